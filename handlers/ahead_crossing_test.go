@@ -56,9 +56,7 @@ func TestCrossingBatchesDoNotWaitForEachOther(t *testing.T) {
 					}, &handlers.EventOptions{OnFailure: quiet})
 					event := events.SNSEvent{Records: []events.SNSEventRecord{snsRecord(ids[0]), snsRecord(ids[1])}}
 					both.Go(func() {
-						ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-						defer cancel()
-						check.Nil(t, handler(ctx, event), i)
+						check.Nil(t, handler(within(t, time.Minute), event), i)
 					})
 				}
 				both.Wait()
@@ -91,9 +89,7 @@ func TestRecordDoesNotWaitForAClaimOfItsOwnBatch(t *testing.T) {
 			return s.place(m.Body)
 		}, &handlers.EventOptions{OnFailure: quiet})
 		begun := time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		check.Nil(t, handler(ctx, events.SNSEvent{Records: []events.SNSEventRecord{snsRecord("a"), snsRecord("again")}}))
+		check.Nil(t, handler(within(t, time.Minute), events.SNSEvent{Records: []events.SNSEventRecord{snsRecord("a"), snsRecord("again")}}))
 		took := time.Since(begun)
 		check.True(t, took <= time.Second, took)
 		check.Equal(t, len(s.placed()), 1)

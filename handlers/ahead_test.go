@@ -2,7 +2,6 @@ package handlers_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 const latency = 10 * time.Millisecond
@@ -25,7 +25,6 @@ const latency = 10 * time.Millisecond
 type distant struct {
 	driver.Store
 	mu                    sync.Mutex
-	calls                 int
 	unrecorded, mostOpen  int // functions that began, and whose completion has not landed
 	running, mostAtOnce   int
 	claims, mostUnstarted int
@@ -39,7 +38,6 @@ func (d *distant) see(f func()) {
 }
 
 func (d *distant) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
-	d.see(func() { d.calls++ })
 	time.Sleep(latency / 2)
 	met, ok, err := d.Store.Create(ctx, r, cutoff, with)
 	d.see(func() {
@@ -53,7 +51,6 @@ func (d *distant) Create(ctx context.Context, r driver.Record, cutoff time.Time,
 }
 
 func (d *distant) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	d.see(func() { d.calls++ })
 	time.Sleep(latency / 2)
 	met, ok, err := d.Store.Change(ctx, f, c)
 	if c.Status != "" {
@@ -116,19 +113,13 @@ func TestBatchWaitsOnceForItsClaims(t *testing.T) {
 			messages, ids := orders(10)
 			for i, want := range []time.Duration{test.first, test.redeliver} {
 				begun := time.Now()
-				if answer, err := deliver(t.Context(), handler, sqsEvent(t, messages...)); err != nil || len(reportedIDs(t, answer)) != 0 {
-					t.Fatalf("%s, %v", answer, err)
-				}
-				if took := time.Since(begun); took != want {
-					t.Errorf("%+v: delivery %d took %v, want %v", test.o, i+1, took, want)
-				}
+				reports(t, t.Context(), handler, messages, "")
+				check.Equal(t, time.Since(begun), want, test.o, "delivery", i+1)
 			}
-			if d.mostAtOnce == 1 && !slices.Equal(d.started, ids) {
-				t.Errorf("%+v: started %v", test.o, d.started)
+			if test.o.Concurrency == 0 {
+				check.Slice(t, d.started, ids, test.o)
 			}
-			if want := max(test.o.Concurrency, 1); d.mostAtOnce != want {
-				t.Errorf("%+v: %d ran at once", test.o, d.mostAtOnce)
-			}
+			check.Equal(t, d.mostAtOnce, max(test.o.Concurrency, 1), test.o)
 		})
 	}
 }
@@ -139,61 +130,45 @@ func TestUnrecordedFunctionsAreBounded(t *testing.T) {
 	for _, test := range []struct{ concurrency, unrecorded, want int }{
 		{0, 0, 1}, {3, 0, 3}, {1, 4, 4}, {2, 10, 10}, {5, 2, 2},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			d := &distant{Store: memory.New(0)}
-			messages, _ := orders(40)
-			if _, err := deliver(t.Context(), d.queue(t, nil, handlers.SQSOptions{Concurrency: test.concurrency, Unrecorded: test.unrecorded}), sqsEvent(t, messages...)); err != nil {
-				t.Fatal(err)
-			}
-			if d.mostOpen != test.want || len(d.started) != 40 {
-				t.Errorf("%+v: %d functions were unrecorded at once, %d ran", test, d.mostOpen, len(d.started))
-			}
-		})
+		d := ranQueue(t, nil, handlers.SQSOptions{Concurrency: test.concurrency, Unrecorded: test.unrecorded})
+		check.Equal(t, d.mostOpen, test.want, test)
 	}
 }
 
 func TestWindowBoundsClaimsAhead(t *testing.T) {
 	for ahead, want := range map[int]int{-1: 1, 3: 4, 0: 11} {
-		synctest.Test(t, func(t *testing.T) {
-			d := &distant{Store: memory.New(0)}
-			messages, _ := orders(40)
-			if _, err := deliver(t.Context(), d.queue(t, nil, handlers.SQSOptions{Ahead: ahead}), sqsEvent(t, messages...)); err != nil {
-				t.Fatal(err)
-			}
-			if d.mostUnstarted != want {
-				t.Errorf("ahead %d: %d claims had not started", ahead, d.mostUnstarted)
-			}
-		})
+		check.Equal(t, ranQueue(t, nil, handlers.SQSOptions{Ahead: ahead}).mostUnstarted, want, ahead)
 	}
+}
+
+// A crash in the first message must not use up an attempt of the tenth.
+func TestNothingIsClaimedAheadWhereAttemptsCount(t *testing.T) {
+	check.Equal(t, ranQueue(t, &idempotent.Config{MaxAttempts: 3}, handlers.SQSOptions{Ahead: 10}).mostUnstarted, 1)
+}
+
+// ranQueue returns a queue's function that has run forty orders.
+func ranQueue(t *testing.T, config *idempotent.Config, o handlers.SQSOptions) *distant {
+	t.Helper()
+	d := &distant{Store: memory.New(0)}
+	synctest.Test(t, func(t *testing.T) {
+		messages, ids := orders(40)
+		reports(t, t.Context(), d.queue(t, config, o), messages, "")
+		check.Equal(t, len(d.started), len(ids))
+	})
+	return d
 }
 
 // Whatever Unrecorded says, what runs in order starts when its predecessor is
 // durably completed.
 func TestOrderedRecordsStartAfterADurableCompletion(t *testing.T) {
-	fifo := func(t *testing.T, d *distant) any {
-		return d.queue(t, nil, handlers.SQSOptions{Concurrency: 4, Unrecorded: 10, ContinueGroups: true})
-	}
-	for name, group := range map[string]func(i int) string{
-		"one group":  func(int) string { return "g" },
-		"two groups": func(i int) string { return string(rune('a' + i%2)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := &distant{Store: memory.New(0)}
-				messages, ids := orders(12)
-				groups := map[string]bool{}
-				for i := range messages {
-					messages[i].EventSourceARN += ".fifo"
-					messages[i].Attributes = map[string]string{"MessageGroupId": group(i)}
-					groups[group(i)] = true
-				}
-				if answer, err := deliver(t.Context(), fifo(t, d), sqsEvent(t, messages...)); err != nil || len(reportedIDs(t, answer)) != 0 {
-					t.Fatalf("%s, %v", answer, err)
-				}
-				if d.mostOpen != len(groups) || !slices.Equal(slices.Sorted(slices.Values(d.started)), ids) {
-					t.Errorf("%d of a group were unrecorded at once; started %v", d.mostOpen, d.started)
-				}
-			})
+	for _, groups := range [][]string{{"g"}, {"a", "b"}} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &distant{Store: memory.New(0)}
+			messages, ids := orders(12)
+			handler := d.queue(t, nil, handlers.SQSOptions{Concurrency: 4, Unrecorded: 10, ContinueGroups: true})
+			reports(t, t.Context(), handler, inGroups(messages, groups...), "", groups)
+			check.Equal(t, d.mostOpen, len(groups))
+			check.Slice(t, slices.Sorted(slices.Values(d.started)), ids, groups)
 		})
 	}
 }
@@ -206,36 +181,27 @@ func TestClaimsAfterAFailureAreGivenBackTogether(t *testing.T) {
 		seen := &observed{}
 		handler := d.queue(t, &idempotent.Config{Observer: seen}, handlers.SQSOptions{Ahead: 20})
 		messages, ids := orders(20)
-		for i := range messages {
-			messages[i].EventSourceARN += ".fifo"
-		}
-		messages[0] = message("m00", order{ID: "o00", Fail: true})
-		messages[0].EventSourceARN += ".fifo"
+		messages = inGroups(messages, "g")
+		body := messages[0].Body
+		messages[0].Body = `{"id":"o00","fail":true}`
 		begun := time.Now()
 		answer, err := deliver(t.Context(), handler, sqsEvent(t, messages...))
-		if err != nil || len(reportedIDs(t, answer)) != 20 {
-			t.Fatalf("%s, %v", answer, err)
-		}
-		if took := time.Since(begun); took != 3*latency+time.Millisecond {
-			t.Errorf("it took %v", took)
-		}
+		check.Must(t, err)
+		check.Equal(t, len(reportedIDs(t, answer)), 20)
+		check.Equal(t, time.Since(begun), 3*latency+time.Millisecond)
 		for _, e := range seen.events {
-			if e.Outcome == idempotent.OutcomeNotRun && (e.Handler != 0 || e.Attempt != 0 || e.RoundTrips != 2) {
-				t.Errorf("observed %+v", e)
+			if e.Outcome == idempotent.OutcomeNotRun {
+				check.Equal(t, e.Handler, 0)
+				check.Equal(t, e.Attempt, 0)
+				check.Equal(t, e.RoundTrips, 2)
 			}
 		}
-		if n := seen.count(idempotent.OutcomeNotRun); n != 19 {
-			t.Errorf("%d were not run", n)
-		}
-		messages[0] = message("m00", order{ID: "o00"})
-		messages[0].EventSourceARN += ".fifo"
+		check.Equal(t, seen.count(idempotent.OutcomeNotRun), 19)
+		messages[0].Body = body
 		d.started, seen.events = nil, nil
-		if answer, err := deliver(t.Context(), handler, sqsEvent(t, messages...)); err != nil || len(reportedIDs(t, answer)) != 0 {
-			t.Fatalf("%s, %v", answer, err)
-		}
-		if n := seen.count(idempotent.OutcomeExecuted); n != 20 || !slices.Equal(d.started, ids) {
-			t.Errorf("%d were first attempts; started %v", n, d.started)
-		}
+		reports(t, t.Context(), handler, messages, "")
+		check.Equal(t, seen.count(idempotent.OutcomeExecuted), 20, "first attempts")
+		check.Slice(t, d.started, ids)
 	})
 }
 
@@ -259,17 +225,39 @@ func (o *observed) count(outcome idempotent.Outcome) (n int) {
 	return n
 }
 
-// A crash in the first message must not use up an attempt of the tenth.
-func TestNothingIsClaimedAheadWhereAttemptsCount(t *testing.T) {
+// A message without a key has nothing to claim, so it is one call.
+func TestMessageThatCannotRunIsObservedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &distant{Store: memory.New(0)}
-		messages, _ := orders(10)
-		if _, err := deliver(t.Context(), d.queue(t, &idempotent.Config{MaxAttempts: 3}, handlers.SQSOptions{Ahead: 10}), sqsEvent(t, messages...)); err != nil {
-			t.Fatal(err)
-		}
-		if d.mostUnstarted != 1 {
-			t.Errorf("%d claims had not started", d.mostUnstarted)
-		}
+		seen := &observed{}
+		handler := (&distant{Store: memory.New(0)}).queue(t, &idempotent.Config{Observer: seen}, handlers.SQSOptions{})
+		messages, _ := orders(3)
+		messages[1].Body = "{"
+		reports(t, t.Context(), handler, messages, "m01")
+		check.Equal(t, len(seen.events), 3)
+		check.Equal(t, seen.count(idempotent.OutcomeFailed), 1)
+	})
+}
+
+// An outage at the beginning of a batch leaves only those messages unprotected
+// whose turn comes in it.
+func TestOutageBeforeTheTurnRunsNothingUnprotected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen, begun := &observed{}, time.Now()
+		store := intercepted{memory.New(0), func(_ context.Context, c storeCall, call func() error) error {
+			if c.op != "read" && time.Since(begun) < time.Second {
+				return driver.ErrUnavailable
+			}
+			return call()
+		}}
+		x := newExecutor(t, store, &idempotent.Config{Observer: seen, OnStoreError: idempotent.FailOpen})
+		handler := handlers.SQS(x, orderID, func(context.Context, handlers.SQSMessage[order]) error {
+			time.Sleep(2 * time.Second)
+			return nil
+		}, &handlers.SQSOptions{OnFailure: quiet})
+		messages, _ := orders(5)
+		reports(t, t.Context(), handler, messages, "")
+		check.Equal(t, seen.count(idempotent.OutcomeBypassed), 1)
+		check.Equal(t, seen.count(idempotent.OutcomeExecuted), 4)
 	})
 }
 
@@ -283,17 +271,15 @@ func TestRecordThatMeetsADuplicateAheadIsDecidedAgainInItsTurn(t *testing.T) {
 			t.Error("the visibility changed")
 			return nil
 		}}
-		handler := handlers.SQS(newExecutor(t, d, &idempotent.Config{Observer: seen}), orderID, func(_ context.Context, m handlers.SQSMessage[order]) error {
+		handler := handlers.SQS(newExecutor(t, d, &idempotent.Config{Observer: seen}), orderID, func(context.Context, handlers.SQSMessage[order]) error {
 			time.Sleep(2 * time.Second)
 			return nil
 		}, &o)
 		messages, _ := orders(2)
-		if answer, err := deliver(t.Context(), handler, sqsEvent(t, messages...)); err != nil || len(reportedIDs(t, answer)) != 0 {
-			t.Errorf("%s, %v", answer, err)
-		}
-		if seen.count(idempotent.OutcomeNotRun) != 1 || seen.count(idempotent.OutcomeReplayed) != 1 || seen.count(idempotent.OutcomeConflict) != 0 {
-			t.Errorf("observed %+v", seen.events)
-		}
+		reports(t, t.Context(), handler, messages, "")
+		check.Equal(t, seen.count(idempotent.OutcomeNotRun), 1)
+		check.Equal(t, seen.count(idempotent.OutcomeReplayed), 1)
+		check.Equal(t, seen.count(idempotent.OutcomeConflict), 0)
 	})
 }
 
@@ -317,18 +303,13 @@ func TestOptionsAreCalledInTurn(t *testing.T) {
 		}})
 		event := kinesisEvent(t, "ppp", order{ID: "o0"}, order{ID: "o1", Never: true}, order{ID: "o2"})
 		for range 2 {
-			if _, err := first(t.Context(), event); err != nil {
-				t.Fatal(err)
-			}
+			continuesFrom(t, t.Context(), first, event, "")
 		}
-		if want := []string{"ran o0", "ran o1", "poison p", "ran o2", "poison p"}; !slices.Equal(calls, want) {
-			t.Errorf("%v, want %v", calls, want)
-		}
+		check.Slice(t, calls, []string{"ran o0", "ran o1", "poison p", "ran o2", "poison p"})
 
 		// A stored failure that is known ahead is not acted upon before its turn.
-		calls = nil
 		event = kinesisEvent(t, "pppp", order{ID: "o9", Fail: true}, order{ID: "o1", Never: true})
-		event.Records[0].EventID, event.Records[0].Kinesis.SequenceNumber = "shardId-000000000000:9", "9"
+		event.Records[0].EventID = "shardId-000000000000:9"
 		failing := handlers.Kinesis(x, nil, func(context.Context, handlers.KinesisRecord[order]) error {
 			time.Sleep(time.Second)
 			return errOutOfStock
@@ -336,9 +317,7 @@ func TestOptionsAreCalledInTurn(t *testing.T) {
 			t.Error("a record after the failure reached the option")
 			return nil
 		}})
-		if answer, err := failing(t.Context(), event); err != nil || len(answer.BatchItemFailures) != 1 {
-			t.Errorf("%+v, %v", answer, err)
-		}
+		continuesFrom(t, t.Context(), failing, event, "seq0")
 	})
 }
 
@@ -349,24 +328,14 @@ func TestMarginIsCheckedAgainInTurn(t *testing.T) {
 		d, failures := &distant{Store: memory.New(0)}, &received{}
 		handler := handlers.SQS(newExecutor(t, d, nil), orderID, func(_ context.Context, m handlers.SQSMessage[order]) error {
 			d.run(m.Body.ID)
-			time.Sleep(7 * time.Second)
+			time.Sleep(4 * time.Second)
 			return nil
-		}, &handlers.SQSOptions{OnFailure: failures.Receive, Margin: 4 * time.Second})
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		messages, _ := orders(3)
-		answer, err := deliver(ctx, handler, sqsEvent(t, messages...))
-		if err != nil || !slices.Equal(reportedIDs(t, answer), []string{"m01", "m02"}) || !slices.Equal(d.started, []string{"o00"}) {
-			t.Errorf("%s, %v, started %v", answer, err, d.started)
-		}
-		for _, f := range failures.Failed {
-			if !errors.Is(f, handlers.ErrNotStarted) {
-				t.Errorf("%v", f)
-			}
-		}
-		again, err := deliver(t.Context(), d.queue(t, nil, handlers.SQSOptions{Wait: time.Nanosecond}), sqsEvent(t, messages...))
-		if err != nil || len(reportedIDs(t, again)) != 0 {
-			t.Errorf("the claims were not given back: %s, %v", again, err)
-		}
+		}, &handlers.SQSOptions{OnFailure: failures.Receive, Margin: 3 * time.Second})
+		messages, _ := orders(4)
+		// They start with 10, 6 and 2 s left.
+		reports(t, within(t, 10*time.Second), handler, messages, "m02 m03")
+		check.Slice(t, d.started, []string{"o00", "o01"})
+		allAre(t, failures, handlers.ErrNotStarted)
+		reports(t, t.Context(), d.queue(t, nil, handlers.SQSOptions{Wait: time.Nanosecond}), messages, "", "the claims were given back")
 	})
 }

@@ -5,14 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 var (
@@ -88,20 +93,14 @@ func message(id string, o order) events.SQSMessage {
 
 func sqsEvent(t testing.TB, messages ...events.SQSMessage) []byte {
 	t.Helper()
-	text, err := json.Marshal(events.SQSEvent{Records: messages})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return marshal(t, events.SQSEvent{Records: messages})
 }
 
 // reportedIDs returns the ids in a response to SQS.
 func reportedIDs(t testing.TB, answer string) []string {
 	t.Helper()
 	var response events.SQSEventResponse
-	if err := json.Unmarshal([]byte(answer), &response); err != nil {
-		t.Fatalf("%s: %v", answer, err)
-	}
+	check.Must(t, json.Unmarshal([]byte(answer), &response), answer)
 	if response.BatchItemFailures == nil {
 		t.Fatalf("%s: the list is missing, which counts as success", answer)
 	}
@@ -112,4 +111,102 @@ func reportedIDs(t testing.TB, answer string) []string {
 	return ids
 }
 
-type received = handlertest.Received
+type (
+	received = handlertest.Received
+	batch    = []events.SQSMessage
+)
+
+// within returns a context that ends after a time.
+func within(t testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// reports delivers messages to the handler of a queue, which must report those with
+// the ids, as in "m1 m2".
+func reports(t testing.TB, ctx context.Context, handler any, messages batch, ids string, about ...any) {
+	t.Helper()
+	answer, err := deliver(ctx, handler, sqsEvent(t, messages...))
+	check.Must(t, err, about...)
+	check.Slice(t, reportedIDs(t, answer), strings.Fields(ids), about...)
+}
+
+// continuesFrom delivers the event of a stream, whose handler must report this record,
+// or none.
+func continuesFrom(t testing.TB, ctx context.Context, handler, event any, id string, about ...any) {
+	t.Helper()
+	answer, err := deliver(ctx, handler, marshal(t, event))
+	check.Must(t, err, about...)
+	check.Equal(t, answer, streamAnswer(id), about...)
+}
+
+// allAre checks that each failure is or wraps an error.
+func allAre(t testing.TB, failures *received, want error) {
+	t.Helper()
+	for _, f := range failures.Failed {
+		check.Is(t, f, want)
+	}
+}
+
+// inGroups makes messages those of a FIFO queue, in the groups in turn.
+func inGroups(messages batch, groups ...string) batch {
+	for i := range messages {
+		messages[i].EventSourceARN += ".fifo"
+		messages[i].Attributes = map[string]string{"MessageGroupId": groups[i%len(groups)]}
+	}
+	return messages
+}
+
+// intercepted is a store whose calls go through a function, which makes the call, or
+// does not, and returns its error.
+type intercepted struct {
+	driver.Store
+	around func(ctx context.Context, o storeCall, call func() error) error
+}
+
+// storeCall is a call of Create, Change or Get.
+type storeCall struct {
+	op, id string
+	change driver.Change
+}
+
+func (s intercepted) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (met driver.Record, ok bool, _ error) {
+	err := s.around(ctx, storeCall{op: "claim", id: r.ID}, func() (err error) {
+		met, ok, err = s.Store.Create(ctx, r, cutoff, with)
+		return err
+	})
+	return met, ok && err == nil, err
+}
+
+func (s intercepted) Change(ctx context.Context, f driver.Fence, c driver.Change) (met driver.Record, ok bool, _ error) {
+	err := s.around(ctx, storeCall{"change", f.ID, c}, func() (err error) {
+		met, ok, err = s.Store.Change(ctx, f, c)
+		return err
+	})
+	return met, ok && err == nil, err
+}
+
+func (s intercepted) Get(ctx context.Context, id string) (r driver.Record, _ error) {
+	err := s.around(ctx, storeCall{op: "read", id: id}, func() (err error) {
+		r, err = s.Store.Get(ctx, id)
+		return err
+	})
+	return r, err
+}
+
+// hung is a store that never answers calls of which hangs reports true.
+func hung(store driver.Store, hangs func(o storeCall) bool) driver.Store {
+	return intercepted{store, func(ctx context.Context, o storeCall, call func() error) error {
+		if hangs(o) {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		return call()
+	}}
+}
+
+// hungFor is a store that never answers calls for one record.
+func hungFor(id string) driver.Store {
+	return hung(memory.New(0), func(o storeCall) bool { return o.id == id })
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -14,6 +15,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // failing is a handler of a queue whose messages fail with a text.
@@ -38,28 +40,27 @@ func TestFailuresAreLoggedWithTheHandlersText(t *testing.T) {
 	} {
 		handler := failing(newExecutor(t, memory.New(0), nil), text, nil)
 		lines := logged(t, func() {
-			if _, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "secret"}), message("m1", order{ID: "secret", Panic: true}))); err != nil {
-				t.Fatal(err)
-			}
+			reports(t, t.Context(), handler, batch{message("m0", order{ID: "secret"}), message("m1", order{ID: "secret", Panic: true})}, "m0 m1")
 		})
-		if len(lines) != 2 || lines[0]["id"] != "m0" || lines[0]["level"] != "WARN" || lines[0]["error"] != want {
-			t.Fatalf("logged %v, want %q", lines, want)
-		}
-		panicked, _ := lines[1]["error"].(string)
-		if text != long && panicked != "panic: "+want {
-			t.Errorf("logged %q of a panic", panicked)
+		isLine(t, lines[0], map[string]any{"id": "m0", "level": "WARN", "error": want})
+		if text != long {
+			isLine(t, lines[1], map[string]any{"error": "panic: " + want})
 		}
 		for _, line := range lines {
-			if logged := line["error"].(string); len(logged) > 1024 || !utf8.ValidString(logged) {
-				t.Errorf("%d bytes: %q", len(logged), logged)
-			}
+			logged := line["error"].(string)
+			check.True(t, len(logged) <= 1024, len(logged))
+			check.True(t, utf8.ValidString(logged), logged)
 		}
-		if stack, _ := lines[1]["stack"].(string); !strings.Contains(stack, "batch_policy_test.go") {
-			t.Errorf("the stack of the panic: %v", lines[1])
-		}
-		if text := string(marshal(t, lines)); strings.Contains(text, "secret") {
-			t.Errorf("the key or the payload is logged: %s", text)
-		}
+		check.Contains(t, fmt.Sprint(lines[1]["stack"]), "batch_policy_test.go")
+		check.Lacks(t, string(marshal(t, lines)), "secret", "the key or the payload is logged")
+	}
+}
+
+// isLine checks members of a line of the log.
+func isLine(t *testing.T, line, members map[string]any) {
+	t.Helper()
+	for name, want := range members {
+		check.Equal(t, line[name], want, name)
 	}
 }
 
@@ -67,46 +68,35 @@ func TestFailuresAreLoggedWithTheHandlersText(t *testing.T) {
 // that was not started that there was no call.
 func TestLineOfARecordTellsAReplayedFailureFromANewOne(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
-	var failed []*handlers.RecordError
+	var failures received
 	place := func(o *handlers.SQSOptions) any {
 		return handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[order]) error {
 			return idempotent.Permanent(errors.New("declined"))
 		}, o)
 	}
-	handler, observed := place(nil), place(&handlers.SQSOptions{OnFailure: func(_ context.Context, e *handlers.RecordError) { failed = append(failed, e) }})
+	handler, observed := place(nil), place(&handlers.SQSOptions{OnFailure: failures.Receive})
 	event := sqsEvent(t, message("m0", order{ID: "o0"}))
 	for _, outcome := range []string{"failed", "replayed"} {
 		lines := logged(t, func() { _, _ = deliver(t.Context(), handler, event) })
-		if len(lines) != 1 || lines[0]["msg"] != "record failed" {
-			t.Fatalf("logged %v", lines)
-		}
-		for name, want := range map[string]any{"operation": "create-payment", "outcome": outcome, "error": "declined"} {
-			if lines[0][name] != want {
-				t.Errorf("%s: %s is %v, want %v", outcome, name, lines[0][name], want)
-			}
-		}
-		if hash, _ := lines[0]["key_hash"].(string); len(hash) != 64 {
-			t.Errorf("%s: key_hash is %v", outcome, lines[0]["key_hash"])
-		}
+		check.Equal(t, len(lines), 1, outcome)
+		isLine(t, lines[0], map[string]any{"msg": "record failed", "operation": "create-payment", "outcome": outcome, "error": "declined"})
+		check.Equal(t, len(fmt.Sprint(lines[0]["key_hash"])), 64, outcome)
 	}
 	_, _ = deliver(t.Context(), observed, event)
-	if len(failed) != 1 || failed[0].Event.Outcome != idempotent.OutcomeReplayed || failed[0].Event.Operation != "create-payment" {
-		t.Errorf("OnFailure receives %+v", failed)
-	}
+	check.Equal(t, len(failures.Failed), 1)
+	check.Equal(t, failures.Failed[0].Event.Outcome, idempotent.OutcomeReplayed)
+	check.Equal(t, failures.Failed[0].Event.Operation, "create-payment")
 }
 
 // A record that was not started has no call to tell of.
 func TestLineOfARecordThatWasNotStartedHasNoOutcome(t *testing.T) {
-	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[order]) error {
-		return errors.New("declined")
-	}, &handlers.SQSOptions{Ahead: -1, OnFailure: func(_ context.Context, e *handlers.RecordError) {
-		if want := map[string]idempotent.Outcome{"m1": "released", "m2": ""}[e.ID]; e.Event.Outcome != want || e.Event.Operation != "create-payment" {
-			t.Errorf("%s has the event %+v", e.ID, e.Event)
-		}
-	}})
-	first, second := message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"})
-	first.EventSourceARN += ".fifo"
-	_, _ = deliver(t.Context(), handler, sqsEvent(t, first, second))
+	failures := &received{}
+	handler := failing(newExecutor(t, memory.New(0), nil), "declined", &handlers.SQSOptions{Ahead: -1, OnFailure: failures.Receive})
+	reports(t, t.Context(), handler, inGroups(batch{message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"})}, "g"), "m1 m2")
+	for i, want := range []idempotent.Outcome{idempotent.OutcomeReleased, ""} {
+		check.Equal(t, failures.Failed[i].Event.Outcome, want, i)
+		check.Equal(t, failures.Failed[i].Event.Operation, "create-payment", i)
+	}
 }
 
 type sealer struct{}
@@ -144,17 +134,13 @@ func TestFailuresAreLoggedWithoutTheHandlersText(t *testing.T) {
 	} {
 		for range 2 { // again, as it was stored
 			lines := logged(t, func() { _, _ = deliver(t.Context(), c.handler, c.event) })
-			if len(lines) == 0 {
-				t.Errorf("%s: nothing is logged", name)
-			}
+			check.Differ(t, len(lines), 0, name)
 			for i, line := range lines {
-				if c.types != nil && line["error"] != c.types[i] && line["error"] != "*idempotent.ReplayedError" {
-					t.Errorf("%s: logged %v", name, line["error"])
+				if c.types != nil && line["error"] != "*idempotent.ReplayedError" {
+					check.Equal(t, line["error"], any(c.types[i]), name)
 				}
 			}
-			if text := string(marshal(t, lines)); strings.Contains(text, "secret") {
-				t.Errorf("%s: logged %s", name, text)
-			}
+			check.Lacks(t, string(marshal(t, lines)), "secret", name)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestDetailWithChain(t *testing.T) {
@@ -31,13 +32,11 @@ func TestDetailWithChain(t *testing.T) {
 		`{"a":1`:                          "",
 	} {
 		got, err := handlers.DetailWithChain([]byte(detail), "k")
-		if string(got) != want || (err != nil) != (want == "") || err != nil && !errors.Is(err, handlers.ErrDetail) {
-			t.Errorf("%s: %s, %v", detail, got, err)
-		}
+		check.Equal(t, string(got), want, detail)
+		check.Equal(t, errors.Is(err, handlers.ErrDetail), want == "", detail)
 	}
-	if got, err := handlers.DetailWithChain([]byte(`{}`), ""); err == nil {
-		t.Errorf("no key: %s", got)
-	}
+	_, err := handlers.DetailWithChain([]byte(`{}`), "")
+	check.Failed(t, err, "no key")
 }
 
 // An invalid member is not the same as no member.
@@ -46,17 +45,13 @@ func TestEventWithAnInvalidChainKeyFails(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	for _, event := range []string{`{"id":"e0","detail":{"id":"o0","once_key":7}}`, `{"id":"e1","detail":{"once_key":""}}`} {
 		bridge := handlers.EventBridge(x, nil, place[events.EventBridgeEvent](&shop{}), &handlers.EventOptions{OnFailure: failures.Receive})
-		if _, err := deliver(t.Context(), bridge, []byte(event)); !errors.Is(err, handlers.ErrDecode) || !strings.Contains(err.Error(), "once_key") {
-			t.Errorf("%s: %v", event, err)
-		}
+		_, err := deliver(t.Context(), bridge, []byte(event))
+		check.Is(t, err, handlers.ErrDecode, event)
+		check.Says(t, err, "once_key", event)
 		queue := handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[handlers.FromEventBridge[order]]) error { return nil }, &handlers.SQSOptions{OnFailure: failures.Receive})
 		m := message("m", order{})
 		m.Body = strings.Replace(event, `{`, `{"detail-type":"Placed",`, 1)
-		if answer, err := deliver(t.Context(), queue, sqsEvent(t, m)); err != nil || len(reportedIDs(t, answer)) != 1 {
-			t.Errorf("%s in a queue: %s, %v", event, answer, err)
-		}
+		reports(t, t.Context(), queue, batch{m}, "m", event)
 	}
-	if last := failures.Failed[len(failures.Failed)-1]; !strings.Contains(last.Error(), "once_key") {
-		t.Errorf("received %v", last)
-	}
+	check.Says(t, failures.Failed[len(failures.Failed)-1], "once_key")
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func withAttribute(m events.SQSMessage, chain string) events.SQSMessage {
@@ -27,6 +27,13 @@ func notification(id, chain, message string) events.SNSEntity {
 		n.MessageAttributes = map[string]any{handlers.ChainAttribute: map[string]any{"Type": "String", "Value": chain}}
 	}
 	return n
+}
+
+type queueHandler = func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
+
+// queueOf runs with the chain key of each message.
+func queueOf[T any](x *idempotent.Executor, run func(context.Context, string) error) any {
+	return handlers.SQS(x, nil, func(ctx context.Context, m handlers.SQSMessage[T]) error { return run(ctx, m.Chain) }, &handlers.SQSOptions{Concurrency: 2})
 }
 
 // The same key comes out of every form in which a message arrives, and whoever
@@ -53,49 +60,26 @@ func TestChainKeyIsTheKey(t *testing.T) {
 		handler func(*idempotent.Executor, func(context.Context, string) error) any
 		events  [][]byte
 	}{
-		"SQS": {
-			func(x *idempotent.Executor, run func(context.Context, string) error) any {
-				return handlers.SQS(x, nil, func(ctx context.Context, m handlers.SQSMessage[order]) error { return run(ctx, m.Chain) }, nil)
-			},
-			[][]byte{sqsEvent(t, withAttribute(queued("m0", body), chain)), sqsEvent(t, withAttribute(queued("m1", `{ "id": "o0" }`), chain))},
-		},
-		"two in one batch": {
-			func(x *idempotent.Executor, run func(context.Context, string) error) any {
-				return handlers.SQS(x, nil, func(ctx context.Context, m handlers.SQSMessage[order]) error { return run(ctx, m.Chain) }, &handlers.SQSOptions{Concurrency: 2})
-			},
-			[][]byte{sqsEvent(t, withAttribute(queued("m0", body), chain), withAttribute(queued("m1", body), chain))},
-		},
+		"SQS": {queueOf[order],
+			[][]byte{sqsEvent(t, withAttribute(queued("m0", body), chain)), sqsEvent(t, withAttribute(queued("m1", `{ "id": "o0" }`), chain))}},
+		"two in one batch": {queueOf[order],
+			[][]byte{sqsEvent(t, withAttribute(queued("m0", body), chain), withAttribute(queued("m1", body), chain))}},
 		"SNS in SQS, and raw": {
 			func(x *idempotent.Executor, run func(context.Context, string) error) any {
-				wrapped := handlers.SQS(x, nil, func(ctx context.Context, m handlers.SQSMessage[handlers.FromSNS[order]]) error {
-					return run(ctx, m.Chain)
-				}, nil)
-				raw := handlers.SQS(x, nil, func(ctx context.Context, m handlers.SQSMessage[order]) error { return run(ctx, m.Chain) }, nil)
+				wrapped, raw := queueOf[handlers.FromSNS[order]](x, run), queueOf[order](x, run)
 				return func(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
 					if strings.Contains(e.Records[0].Body, "TopicArn") {
-						return wrapped(ctx, e)
+						return wrapped.(queueHandler)(ctx, e)
 					}
-					return raw(ctx, e)
+					return raw.(queueHandler)(ctx, e)
 				}
 			},
 			[][]byte{sqsEvent(t, queued("m0", envelope("n0", chain, body))), sqsEvent(t, queued("m1", envelope("n1", chain, body))), sqsEvent(t, withAttribute(queued("m2", body), chain))},
 		},
-		"EventBridge in SQS": {
-			func(x *idempotent.Executor, run func(context.Context, string) error) any {
-				return handlers.SQS(x, nil, func(ctx context.Context, m handlers.SQSMessage[handlers.FromEventBridge[order]]) error {
-					return run(ctx, m.Chain)
-				}, nil)
-			},
-			[][]byte{sqsEvent(t, queued("m0", bus("e0", detail))), sqsEvent(t, queued("m1", bus("e1", detail)))},
-		},
-		"EventBridge in SNS in SQS": {
-			func(x *idempotent.Executor, run func(context.Context, string) error) any {
-				return handlers.SQS(x, nil, func(ctx context.Context, m handlers.SQSMessage[*handlers.FromSNS[handlers.FromEventBridge[order]]]) error {
-					return run(ctx, m.Chain)
-				}, nil)
-			},
-			[][]byte{sqsEvent(t, queued("m0", envelope("n0", "", bus("e0", detail)))), sqsEvent(t, queued("m1", envelope("n1", "", bus("e1", detail))))},
-		},
+		"EventBridge in SQS": {queueOf[handlers.FromEventBridge[order]],
+			[][]byte{sqsEvent(t, queued("m0", bus("e0", detail))), sqsEvent(t, queued("m1", bus("e1", detail)))}},
+		"EventBridge in SNS in SQS": {queueOf[*handlers.FromSNS[handlers.FromEventBridge[order]]],
+			[][]byte{sqsEvent(t, queued("m0", envelope("n0", "", bus("e0", detail)))), sqsEvent(t, queued("m1", envelope("n1", "", bus("e1", detail))))}},
 		"SNS": {
 			func(x *idempotent.Executor, run func(context.Context, string) error) any {
 				return handlers.SNS(x, nil, func(ctx context.Context, m handlers.SNSMessage[order]) error { return run(ctx, m.Chain) }, nil)
@@ -131,19 +115,16 @@ func TestChainKeyIsTheKey(t *testing.T) {
 			runs := 0
 			handler := test.handler(newExecutor(t, memory.New(0), nil), func(ctx context.Context, got string) error {
 				runs++
-				if next := idempotent.ChainKey(ctx, "next"); got != chain || !strings.HasPrefix(next, chain+":") {
-					t.Errorf("the handler gets %q, and continues with %q", got, next)
-				}
+				check.Equal(t, got, chain)
+				check.True(t, strings.HasPrefix(idempotent.ChainKey(ctx, "next"), chain+":"))
 				return nil
 			})
 			for _, event := range test.events {
-				if answer, err := deliver(t.Context(), handler, event); err != nil || strings.Contains(answer, "itemIdentifier") {
-					t.Errorf("%s, %v", answer, err)
-				}
+				answer, err := deliver(t.Context(), handler, event)
+				check.Nil(t, err)
+				check.Lacks(t, answer, "itemIdentifier")
 			}
-			if runs != 1 {
-				t.Errorf("%d runs", runs)
-			}
+			check.Equal(t, runs, 1)
 		})
 	}
 }
@@ -159,22 +140,15 @@ func TestKeyFunctionReplacesTheChainKey(t *testing.T) {
 	}
 	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), byBody, func(ctx context.Context, m handlers.SQSMessage[order]) error {
 		runs++
-		if key := idempotent.ChainKey(ctx, "next"); !strings.HasPrefix(key, "root:first:") && !strings.HasPrefix(key, "root:second:") {
-			t.Errorf("continues with %q", key)
-		}
+		check.True(t, strings.HasPrefix(idempotent.ChainKey(ctx, "next"), m.Chain+":"))
 		return nil
 	}, nil)
 	for i, chain := range []string{"root:first", "root:second"} {
 		for _, id := range []string{"o0", fmt.Sprint("o", i+1)} {
-			answer, err := deliver(t.Context(), handler, sqsEvent(t, withAttribute(message(fmt.Sprint("m", i, id), order{ID: id}), chain)))
-			if err != nil || len(reportedIDs(t, answer)) != 0 {
-				t.Errorf("%s, %v", answer, err)
-			}
+			reports(t, t.Context(), handler, batch{withAttribute(message(fmt.Sprint("m", i, id), order{ID: id}), chain)}, "")
 		}
 	}
-	if runs != 3 {
-		t.Errorf("%d runs", runs)
-	}
+	check.Equal(t, runs, 3)
 }
 
 // One name for two messages is a mistake that has to show: the second is not
@@ -182,11 +156,8 @@ func TestKeyFunctionReplacesTheChainKey(t *testing.T) {
 func TestOneChainKeyWithTwoBodiesIsRefused(t *testing.T) {
 	failures, s := &received{}, &shop{}
 	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: failures.Receive})
-	answer, err := deliver(t.Context(), handler, sqsEvent(t,
-		withAttribute(message("m0", order{ID: "o0"}), "root:item"), withAttribute(message("m1", order{ID: "o1"}), "root:item")))
-	if err != nil || !slices.Equal(reportedIDs(t, answer), []string{"m1"}) || !errors.Is(failures.Failed[0], idempotent.ErrKeyReused) {
-		t.Errorf("%s, %v, received %v", answer, err, failures.Failed)
-	}
+	reports(t, t.Context(), handler, batch{withAttribute(message("m0", order{ID: "o0"}), "root:item"), withAttribute(message("m1", order{ID: "o1"}), "root:item")}, "m1")
+	allAre(t, failures, idempotent.ErrKeyReused)
 	s.check(t, map[string]int{"o0": 1})
 }
 
@@ -201,11 +172,7 @@ func TestOutermostChainKeyIsTheKey(t *testing.T) {
 	for i, chain := range []string{"root:a", "root:b"} {
 		m := message(fmt.Sprint("m", i), order{})
 		m.Body = string(marshal(t, notification("n0", "root", `{"id":"o0"}`)))
-		if answer, err := deliver(t.Context(), handler, sqsEvent(t, withAttribute(m, chain))); err != nil || len(reportedIDs(t, answer)) != 0 {
-			t.Errorf("%s, %v", answer, err)
-		}
+		reports(t, t.Context(), handler, batch{withAttribute(m, chain)}, "")
 	}
-	if want := []string{"root:a", "root:b"}; !slices.Equal(got, want) {
-		t.Errorf("ran for %q, want %q", got, want)
-	}
+	check.Slice(t, got, []string{"root:a", "root:b"})
 }

@@ -2,8 +2,8 @@ package handlers_test
 
 import (
 	"context"
-	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,18 +14,15 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
-func idOf(t *testing.T, o order) string {
+func idOf(t *testing.T, id string) string {
 	t.Helper()
-	key, err := orderID(handlers.SQSMessage[order]{Body: o})
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, err := key.RecordID("create-payment")
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, err := orderID(handlers.SQSMessage[order]{Body: order{ID: id}})
+	check.Must(t, err)
+	id, err = key.RecordID("create-payment")
+	check.Must(t, err)
 	return id
 }
 
@@ -40,21 +37,13 @@ func TestHungClaimCostsItsOwnRecord(t *testing.T) {
 				for _, at := range []int{0, 4, size - 1} {
 					synctest.Test(t, func(t *testing.T) {
 						messages, ids := orders(size)
-						d := &distant{Store: hung{memory.New(0), idOf(t, order{ID: ids[at]})}}
-						ctx, cancel := context.WithTimeout(t.Context(), timeout)
-						defer cancel()
+						d := &distant{Store: hungFor(idOf(t, ids[at]))}
 						begun := time.Now()
-						answer, err := deliver(ctx, d.queue(t, config, o), sqsEvent(t, messages...))
-						if took, most := time.Since(begun), min(timeout-500*time.Millisecond, 12*time.Second); took > most {
-							t.Errorf("%+v, %v, %d: it took %v", o, timeout, at, took)
-						}
-						if err != nil || !slices.Equal(reportedIDs(t, answer), []string{messages[at].MessageId}) {
-							t.Errorf("%+v, %v, %d: %s, %v", o, timeout, at, answer, err)
-						}
+						reports(t, within(t, timeout), d.queue(t, config, o), messages, messages[at].MessageId, o, timeout)
+						took := time.Since(begun)
+						check.True(t, took <= min(timeout-500*time.Millisecond, 12*time.Second), o, timeout, at, took)
 						slices.Sort(d.started)
-						if want := slices.Delete(ids, at, at+1); !slices.Equal(d.started, want) {
-							t.Errorf("%+v, %v, %d: started %v", o, timeout, at, d.started)
-						}
+						check.Slice(t, d.started, slices.Delete(ids, at, at+1), o, timeout, at)
 					})
 				}
 			}
@@ -62,18 +51,18 @@ func TestHungClaimCostsItsOwnRecord(t *testing.T) {
 	}
 }
 
-// hungFinish is a store that never answers the completion of one record.
-type hungFinish struct {
-	driver.Store
-	id string
-}
-
-func (h hungFinish) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	if f.ID == h.id && c.Status != "" {
-		<-ctx.Done()
-		return driver.Record{}, false, ctx.Err()
-	}
-	return h.Store.Change(ctx, f, c)
+// The report of a batch does not wait for a claim that is of no use any more,
+// until Lambda ends the process.
+func TestHungClaimAheadDoesNotDelayTheReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		messages, ids := orders(3)
+		messages[0] = message("m00", order{ID: "o00", Fail: true})
+		d := &distant{Store: hungFor(idOf(t, ids[2]))}
+		begun := time.Now()
+		reports(t, within(t, time.Minute), d.queue(t, nil, handlers.SQSOptions{}), inGroups(messages, "g"), "m00 m01 m02")
+		took := time.Since(begun)
+		check.True(t, took <= time.Second, took)
+	})
 }
 
 // The report arrives although one completion is tried to the end.
@@ -86,18 +75,16 @@ func TestHungCompletionDoesNotLoseTheReport(t *testing.T) {
 		for _, timeout := range []time.Duration{3 * time.Second, 30 * time.Second} {
 			synctest.Test(t, func(t *testing.T) {
 				messages, ids := orders(10)
-				d := &distant{Store: hungFinish{memory.New(0), idOf(t, order{ID: ids[4]})}}
-				ctx, cancel := context.WithTimeout(t.Context(), timeout)
-				defer cancel()
+				id := idOf(t, ids[4])
+				d := &distant{Store: hung(memory.New(0), func(c storeCall) bool { return c.id == id && c.change.Status != "" })}
 				begun := time.Now()
-				answer, err := deliver(ctx, d.queue(t, nil, c.o), sqsEvent(t, messages...))
-				if took := time.Since(begun); took > timeout-50*time.Millisecond {
-					t.Errorf("%+v: it returned %v before the end of its invocation", c.o, timeout-took)
-				}
+				answer, err := deliver(within(t, timeout), d.queue(t, nil, c.o), sqsEvent(t, messages...))
+				check.Must(t, err, c.o)
+				took := time.Since(begun)
+				check.True(t, took <= timeout-50*time.Millisecond, c.o, took)
 				reported := reportedIDs(t, answer)
-				if err != nil || len(reported) != 10-c.done || reported[0] != messages[4].MessageId {
-					t.Errorf("%+v: %s, %v", c.o, answer, err)
-				}
+				check.Equal(t, len(reported), 10-c.done, c.o)
+				check.Equal(t, reported[0], messages[4].MessageId, c.o)
 			})
 		}
 	}
@@ -109,13 +96,10 @@ func TestHungClaimOfABatchFailsOpen(t *testing.T) {
 	for _, ahead := range []int{0, -1} {
 		synctest.Test(t, func(t *testing.T) {
 			messages, ids := orders(10)
-			d := &distant{Store: hung{memory.New(0), idOf(t, order{ID: ids[4]})}}
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-			defer cancel()
-			answer, err := deliver(ctx, d.queue(t, &idempotent.Config{OnStoreError: idempotent.FailOpen}, handlers.SQSOptions{Ahead: ahead}), sqsEvent(t, messages...))
-			if err != nil || len(reportedIDs(t, answer)) != 0 || !slices.Equal(d.started, ids) {
-				t.Errorf("%d: %s, %v: started %v", ahead, answer, err, d.started)
-			}
+			d := &distant{Store: hungFor(idOf(t, ids[4]))}
+			config := &idempotent.Config{OnStoreError: idempotent.FailOpen}
+			reports(t, within(t, 30*time.Second), d.queue(t, config, handlers.SQSOptions{Ahead: ahead}), messages, "", ahead)
+			check.Slice(t, d.started, ids, ahead)
 		})
 	}
 }
@@ -124,32 +108,21 @@ func TestHungClaimOfABatchFailsOpen(t *testing.T) {
 func TestHungClaimStopsItsLane(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	for _, c := range []struct {
-		o    handlers.SQSOptions
-		want []string // reported
+		o        handlers.SQSOptions
+		reported string
 	}{
-		{handlers.SQSOptions{}, []string{"m03", "m04", "m05"}},
-		{handlers.SQSOptions{Ahead: -1}, []string{"m03", "m04", "m05"}},
-		{handlers.SQSOptions{ContinueGroups: true}, []string{"m03", "m05"}}, // of the group with odd numbers
-		{handlers.SQSOptions{ContinueGroups: true, Ahead: -1}, []string{"m03", "m05"}},
-		{handlers.SQSOptions{ContinueGroups: true, Concurrency: 2}, []string{"m03", "m05"}},
+		{handlers.SQSOptions{}, "m03 m04 m05"},
+		{handlers.SQSOptions{Ahead: -1}, "m03 m04 m05"},
+		{handlers.SQSOptions{ContinueGroups: true}, "m03 m05"}, // of the group with odd numbers
+		{handlers.SQSOptions{ContinueGroups: true, Ahead: -1}, "m03 m05"},
+		{handlers.SQSOptions{ContinueGroups: true, Concurrency: 2}, "m03 m05"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			messages, ids := orders(6)
-			for i := range messages {
-				messages[i].EventSourceARN += ".fifo"
-				messages[i].Attributes = map[string]string{"MessageGroupId": []string{"even", "odd"}[i%2]}
-			}
-			d := &distant{Store: hung{memory.New(0), idOf(t, order{ID: ids[3]})}}
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-			defer cancel()
-			answer, err := deliver(ctx, d.queue(t, nil, c.o), sqsEvent(t, messages...))
-			if err != nil || !slices.Equal(reportedIDs(t, answer), c.want) {
-				t.Errorf("%+v: %s, %v", c.o, answer, err)
-			}
+			d := &distant{Store: hungFor(idOf(t, ids[3]))}
+			reports(t, within(t, 30*time.Second), d.queue(t, nil, c.o), inGroups(messages, "even", "odd"), c.reported, c.o)
 			for i, m := range messages {
-				if slices.Contains(d.started, ids[i]) == slices.Contains(c.want, m.MessageId) {
-					t.Errorf("%+v: started %v", c.o, d.started)
-				}
+				check.Differ(t, slices.Contains(d.started, ids[i]), strings.Contains(c.reported, m.MessageId), c.o)
 			}
 		})
 	}
@@ -162,111 +135,61 @@ func TestRecordsRunAfterAllClaimsAheadHung(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		messages, ids := orders(10)
 		begun := time.Now()
-		store := &unanswered{Store: memory.New(0), hangs: func(string) bool { return time.Since(begun) < time.Second }}
-		d := &distant{Store: store}
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
-		answer, err := deliver(ctx, d.queue(t, nil, handlers.SQSOptions{}), sqsEvent(t, messages...))
-		// The first record is claimed in its turn.
-		if err != nil || !slices.Equal(reportedIDs(t, answer), []string{"m00"}) || !slices.Equal(d.started, ids[1:]) {
-			t.Errorf("%s, %v: started %v", answer, err, d.started)
-		}
-		if took := time.Since(begun); took > 7*time.Second {
-			t.Errorf("it took %v", took)
-		}
+		d := &distant{Store: hung(memory.New(0), func(c storeCall) bool { return c.op == "claim" && time.Since(begun) < time.Second })}
+		reports(t, within(t, 30*time.Second), d.queue(t, nil, handlers.SQSOptions{}), messages, "m00") // claimed in its turn
+		check.Slice(t, d.started, ids[1:])
+		took := time.Since(begun)
+		check.True(t, took <= 7*time.Second, took)
 	})
 }
 
-// unanswered is a store whose claims hang as long as hangs says.
-type unanswered struct {
-	driver.Store
-	hangs func(id string) bool
-}
-
-func (u *unanswered) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
-	if u.hangs(r.ID) {
-		<-ctx.Done()
-		return driver.Record{}, false, ctx.Err()
-	}
-	return u.Store.Create(ctx, r, cutoff, with)
-}
-
-// slowClaim is a store that answers the claims, or the takeovers, of one record
-// after 3 s, whatever their context.
-type slowClaim struct {
-	driver.Store
-	id        string
-	takeovers bool
-	taken     *int // how often it was taken over
-}
-
-func (s slowClaim) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
-	met, ok, err := s.Store.Create(ctx, r, cutoff, with)
-	if r.ID == s.id && !s.takeovers {
-		time.Sleep(3 * time.Second)
-	}
-	return met, ok, err
-}
-
-func (s slowClaim) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	met, ok, err := s.Store.Change(ctx, f, c)
-	if f.ID == s.id && c.Owner != "" {
-		*s.taken++
-		if s.takeovers {
+// slowly is a store that answers the claims, or the takeovers, of one record
+// after 3 s, whatever their context. It counts the takeovers.
+func slowly(store driver.Store, id string, takeovers bool, taken *int) driver.Store {
+	return intercepted{store, func(_ context.Context, c storeCall, call func() error) error {
+		err := call()
+		takeover := c.op == "change" && c.change.Owner != ""
+		if c.id == id && takeover {
+			*taken++
+		}
+		if c.id == id && (takeover && takeovers || c.op == "claim" && !takeovers) {
 			time.Sleep(3 * time.Second)
 		}
-	}
-	return met, ok, err
+		return err
+	}}
 }
 
 // The function would start with less time than the Margin, and be cut off behind
 // its effect. The claim is removed, and counts as no attempt.
 func TestClaimAnsweredAfterTheLastStartIsGivenBack(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	for _, o := range []handlers.SQSOptions{{Margin: 4 * time.Second}, {Margin: 4 * time.Second, Ahead: -1}} {
+	for _, ahead := range []int{0, -1} {
 		for _, config := range []*idempotent.Config{nil, {MaxAttempts: 3}} {
 			for at := range 2 { // the second is claimed ahead
-				for _, slow := range []string{"claim", "takeover", "claim that meets a lapsed one"} {
-					lapsed, taken := slow != "claim", 0
+				for slow, left := range map[string]driver.Record{
+					"claim":                         {},
+					"takeover":                      {Status: driver.InProgress, Attempt: 2, Refunds: 1},
+					"claim that meets a lapsed one": {Status: driver.InProgress, Attempt: 1, Owner: "crashed"},
+				} {
 					synctest.Test(t, func(t *testing.T) {
 						messages, ids := orders(2)
-						id := idOf(t, order{ID: ids[at]})
-						store := memory.New(0)
-						if lapsed {
+						id, store, taken := idOf(t, ids[at]), memory.New(0), 0
+						if slow != "claim" {
 							until := time.Now().Round(0).Add(-time.Minute).Truncate(time.Second)
-							if err := store.Put(driver.Record{ID: id, Status: driver.InProgress, Owner: "crashed", Attempt: 1, Lease: until, Expires: until.Add(24 * time.Hour)}); err != nil {
-								t.Fatal(err)
-							}
+							check.Must(t, store.Put(driver.Record{ID: id, Status: driver.InProgress, Owner: "crashed", Attempt: 1, Lease: until, Expires: until.Add(24 * time.Hour)}))
 						}
 						failures := &received{}
-						o := o
-						o.OnFailure = failures.Receive
-						d := &distant{Store: slowClaim{store, id, slow == "takeover", &taken}}
-						ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
-						defer cancel()
-						answer, err := deliver(ctx, d.queue(t, config, o), sqsEvent(t, messages...))
-						if err != nil || !slices.Contains(reportedIDs(t, answer), messages[at].MessageId) || slices.Contains(d.started, ids[at]) {
-							t.Errorf("%+v, %d: %s, %v: started %v", o, at, answer, err, d.started)
-						}
-						for _, f := range failures.Failed {
-							if !errors.Is(f, handlers.ErrNotStarted) {
-								t.Errorf("received %v", f)
-							}
-						}
+						d := &distant{Store: slowly(store, id, slow == "takeover", &taken)}
+						o := handlers.SQSOptions{Margin: 4 * time.Second, Ahead: ahead, OnFailure: failures.Receive}
+						answer, err := deliver(within(t, 6*time.Second), d.queue(t, config, o), sqsEvent(t, messages...))
+						check.Must(t, err)
+						check.True(t, slices.Contains(reportedIDs(t, answer), messages[at].MessageId), ahead, at, slow, answer)
+						check.False(t, slices.Contains(d.started, ids[at]), ahead, at, slow)
+						allAre(t, failures, handlers.ErrNotStarted)
 						r, err := store.Get(t.Context(), id)
-						if err != nil {
-							t.Fatal(err)
-						}
-						want := map[string]driver.Record{
-							"takeover":                      {Status: driver.InProgress, Attempt: 2, Refunds: 1},
-							"claim that meets a lapsed one": {Status: driver.InProgress, Attempt: 1, Owner: "crashed"},
-						}[slow]
-						if r.Status != want.Status || r.Attempt != want.Attempt || r.Refunds != want.Refunds || r.Owner != want.Owner {
-							t.Errorf("%+v, %d, %s: it left %+v", o, at, slow, r)
-						}
-						if taken != int(want.Refunds) {
-							t.Errorf("%+v, %d, %s: taken over %d times", o, at, slow, taken)
-						}
+						check.Must(t, err)
+						check.Deep(t, driver.Record{Status: r.Status, Attempt: r.Attempt, Refunds: r.Refunds, Owner: r.Owner}, left, ahead, at, slow)
+						check.Equal(t, taken, int(left.Refunds), ahead, at, slow)
 					})
 				}
 			}
@@ -283,18 +206,11 @@ func TestClaimsAheadAreReleasedAtTheLastStart(t *testing.T) {
 		store := memory.New(0)
 		handler := handlers.SQS(newExecutor(t, store, nil), orderID, func(ctx context.Context, m handlers.SQSMessage[order]) error {
 			time.Sleep(5 * time.Second)
-			r, err := store.Get(ctx, idOf(t, order{ID: ids[1]}))
-			if err != nil || r.Status != driver.Absent {
-				t.Errorf("the record behind it is %+v, %v", r, err)
-			}
-			return nil
+			r, err := store.Get(ctx, idOf(t, ids[1]))
+			check.Equal(t, r.Status, driver.Absent, "the record behind it")
+			return err
 		}, &handlers.SQSOptions{Margin: 5 * time.Second, OnFailure: quiet})
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		answer, err := deliver(ctx, handler, sqsEvent(t, messages...))
-		if err != nil || !slices.Equal(reportedIDs(t, answer), []string{messages[1].MessageId}) {
-			t.Errorf("%s, %v", answer, err)
-		}
+		reports(t, within(t, 10*time.Second), handler, messages, "m01")
 	})
 }
 
@@ -313,11 +229,7 @@ func TestLastStartIsNotForTheCallsOfAnOption(t *testing.T) {
 			})
 			return err
 		}})
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		answer, err := deliver(ctx, handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"})))
-		if err != nil || len(reportedIDs(t, answer)) != 0 || audited != 1 {
-			t.Errorf("%s, %v: audited %d times", answer, err, audited)
-		}
+		continuesFrom(t, within(t, 10*time.Second), handler, kinesisEvent(t, "a", order{ID: "o0"}), "")
+		check.Equal(t, audited, 1)
 	})
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A Lambda managed instance gives one process several invocations at a time.
@@ -92,9 +93,7 @@ func TestConcurrentInvocations(t *testing.T) {
 				"AWS_LAMBDA_FUNCTION_NAME="+name, "AWS_LAMBDA_RUNTIME_API="+strings.TrimPrefix(server.URL, "http://"))
 			var output strings.Builder
 			function.Stdout, function.Stderr = &output, &output
-			if err := function.Start(); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, function.Start())
 			var callers sync.WaitGroup
 			for range invocations {
 				callers.Go(func() {
@@ -105,15 +104,10 @@ func TestConcurrentInvocations(t *testing.T) {
 				})
 			}
 			callers.Wait()
-			if most := api.mostAtOnce(); most != 8 {
-				t.Errorf("%d invocations at once", most)
-			}
-			if err := function.Process.Kill(); err != nil {
-				t.Error(err)
-			}
-			if err := function.Wait(); err == nil || strings.Contains(output.String(), "DATA RACE") {
-				t.Errorf("%v: %s", err, output.String())
-			}
+			check.Equal(t, api.mostAtOnce(), 8)
+			check.Nil(t, function.Process.Kill())
+			check.Failed(t, function.Wait())
+			check.Lacks(t, output.String(), "DATA RACE")
 		})
 	}
 }

@@ -3,7 +3,6 @@ package handlers_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -15,6 +14,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The groups of a FIFO queue run at the same time, one key in two of them does
@@ -26,13 +26,7 @@ func TestOneKeyInTwoGroupsRunsOnce(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			return s.place(m.Body)
 		}, &handlers.SQSOptions{Concurrency: 2, ContinueGroups: true, OnFailure: quiet})
-		a, b := message("m0", order{ID: "o0"}), message("m1", order{ID: "o0"})
-		a.EventSourceARN += ".fifo"
-		b.EventSourceARN += ".fifo"
-		a.Attributes, b.Attributes = map[string]string{"MessageGroupId": "g1"}, map[string]string{"MessageGroupId": "g2"}
-		if answer, err := deliver(t.Context(), handler, sqsEvent(t, a, b)); err != nil || len(reportedIDs(t, answer)) != 0 {
-			t.Errorf("%s, %v", answer, err)
-		}
+		reports(t, t.Context(), handler, inGroups(batch{message("m0", order{ID: "o0"}), message("m1", order{ID: "o0"})}, "g1", "g2"), "")
 		s.check(t, map[string]int{"o0": 1})
 	})
 }
@@ -47,12 +41,9 @@ func TestPostponedMessageFailsWithTheConflict(t *testing.T) {
 			OnFailure:  failures.Receive,
 			Visibility: func(context.Context, events.SQSMessage, time.Duration) error { return nil },
 		})
-		if _, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "o0"}))); err != nil {
-			t.Fatal(err)
-		}
-		if _, ok := failures.Failed[0].Err.(*idempotent.InProgressError); !ok {
-			t.Errorf("received a %T", failures.Failed[0].Err)
-		}
+		reports(t, t.Context(), handler, batch{message("m0", order{ID: "o0"})}, "m0")
+		_, ok := failures.Failed[0].Err.(*idempotent.InProgressError)
+		check.True(t, ok, failures.Failed[0])
 	})
 }
 
@@ -62,13 +53,12 @@ func elsewhere(t *testing.T, store driver.Store, o order) (end func()) {
 	begun, let, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		if _, err := idempotent.Do(context.Background(), x, idempotent.Key{ID: o.ID, Payload: o}, func(context.Context) (struct{}, error) {
+		_, err := idempotent.Do(context.Background(), x, idempotent.Key{ID: o.ID, Payload: o}, func(context.Context) (struct{}, error) {
 			close(begun)
 			<-let
 			return struct{}{}, nil
-		}); err != nil {
-			t.Errorf("elsewhere: %v", err)
-		}
+		})
+		check.Nil(t, err, "elsewhere")
 	}()
 	<-begun
 	return func() { close(let); <-ended }
@@ -77,12 +67,12 @@ func elsewhere(t *testing.T, store driver.Store, o order) (end func()) {
 func TestMessageWaitsForItsDuplicate(t *testing.T) {
 	for name, test := range map[string]struct {
 		wait, duplicate, want time.Duration
-		reported              int
+		reported              string
 	}{
-		"that ends within the wait":   {0, 4 * time.Second, 4 * time.Second, 0},
-		"that ends after the wait":    {0, time.Minute, 5 * time.Second, 1},
-		"that ends after its own":     {2 * time.Second, time.Minute, 2 * time.Second, 1},
-		"that outlasts the time left": {time.Hour, time.Hour, 29 * time.Second, 1},
+		"that ends within the wait":   {0, 4 * time.Second, 4 * time.Second, ""},
+		"that ends after the wait":    {0, time.Minute, 5 * time.Second, "m0"},
+		"that ends after its own":     {2 * time.Second, time.Minute, 2 * time.Second, "m0"},
+		"that outlasts the time left": {time.Hour, time.Hour, 29 * time.Second, "m0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -90,13 +80,9 @@ func TestMessageWaitsForItsDuplicate(t *testing.T) {
 				end := elsewhere(t, store, order{ID: "o0"})
 				time.AfterFunc(test.duplicate, end)
 				handler := handlers.SQS(newExecutor(t, store, nil), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{Wait: test.wait, OnFailure: quiet})
-				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-				defer cancel()
 				begun := time.Now()
-				answer, err := deliver(ctx, handler, sqsEvent(t, message("m0", order{ID: "o0"})))
-				if took := time.Since(begun); err != nil || len(reportedIDs(t, answer)) != test.reported || took < test.want || took >= test.want+time.Second {
-					t.Errorf("%s, %v after %v", answer, err, took)
-				}
+				reports(t, within(t, 30*time.Second), handler, batch{message("m0", order{ID: "o0"})}, test.reported)
+				check.Equal(t, time.Since(begun).Truncate(time.Second), test.want)
 				s.check(t, nil)
 				time.Sleep(test.duplicate)
 			})
@@ -118,19 +104,17 @@ func TestVisibilityDelaysARunningDuplicate(t *testing.T) {
 				return refused
 			},
 		})
-		answer, err := deliver(t.Context(), handler, sqsEvent(t,
-			message("m0", order{ID: "o0", Fail: true}), message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"})))
-		if err != nil || !slices.Equal(reportedIDs(t, answer), []string{"m0", "m1"}) {
-			t.Errorf("%s, %v", answer, err)
-		}
+		reports(t, t.Context(), handler, batch{message("m0", order{ID: "o0", Fail: true}), message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"})}, "m0 m1")
 		// 5 s of waiting are over, and the heartbeat has moved the lease.
 		timeout, ok := moved["handle of m1"]
-		if len(moved) != 1 || !ok || timeout < 50*time.Second || timeout > 63*time.Second || timeout%time.Second != 0 {
-			t.Errorf("moved %v", moved)
-		}
-		if len(failures.Failed) != 2 || !errors.Is(failures.Failed[1], refused) || !errors.Is(failures.Failed[1], idempotent.ErrInProgress) {
-			t.Errorf("received %v", failures.Failed)
-		}
+		check.True(t, ok)
+		check.Equal(t, len(moved), 1)
+		check.True(t, timeout >= 50*time.Second, timeout)
+		check.True(t, timeout <= 63*time.Second, timeout)
+		check.Equal(t, timeout%time.Second, 0)
+		check.Equal(t, len(failures.Failed), 2)
+		check.Is(t, failures.Failed[1], refused)
+		check.Is(t, failures.Failed[1], idempotent.ErrInProgress)
 	})
 }
 
@@ -142,11 +126,7 @@ func TestOneKeyTwiceInABatchRunsOnce(t *testing.T) {
 				time.Sleep(time.Minute) // longer than the wait for a duplicate elsewhere
 				return s.place(m.Body)
 			}, &handlers.SQSOptions{Concurrency: concurrency, OnFailure: quiet})
-			answer, err := deliver(t.Context(), handler, sqsEvent(t,
-				message("m0", order{ID: "o0"}), message("m1", order{ID: "o1", Never: true}), message("m2", order{ID: "o0"}), message("m3", order{ID: "o1", Never: true})))
-			if err != nil || !slices.Equal(reportedIDs(t, answer), []string{"m1", "m3"}) {
-				t.Errorf("%s, %v", answer, err)
-			}
+			reports(t, t.Context(), handler, batch{message("m0", order{ID: "o0"}), message("m1", order{ID: "o1", Never: true}), message("m2", order{ID: "o0"}), message("m3", order{ID: "o1", Never: true})}, "m1 m3")
 			s.check(t, map[string]int{"o0": 1, "o1": 1})
 		})
 	}
@@ -168,12 +148,7 @@ func TestMessagesWithoutKeyAreNoDuplicates(t *testing.T) {
 			return ctx.Err()
 		}
 	}, &handlers.SQSOptions{Concurrency: 2, OnFailure: quiet})
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	answer, err := deliver(ctx, handler, sqsEvent(t, message("m0", order{}), message("m1", order{})))
-	if err != nil || len(reportedIDs(t, answer)) != 0 {
-		t.Errorf("%s, %v", answer, err)
-	}
+	reports(t, within(t, 2*time.Minute), handler, batch{message("m0", order{}), message("m1", order{})}, "")
 }
 
 // A conflict would cost one of Lambda's two retries.
@@ -186,11 +161,8 @@ func TestAsynchronousSourcesWaitForADuplicate(t *testing.T) {
 			return idempotent.Key{ID: e.Body.ID}, nil
 		}
 		handler := handlers.SNS(newExecutor(t, store, nil), byID, place[events.SNSEventRecord](s), nil)
-		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
-		defer cancel()
-		if _, err := deliver(ctx, handler, snsEvent(t, order{ID: "o0"})); err != nil {
-			t.Error(err)
-		}
+		_, err := deliver(within(t, 15*time.Minute), handler, snsEvent(t, order{ID: "o0"}))
+		check.Nil(t, err)
 		s.check(t, nil)
 	})
 }

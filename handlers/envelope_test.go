@@ -2,7 +2,6 @@ package handlers_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,113 +11,99 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
-// The innermost event is the one that happened.
+// The innermost event is the one that happened: SNS that sends twice makes two queue
+// messages with one notification.
 func TestInnermostIDIsTheKey(t *testing.T) {
 	s3, n := string(golden(t, "s3.json")), 0
 	notification := func(i int) string {
 		return string(marshal(t, map[string]any{"Type": "Notification", "MessageId": fmt.Sprint("n", i), "Message": s3, "Timestamp": "2026-08-01T00:00:00.000Z"}))
 	}
-	queue := func(i int) []byte {
-		m := message(fmt.Sprint("m", i), order{})
-		m.Body = notification(i)
-		return sqsEvent(t, m)
-	}
+	queue := func(i int) []byte { return sqsEvent(t, bodied(fmt.Sprint("m", i), notification(i))) }
 	topic := func(i int) []byte {
 		return marshal(t, events.SNSEvent{Records: []events.SNSEventRecord{{SNS: events.SNSEntity{MessageID: fmt.Sprint("n", i), Message: s3}}}})
 	}
 	fanned := func(i int) []byte {
 		return []byte(strings.ReplaceAll(string(golden(t, "sqs-from-sns.json")), "000000a0-0000", fmt.Sprint("000000a0-000", i)))
 	}
-	x := newExecutor(t, memory.New(0), nil)
 	for name, test := range map[string]struct {
 		handler any
 		event   func(i int) []byte
 	}{
-		"S3 in SNS in SQS": {handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[handlers.FromSNS[handlers.FromS3]]) error { n++; return nil }, nil), queue},
+		"S3 in SNS in SQS": {counting[handlers.FromSNS[handlers.FromS3]](t, &n), queue},
 		"S3 in SNS":        {handlers.SNS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SNSMessage[handlers.FromS3]) error { n++; return nil }, nil), topic},
-		"by a pointer":     {handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[*handlers.FromSNS[order]]) error { n++; return nil }, nil), fanned},
+		"SNS in SQS":       {counting[handlers.FromSNS[order]](t, &n), fanned},
+		"by a pointer":     {counting[*handlers.FromSNS[order]](t, &n), fanned},
 	} {
 		n = 0
 		for i := range 2 {
-			if answer, err := deliver(t.Context(), test.handler, test.event(i)); err != nil || strings.Contains(answer, "itemIdentifier") {
-				t.Errorf("%s: %s, %v", name, answer, err)
-			}
+			answer, err := deliver(t.Context(), test.handler, test.event(i))
+			check.Nil(t, err, name)
+			check.Lacks(t, answer, "itemIdentifier", name)
 		}
-		if n != 1 {
-			t.Errorf("%s: %d runs", name, n)
-		}
+		check.Equal(t, n, 1, name)
 	}
+}
+
+// bodied is a message with any body.
+func bodied(id, body string) events.SQSMessage {
+	m := message(id, order{})
+	m.Body = body
+	return m
+}
+
+// counting is a queue's function that counts its runs.
+func counting[T any](t *testing.T, runs *int) any {
+	return handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[T]) error { *runs++; return nil }, nil)
 }
 
 // Only a message that is itself a test event is skipped.
 func TestS3TestEventInsideAnotherBodyRuns(t *testing.T) {
 	n := 0
-	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[struct {
+	handler := counting[struct {
 		Order        string
 		Notification *handlers.FromS3
-	}]) error {
-		n++
-		return nil
-	}, nil)
-	m := message("m0", order{})
-	m.Body = `{"Order":"pay me","Notification":{"Event":"s3:TestEvent"}}`
-	if answer, err := deliver(t.Context(), handler, sqsEvent(t, m)); err != nil || n != 1 {
-		t.Errorf("%s, %v, %d runs", answer, err, n)
-	}
+	}](t, &n)
+	reports(t, t.Context(), handler, batch{bodied("m0", `{"Order":"pay me","Notification":{"Event":"s3:TestEvent"}}`)}, "")
+	check.Equal(t, n, 1)
+}
+
+// refused delivers an event to a queue's function, which must report a body that does
+// not decode, and returns the error.
+func refused[T any](t *testing.T, config *idempotent.Config, event []byte) error {
+	t.Helper()
+	failures := &received{}
+	handler := handlers.SQS(newExecutor(t, memory.New(0), config), nil, func(context.Context, handlers.SQSMessage[T]) error { t.Error("ran"); return nil },
+		&handlers.SQSOptions{OnFailure: failures.Receive})
+	answer, err := deliver(t.Context(), handler, event)
+	check.Must(t, err)
+	check.Equal(t, len(reportedIDs(t, answer)), 1)
+	allAre(t, failures, handlers.ErrDecode)
+	return failures.Failed[0]
 }
 
 func TestRawDeliveryIsNoEnvelope(t *testing.T) {
-	failures := &received{}
-	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[handlers.FromSNS[order]]) error {
-		t.Error("ran")
-		return nil
-	}, &handlers.SQSOptions{OnFailure: failures.Receive})
-	answer, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "o0"})))
-	if err != nil || len(reportedIDs(t, answer)) != 1 || !errors.Is(failures.Failed[0], handlers.ErrDecode) {
-		t.Errorf("%s, %v, received %v", answer, err, failures.Failed)
-	}
+	refused[handlers.FromSNS[order]](t, nil, sqsEvent(t, message("m0", order{ID: "o0"})))
+}
+
+func TestNullIsNoEnvelope(t *testing.T) {
+	refused[*handlers.FromSNS[string]](t, nil, sqsEvent(t, bodied("m0", "null")))
 }
 
 // Without raw delivery, a body is an envelope in which an order has no field.
 func TestEnvelopeIsNoBody(t *testing.T) {
-	failures := &received{}
-	x := newExecutor(t, memory.New(0), nil)
-	refused := handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[order]) error { t.Error("ran"); return nil }, &handlers.SQSOptions{OnFailure: failures.Receive})
-	answer, err := deliver(t.Context(), refused, golden(t, "sqs-from-sns.json"))
-	if err != nil || len(reportedIDs(t, answer)) != 1 || !errors.Is(failures.Failed[0], handlers.ErrDecode) || !strings.Contains(failures.Failed[0].Error(), "FromSNS") {
-		t.Errorf("%s, %v, received %v", answer, err, failures.Failed)
-	}
-	runs := 0
+	event, runs := golden(t, "sqs-from-sns.json"), 0
+	check.Says(t, refused[order](t, nil, event), "FromSNS")
 	for name, asked := range map[string]any{
-		"the envelope": handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[events.SNSEntity]) error { runs++; return nil }, nil),
-		"its text":     handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[string]) error { runs++; return nil }, nil),
-		"a map":        handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[map[string]any]) error { runs++; return nil }, nil),
+		"the envelope": counting[events.SNSEntity](t, &runs), "its text": counting[string](t, &runs), "a map": counting[map[string]any](t, &runs),
 	} {
-		if answer, err := deliver(t.Context(), asked, golden(t, "sqs-from-sns.json")); err != nil || len(reportedIDs(t, answer)) != 0 {
-			t.Errorf("%s: %s, %v", name, answer, err)
-		}
+		answer, err := deliver(t.Context(), asked, event)
+		check.Nil(t, err, name)
+		check.Equal(t, len(reportedIDs(t, answer)), 0, name)
 	}
-	if runs != 3 {
-		t.Errorf("%d runs", runs)
-	}
-}
-
-// SNS that sends twice makes two queue messages with one notification.
-func TestInnerIDIsTheKey(t *testing.T) {
-	s := &shop{}
-	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, m handlers.SQSMessage[handlers.FromSNS[order]]) error {
-		return s.place(m.Body.Body)
-	}, nil)
-	text := golden(t, "sqs-from-sns.json")
-	again := []byte(strings.ReplaceAll(string(text), "000000a0-0000", "000000ff-0000"))
-	for _, event := range [][]byte{text, again} {
-		if answer, err := deliver(t.Context(), handler, event); err != nil || len(reportedIDs(t, answer)) != 0 {
-			t.Errorf("%s, %v", answer, err)
-		}
-	}
-	s.check(t, map[string]int{"o0": 1})
+	check.Equal(t, runs, 3)
 }
 
 // strict is a body whose decoder fails with an error that means something else
@@ -128,22 +113,5 @@ type strict struct{}
 func (*strict) UnmarshalJSON([]byte) error { return &idempotent.MissingKeyError{Part: "id"} }
 
 func TestDecodersErrorIsNoMissingKey(t *testing.T) {
-	x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
-	handler := handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[strict]) error { t.Error("ran"); return nil }, &handlers.SQSOptions{OnFailure: quiet})
-	if answer, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{}))); err != nil || len(reportedIDs(t, answer)) != 1 {
-		t.Errorf("%s, %v", answer, err)
-	}
-}
-
-func TestNullIsNoEnvelope(t *testing.T) {
-	failures := &received{}
-	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[*handlers.FromSNS[string]]) error {
-		t.Error("ran")
-		return nil
-	}, &handlers.SQSOptions{OnFailure: failures.Receive})
-	m := message("m0", order{})
-	m.Body = "null"
-	if answer, err := deliver(t.Context(), handler, sqsEvent(t, m)); err != nil || len(reportedIDs(t, answer)) != 1 || !errors.Is(failures.Failed[0], handlers.ErrDecode) {
-		t.Errorf("%s, %v, received %v", answer, err, failures.Failed)
-	}
+	refused[strict](t, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey}, sqsEvent(t, message("m0", order{})))
 }

@@ -19,13 +19,15 @@ import (
 // ownErrors causes each error of the package: an invocation fails with it, or an
 // option or an observer receives it.
 var ownErrors = map[string]func(t *testing.T) error{
-	"BatchError":      func(t *testing.T) error { return notified(t, time.Minute, nil, snsEvent(t, order{})) },
-	"RecordError":     func(t *testing.T) error { return notified(t, time.Minute, nil, snsEvent(t, order{})) },
-	"NoRecordsError":  func(t *testing.T) error { return notified(t, time.Minute, nil, snsEvent(t)) },
-	"DecodeError":     func(t *testing.T) error { return queued(t, fails, events.SQSMessage{MessageId: "m", Body: "null"}) },
-	"ShapeError":      func(t *testing.T) error { return queued(t, fails, events.SQSMessage{MessageId: "m", Body: "null"}) },
-	"NoIDError":       func(t *testing.T) error { return queued(t, fails, message("", order{})) },
-	"NotStartedError": func(t *testing.T) error { return queued(t, fails, fifo("m0"), fifo("m1")) },
+	"BatchError":     func(t *testing.T) error { return notified(t, time.Minute, nil, snsEvent(t, order{})) },
+	"RecordError":    func(t *testing.T) error { return notified(t, time.Minute, nil, snsEvent(t, order{})) },
+	"NoRecordsError": func(t *testing.T) error { return notified(t, time.Minute, nil, snsEvent(t)) },
+	"DecodeError":    func(t *testing.T) error { return queued(t, fails, events.SQSMessage{MessageId: "m", Body: "null"}) },
+	"ShapeError":     func(t *testing.T) error { return queued(t, fails, events.SQSMessage{MessageId: "m", Body: "null"}) },
+	"NoIDError":      func(t *testing.T) error { return queued(t, fails, message("", order{})) },
+	"NotStartedError": func(t *testing.T) error {
+		return queued(t, fails, inGroups(batch{message("m0", order{}), message("m1", order{})}, "g")...)
+	},
 	"PanicError": func(t *testing.T) error {
 		return queued(t, func() error { panic(&handlertest.DeclinedError{}) }, message("m", order{}))
 	},
@@ -58,12 +60,6 @@ var ownErrors = map[string]func(t *testing.T) error{
 
 func fails() error { return &handlertest.DeclinedError{} }
 
-func fifo(id string) events.SQSMessage {
-	m := message(id, order{})
-	m.EventSourceARN += ".fifo"
-	return m
-}
-
 // queued is the failure of the last message of a queue.
 func queued(t *testing.T, fn func() error, batch ...events.SQSMessage) error {
 	var failures received
@@ -78,9 +74,7 @@ func queued(t *testing.T, fn func() error, batch ...events.SQSMessage) error {
 
 // notified is the failure of an invocation by a topic.
 func notified(t *testing.T, timeout time.Duration, o *handlers.EventOptions, event []byte) error {
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
-	defer cancel()
-	_, err := deliver(ctx, handlers.SNS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SNSMessage[order]) error { return fails() }, o), event)
+	_, err := deliver(within(t, timeout), handlers.SNS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SNSMessage[order]) error { return fails() }, o), event)
 	return err
 }
 

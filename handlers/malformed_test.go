@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // TestMalformedEvents: the invocation, or the option OnFailure, names the
@@ -59,19 +61,12 @@ func TestMalformedEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			failures.Failed = nil
 			answer, err := deliver(t.Context(), test.handler, []byte(test.event))
-			if err == nil && strings.Count(answer, "itemIdentifier") != 1 {
-				t.Fatalf("answers %s", answer)
-			}
-			if len(failures.Failed) != 1 {
-				t.Fatalf("received %v", failures.Failed)
-			}
-			texts := failures.Failed[0].Error()
-			if err != nil {
-				texts += err.Error()
-			}
-			if !strings.Contains(texts, test.names) || strings.Contains(texts, "secret") || len(texts) > 1000 {
-				t.Errorf("received: %.1000s", texts)
-			}
+			check.Equal(t, strings.Count(answer, "itemIdentifier") == 1, err == nil, answer)
+			check.Equal(t, len(failures.Failed), 1)
+			texts := fmt.Sprint(failures.Failed[0], err)
+			check.Contains(t, texts, test.names)
+			check.Lacks(t, texts, "secret")
+			check.True(t, len(texts) <= 1000, len(texts))
 		})
 	}
 }

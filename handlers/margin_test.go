@@ -3,7 +3,6 @@ package handlers_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,6 +15,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A handler that is started has as much time as the margin says, although the
@@ -40,18 +40,15 @@ func TestMarginCountsFromTheEndOfTheHandlersTime(t *testing.T) {
 						return context.Cause(ctx)
 					}
 				}, &handlers.SQSOptions{Margin: 2 * time.Second, OnFailure: quiet})
-			messages := []events.SQSMessage{message("m0", order{ID: "o0"}), message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"}), message("m3", order{ID: "o3"})}
+			messages, ids := orders(4)
 			for range messages { // as often as it takes
 				ctx, cancel := context.WithTimeout(t.Context(), 4200*time.Millisecond)
-				if _, err := deliver(ctx, handler, sqsEvent(t, messages...)); err != nil {
-					t.Error(err)
-				}
+				_, err := deliver(ctx, handler, sqsEvent(t, messages...))
+				check.Nil(t, err)
 				cancel()
 			}
-			s.check(t, map[string]int{"o0": 1, "o1": 1, "o2": 1, "o3": 1})
-			if placed != 4 {
-				t.Errorf("%d of 4 ended", placed)
-			}
+			s.check(t, map[string]int{ids[0]: 1, ids[1]: 1, ids[2]: 1, ids[3]: 1})
+			check.Equal(t, placed, 4)
 		})
 	}
 }
@@ -82,13 +79,12 @@ func TestMarginThatLeavesNoRoomFailsTheInvocation(t *testing.T) {
 			}, &relay.Options{Margin: 2 * time.Second})},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
-			defer cancel()
-			_, err := deliver(ctx, c.handler, c.event)
-			var none *handlers.MarginError
-			if !errors.As(err, &none) || !errors.Is(err, handlers.ErrMargin) || none.Margin != c.margin || none.Left > c.timeout || none.Source != strings.Split(name, ",")[0] {
-				t.Errorf("%s: got %v", name, err)
-			}
+			_, err := deliver(within(t, c.timeout), c.handler, c.event)
+			check.Is(t, err, handlers.ErrMargin, name)
+			none := check.As[*handlers.MarginError](t, err, name)
+			check.Equal(t, none.Margin, c.margin, name)
+			check.True(t, none.Left <= c.timeout, name, none.Left)
+			check.Equal(t, none.Source, strings.Split(name, ",")[0])
 		})
 	}
 	s.check(t, nil)
@@ -101,13 +97,9 @@ func TestBatchWaitReplacesTheExecutors(t *testing.T) {
 		store, s := memory.New(0), &shop{}
 		defer elsewhere(t, store, order{ID: "o0"})()
 		handler := handlers.SQS(newExecutor(t, store, &idempotent.Config{Wait: time.Hour}), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{Margin: 10 * time.Second, Wait: 2 * time.Second, OnFailure: quiet})
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
 		begun := time.Now()
-		answer, err := deliver(ctx, handler, sqsEvent(t, message("m0", order{ID: "o0"})))
-		if took := time.Since(begun); err != nil || len(reportedIDs(t, answer)) != 1 || took != 2*time.Second {
-			t.Errorf("%s, %v after %v", answer, err, took)
-		}
+		reports(t, within(t, 30*time.Second), handler, batch{message("m0", order{ID: "o0"})}, "m0")
+		check.Equal(t, time.Since(begun), 2*time.Second)
 	})
 }
 
@@ -127,10 +119,7 @@ func TestBatchWaitIsNotForTheCallsOfAnOption(t *testing.T) {
 			})
 			return err
 		}})
-		answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"})))
-		if err != nil || len(reportedIDs(t, answer)) != 0 {
-			t.Errorf("%s, %v", answer, err)
-		}
+		continuesFrom(t, t.Context(), handler, kinesisEvent(t, "a", order{ID: "o0"}), "")
 		time.Sleep(time.Minute)
 	})
 }
@@ -144,45 +133,15 @@ func TestMarginLimitsWaitsAndStarts(t *testing.T) {
 		time.AfterFunc(100*time.Millisecond, end)
 		byID := func(e handlers.SNSMessage[order]) (idempotent.Key, error) { return idempotent.Key{ID: e.Body.ID}, nil }
 		handler := handlers.SNS(newExecutor(t, store, nil), byID, place[events.SNSEventRecord](&shop{}), &handlers.EventOptions{OnFailure: quiet})
-		short, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := deliver(short, handler, snsEvent(t, order{ID: "o0"})); err != nil {
-			t.Errorf("a duplicate of 100 ms in an invocation of a second: %v", err)
-		}
+		_, err := deliver(within(t, time.Second), handler, snsEvent(t, order{ID: "o0"}))
+		check.Nil(t, err, "a duplicate of 100 ms in an invocation of a second")
 
 		slow := handlers.SQS(newExecutor(t, store, nil), func(m handlers.SQSMessage[order]) (idempotent.Key, error) {
 			time.Sleep(25 * time.Second)
 			return idempotent.Key{ID: m.Body.ID}, nil
 		}, func(context.Context, handlers.SQSMessage[order]) error { t.Error("started with 5 s left"); return nil },
 			&handlers.SQSOptions{Margin: 10 * time.Second, OnFailure: quiet})
-		long, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
-		if answer, err := deliver(long, slow, sqsEvent(t, message("m0", order{ID: "o1"}))); err != nil || len(reportedIDs(t, answer)) != 1 {
-			t.Errorf("%s, %v", answer, err)
-		}
-	})
-}
-
-func TestMessagesDoNotStartWithinTheMargin(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, failures := &shop{}, &received{}
-		handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, m handlers.SQSMessage[order]) error {
-			time.Sleep(4 * time.Second)
-			return s.place(m.Body)
-		}, &handlers.SQSOptions{Margin: 3 * time.Second, OnFailure: failures.Receive})
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		// They start with 10, 6 and 2 s left.
-		answer, err := deliver(ctx, handler, sqsEvent(t, message("m0", order{ID: "o0"}), message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"}), message("m3", order{ID: "o3"})))
-		if err != nil || !slices.Equal(reportedIDs(t, answer), []string{"m2", "m3"}) {
-			t.Errorf("%s, %v", answer, err)
-		}
-		s.check(t, map[string]int{"o0": 1, "o1": 1})
-		for _, f := range failures.Failed {
-			if !errors.Is(f, handlers.ErrNotStarted) {
-				t.Errorf("received %v", f)
-			}
-		}
+		reports(t, within(t, 30*time.Second), slow, batch{message("m0", order{ID: "o1"})}, "m0")
 	})
 }
 
@@ -191,11 +150,7 @@ func TestShortTimeoutsStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shop{}
 		handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](s), nil)
-		ctx, cancel := context.WithTimeout(t.Context(), 900*time.Millisecond)
-		defer cancel()
-		if answer, err := deliver(ctx, handler, sqsEvent(t, message("m0", order{ID: "o0"}))); err != nil || len(reportedIDs(t, answer)) != 0 {
-			t.Errorf("%s, %v", answer, err)
-		}
+		reports(t, within(t, 900*time.Millisecond), handler, batch{message("m0", order{ID: "o0"})}, "")
 		s.check(t, map[string]int{"o0": 1})
 	})
 }

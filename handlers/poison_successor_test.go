@@ -16,24 +16,20 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-// unextended is a store that no heartbeat reaches.
-type unextended struct{ driver.Store }
-
-func (s unextended) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	if !c.Lease.IsZero() && c.Owner == "" {
-		return driver.Record{}, false, driver.ErrUnavailable
-	}
-	return s.Store.Change(ctx, f, c)
-}
-
 // The record is FAILED: every further delivery would meet that.
 func TestPoisonTakesARecordWhoseSuccessorFailed(t *testing.T) {
 	for successor, want := range map[error]bool{idempotent.Permanent(errOutOfStock): true, errOutOfStock: false} {
 		synctest.Test(t, func(t *testing.T) {
 			store, config := memory.New(0), &idempotent.Config{Lease: 10 * time.Second}
+			unextended := intercepted{store, func(_ context.Context, c storeCall, call func() error) error { // by heartbeats
+				if !c.change.Lease.IsZero() && c.change.Owner == "" {
+					return driver.ErrUnavailable
+				}
+				return call()
+			}}
 			key := idempotent.Key{ID: "o0", Payload: order{ID: "o0"}}
 			var taken error
-			handler := handlers.Kinesis(newExecutor(t, unextended{store}, config), func(handlers.KinesisRecord[order]) (idempotent.Key, error) { return key, nil }, func(context.Context, handlers.KinesisRecord[order]) error {
+			handler := handlers.Kinesis(newExecutor(t, unextended, config), func(handlers.KinesisRecord[order]) (idempotent.Key, error) { return key, nil }, func(context.Context, handlers.KinesisRecord[order]) error {
 				time.Sleep(time.Minute) // its lease lapses, and a successor takes over
 				_, err := idempotent.Do(context.Background(), newExecutor(t, store, config), key, func(context.Context) (struct{}, error) { return struct{}{}, successor })
 				check.Failed(t, err, "the successor did not fail")

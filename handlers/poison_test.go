@@ -31,9 +31,7 @@ func TestDoneRecordIsAcknowledged(t *testing.T) {
 			t.Errorf("taken over: %v", err)
 			return nil
 		}})
-	answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"})))
-	check.Nil(t, err)
-	check.Equal(t, answer, streamAnswer(""))
+	continuesFrom(t, t.Context(), handler, kinesisEvent(t, "a", order{ID: "o0"}), "")
 }
 
 // Errors of a handler's own calls, of its key function and of the store may not
@@ -102,8 +100,7 @@ func TestPoisonReceivesTheRecordUnchanged(t *testing.T) {
 		check.Equal(t, string(r.Kinesis.Data), `{"id":"o0"}`)
 		return nil
 	}})
-	_, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"})))
-	check.Nil(t, err)
+	continuesFrom(t, t.Context(), handler, kinesisEvent(t, "a", order{ID: "o0"}), "")
 }
 
 // A saga that failed is delivered again until it is undone: Poison would leave its
@@ -123,10 +120,8 @@ func TestPoisonDoesNotReceiveAnUnfinishedSaga(t *testing.T) {
 		check.False(t, errors.Is(err, idempotent.ErrCompensation), "put aside")
 		return nil
 	}})
-	for _, want := range []int{1, 0} {
-		answer, err := handler(t.Context(), kinesisEvent(t, "a", order{ID: "o0"}))
-		check.Nil(t, err)
-		check.Equal(t, len(answer.BatchItemFailures), want)
+	for _, from := range []string{"seq0", ""} {
+		continuesFrom(t, t.Context(), handler, kinesisEvent(t, "a", order{ID: "o0"}), from)
 	}
 	check.Equal(t, refunds, 2)
 }
@@ -147,14 +142,10 @@ func TestPoisonReceivesAndAcknowledgesRecords(t *testing.T) {
 	event.Records[1].Kinesis.Data = []byte("no JSON")
 
 	refuse = errors.New("the other queue is not there")
-	answer, err := deliver(t.Context(), handler, marshal(t, event))
-	check.Nil(t, err, "a hook that fails")
-	check.Equal(t, answer, streamAnswer("seq0"))
+	continuesFrom(t, t.Context(), handler, event, "seq0", "a hook that fails")
 	refuse, taken = nil, nil
 	for range 2 {
-		answer, err = deliver(t.Context(), handler, marshal(t, event))
-		check.Nil(t, err)
-		check.Equal(t, answer, streamAnswer("seq3"))
+		continuesFrom(t, t.Context(), handler, event, "seq3")
 	}
 	want := []string{"seq0 *idempotent.ReplayedError", "seq1 *handlers.DecodeError"}
 	check.Slice(t, taken, append(want, want...), "taken over")
@@ -166,9 +157,7 @@ func TestPanicOfPoisonFailsTheRecord(t *testing.T) {
 		OnFailure: quiet, Concurrency: 8,
 		Poison: func(context.Context, events.KinesisEventRecord, error) error { panic("hook") },
 	})
-	answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "ab", order{ID: "o0"}, order{ID: "o1", Never: true})))
-	check.Nil(t, err)
-	check.Equal(t, answer, streamAnswer("seq1"))
+	continuesFrom(t, t.Context(), handler, kinesisEvent(t, "ab", order{ID: "o0"}, order{ID: "o1", Never: true}), "seq1")
 }
 
 // A failure of the store, or a running duplicate, does not make a record poison.
@@ -188,9 +177,7 @@ func TestPoisonDoesNotReceiveTransientFailures(t *testing.T) {
 					return nil
 				},
 			})
-			answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"})))
-			check.Nil(t, err)
-			check.Equal(t, answer, streamAnswer("seq0"))
+			continuesFrom(t, t.Context(), handler, kinesisEvent(t, "a", order{ID: "o0"}), "seq0")
 		}
 	})
 }

@@ -1,10 +1,11 @@
 package handlers_test
 
 import (
-	"context"
-	"strings"
+	"fmt"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
@@ -15,15 +16,14 @@ import (
 // A queue keeps a message for days, and the default retention is one day.
 func TestQueueHandlerSaysOnceThatItsRecordsExpireEarly(t *testing.T) {
 	byID := func(handlers.RabbitMQMessage[order]) (idempotent.Key, error) { return idempotent.Key{ID: "k"}, nil }
+	s := &shop{}
 	for name, make := range map[string]func(x *idempotent.Executor) any{
-		"sqs": func(x *idempotent.Executor) any {
-			return handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[order]) error { return nil }, nil)
-		},
+		"sqs": func(x *idempotent.Executor) any { return handlers.SQS(x, nil, place[events.SQSMessage](s), nil) },
 		"rabbitmq": func(x *idempotent.Executor) any {
-			return handlers.RabbitMQ(x, byID, func(context.Context, handlers.RabbitMQMessage[order]) error { return nil }, nil)
+			return handlers.RabbitMQ(x, byID, place[events.RabbitMQMessage](s), nil)
 		},
 		"activemq": func(x *idempotent.Executor) any {
-			return handlers.ActiveMQ(x, nil, func(context.Context, handlers.ActiveMQMessage[order]) error { return nil }, nil)
+			return handlers.ActiveMQ(x, nil, place[events.ActiveMQMessage](s), nil)
 		},
 	} {
 		for _, retention := range []time.Duration{0, 24 * time.Hour, 4 * 24 * time.Hour, 28 * 24 * time.Hour} {
@@ -39,10 +39,8 @@ func TestQueueHandlerSaysOnceThatItsRecordsExpireEarly(t *testing.T) {
 			check.Equal(t, long, len(lines) == 0, name, retention)
 			check.True(t, len(lines) <= 1, len(lines), name, retention)
 			for _, line := range lines {
-				text, _ := line["msg"].(string)
-				if line["level"] != "WARN" || line["source"] != name || line["operation"] != "create-payment" || !strings.Contains(text, "Config.Retention") {
-					t.Errorf("%s, %v: logged %v", name, retention, line)
-				}
+				isLine(t, line, map[string]any{"level": "WARN", "source": name, "operation": "create-payment"})
+				check.Contains(t, fmt.Sprint(line["msg"]), "Config.Retention", name)
 			}
 		}
 	}

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // kinesisEvent returns a record for each order, with these partition keys.
@@ -24,13 +23,9 @@ func kinesisEvent(t testing.TB, partitions string, orders ...order) events.Kines
 	t.Helper()
 	var event events.KinesisEvent
 	for i, o := range orders {
-		data, err := json.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
-		}
 		event.Records = append(event.Records, events.KinesisEventRecord{
 			EventSourceArn: "arn:aws:kinesis:eu-central-1:123456789012:stream/orders", EventID: fmt.Sprintf("shardId-0:%d", i),
-			Kinesis: events.KinesisRecord{Data: data, PartitionKey: partitions[i : i+1], SequenceNumber: fmt.Sprintf("seq%d", i)},
+			Kinesis: events.KinesisRecord{Data: marshal(t, o), PartitionKey: partitions[i : i+1], SequenceNumber: fmt.Sprintf("seq%d", i)},
 		})
 	}
 	return event
@@ -55,44 +50,16 @@ func TestKinesisPartitionKeys(t *testing.T) {
 			return nil
 		}, &handlers.KinesisOptions{Concurrency: 8, OnFailure: quiet})
 		orders := []order{{ID: "a0"}, {ID: "b1"}, {ID: "b2", Fail: true}, {ID: "a3", Fail: true}, {ID: "c4"}, {ID: "a5"}, {ID: "b6"}}
-		answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "abbacab", orders...)))
-		if err != nil || answer != streamAnswer("seq2") {
-			t.Errorf("%s, %v", answer, err)
-		}
+		continuesFrom(t, t.Context(), handler, kinesisEvent(t, "abbacab", orders...), "seq2")
 		// a3 comes after b2, which had failed when a0 ended; a0 comes before.
-		if want := []string{"c4", "b1", "b2", "a0"}; !slices.Equal(ran, want) {
-			t.Errorf("ran %v, want %v", ran, want)
-		}
+		check.Slice(t, ran, []string{"c4", "b1", "b2", "a0"})
 		ran = nil
 		for i := range orders {
 			orders[i].Fail = false
 		}
-		answer, err = deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "abbacab", orders...)))
+		continuesFrom(t, t.Context(), handler, kinesisEvent(t, "abbacab", orders...), "")
 		slices.Sort(ran)
-		if want := []string{"a3", "a5", "b2", "b6"}; err != nil || answer != streamAnswer("") || !slices.Equal(ran, want) {
-			t.Errorf("%s, %v, ran %v, want %v", answer, err, ran, want)
-		}
-	})
-}
-
-func TestConcurrencyIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var running, most atomic.Int64
-		handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.KinesisRecord[order]) error {
-			now := running.Add(1)
-			if now > most.Load() {
-				most.Store(now)
-			}
-			time.Sleep(time.Second)
-			running.Add(-1)
-			return nil
-		}, &handlers.KinesisOptions{Concurrency: 3})
-		begun := time.Now()
-		orders := make([]order, 9)
-		answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "abcdefghi", orders...)))
-		if err != nil || answer != streamAnswer("") || most.Load() != 3 || time.Since(begun) != 3*time.Second {
-			t.Errorf("%s, %v, %d at once, in %v", answer, err, most.Load(), time.Since(begun))
-		}
+		check.Slice(t, ran, []string{"a3", "a5", "b2", "b6"})
 	})
 }
 
@@ -101,10 +68,8 @@ func TestStreamRecordWithoutSequenceNumber(t *testing.T) {
 	handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, place[events.KinesisEventRecord](s), &handlers.KinesisOptions{OnFailure: quiet})
 	event := kinesisEvent(t, "aaa", order{ID: "o0"}, order{ID: "o1", Fail: true}, order{ID: "o2"})
 	event.Records[1].Kinesis.SequenceNumber = ""
-	answer, err := deliver(t.Context(), handler, marshal(t, event))
-	if err == nil || !strings.Contains(err.Error(), "kinesis record 1: ") {
-		t.Errorf("%s, %v", answer, err)
-	}
+	_, err := deliver(t.Context(), handler, marshal(t, event))
+	check.Says(t, err, "kinesis record 1: ")
 }
 
 // Changes of one item stay in order, those of others run at the same time.
@@ -121,10 +86,8 @@ func TestDynamoDBStreamItems(t *testing.T) {
 			ran = append(ran, r.EventName)
 			return nil
 		}, &handlers.DynamoDBStreamOptions{Concurrency: 8})
-		answer, err := deliver(t.Context(), handler, golden(t, "dynamodb-stream.json"))
-		if want := []string{"MODIFY", "INSERT", "REMOVE"}; err != nil || answer != streamAnswer("") || !slices.Equal(ran, want) {
-			t.Errorf("%s, %v, ran %v", answer, err, ran)
-		}
+		continuesFrom(t, t.Context(), handler, json.RawMessage(golden(t, "dynamodb-stream.json")), "")
+		check.Slice(t, ran, []string{"MODIFY", "INSERT", "REMOVE"})
 	})
 }
 
@@ -138,7 +101,7 @@ func kafkaEvent(records map[string][]events.KafkaRecord) events.KafkaEvent {
 
 func TestKafkaTombstones(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
-	event := marshal(t, kafkaEvent(map[string][]events.KafkaRecord{"orders-0": {kafkaRecord(0, 1, ""), kafkaRecord(0, 2, `{"id":"o2"}`)}}))
+	event := kafkaEvent(map[string][]events.KafkaRecord{"orders-0": {kafkaRecord(0, 1, ""), kafkaRecord(0, 2, `{"id":"o2"}`)}})
 	var got []string
 	handler := handlers.Kafka(x, nil, func(_ context.Context, r handlers.KafkaRecord[*order]) error {
 		if r.Body == nil {
@@ -148,13 +111,12 @@ func TestKafkaTombstones(t *testing.T) {
 		got = append(got, r.Body.ID)
 		return nil
 	}, nil)
-	if answer, err := deliver(t.Context(), handler, event); err != nil || answer != streamAnswer("") || !slices.Equal(got, []string{"deleted", "o2"}) {
-		t.Errorf("%s, %v, got %v", answer, err, got)
-	}
+	continuesFrom(t, t.Context(), handler, event, "")
+	check.Slice(t, got, []string{"deleted", "o2"})
 	values := handlers.Kafka(newExecutor(t, memory.New(0), nil), nil, place[events.KafkaRecord](&shop{}), &handlers.KafkaOptions{OnFailure: quiet})
-	if answer, err := deliver(t.Context(), values, event); err != nil || answer != `{"batchItemFailures":[{"itemIdentifier":{"partition":"orders-0","offset":1}}]}` {
-		t.Errorf("a body that cannot be nil: %s, %v", answer, err)
-	}
+	answer, err := deliver(t.Context(), values, marshal(t, event))
+	check.Nil(t, err)
+	check.Equal(t, answer, `{"batchItemFailures":[{"itemIdentifier":{"partition":"orders-0","offset":1}}]}`, "a body that cannot be nil")
 }
 
 // A place that Lambda does not know fails the whole batch, and says so.
@@ -164,10 +126,8 @@ func TestKafkaRecordOfAnotherPartitionFails(t *testing.T) {
 		"wrong partition": {"orders-0": {kafkaRecord(1, 5, `{"id":"o","fail":true}`)}},
 	} {
 		handler := handlers.Kafka(newExecutor(t, memory.New(0), nil), nil, place[events.KafkaRecord](&shop{}), &handlers.KafkaOptions{OnFailure: quiet})
-		answer, err := deliver(t.Context(), handler, marshal(t, kafkaEvent(records)))
-		if err == nil || !strings.Contains(err.Error(), "kafka record 0: ") {
-			t.Errorf("%s: %s, %v", name, answer, err)
-		}
+		_, err := deliver(t.Context(), handler, marshal(t, kafkaEvent(records)))
+		check.Says(t, err, "kafka record 0: ", name)
 	}
 }
 
@@ -178,10 +138,7 @@ func TestKafkaClusters(t *testing.T) {
 	handler := handlers.Kafka(newExecutor(t, memory.New(0), nil), nil, place[events.KafkaRecord](s), nil)
 	records := map[string][]events.KafkaRecord{"orders-0": {kafkaRecord(0, 1, `{"id":"o"}`)}}
 	for _, servers := range []string{"a:9092,b:9092", "b:9092,a:9092", "c:9092"} {
-		event := marshal(t, events.KafkaEvent{BootstrapServers: servers, Records: records})
-		if answer, err := deliver(t.Context(), handler, event); err != nil || answer != streamAnswer("") {
-			t.Errorf("%s, %v", answer, err)
-		}
+		continuesFrom(t, t.Context(), handler, events.KafkaEvent{BootstrapServers: servers, Records: records}, "")
 	}
 	s.check(t, map[string]int{"o": 2})
 }
