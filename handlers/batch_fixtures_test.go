@@ -23,6 +23,7 @@ import (
 var (
 	deliver      = handlertest.Deliver
 	golden       = handlertest.Golden
+	isLine       = handlertest.IsLine
 	logged       = handlertest.Logged
 	marshal      = handlertest.Marshal
 	newExecutor  = handlertest.Executor

@@ -56,14 +56,6 @@ func TestFailuresAreLoggedWithTheHandlersText(t *testing.T) {
 	}
 }
 
-// isLine checks members of a line of the log.
-func isLine(t *testing.T, line, members map[string]any) {
-	t.Helper()
-	for name, want := range members {
-		check.Equal(t, line[name], want, name)
-	}
-}
-
 // The line of a stored failure says that nothing ran, and the line of a record
 // that was not started that there was no call.
 func TestLineOfARecordTellsAReplayedFailureFromANewOne(t *testing.T) {

@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,13 +45,9 @@ func TestStatusOfAHandlerThatWasCutOffIsReturned(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-			r.Header.Set("Idempotency-Key", "k")
-			w := httptest.NewRecorder()
-			x := newExecutor(t, memory.New(0), nil)
-			httpapi.Middleware(x, httpapi.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w := postKeyed(httpapi.Middleware(newExecutor(t, memory.New(0), nil), httpapi.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				httpapi.Fail(w, r, slow(r.Context()))
-			})).ServeHTTP(w, r)
+			})), func(r *http.Request) { *r = *r.WithContext(ctx) })
 			refused(t, w.Code, w.Body.String())
 		})
 	})

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -11,140 +12,125 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/events"
-
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/internal/check"
 )
 
-func deployV2(_ testing.TB, x *idempotent.Executor, scope httpapi.Scope, work httpWork, o *httpapi.Options) httpEndpoint {
-	handler := httpapi.APIGatewayV2(x, scope, func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-		r, err := work(ctx, plainBody(e.Body, e.IsBase64Encoded))
-		body, encoded := encodedIfBinary(r.body)
-		return events.APIGatewayV2HTTPResponse{StatusCode: r.status, Headers: first(r.headers), Cookies: r.headers["Set-Cookie"], Body: body, IsBase64Encoded: encoded}, err
-	}, o)
-	return func(ctx context.Context, c httpCall) (httpReply, error) {
-		c = c.orDefaults()
-		body, encoded := c.eventBody()
-		event := map[string]any{
-			"version": "2.0", "routeKey": "$default", "rawPath": c.path, "rawQueryString": c.query, "headers": c.joinedHeaders(),
-			"requestContext": map[string]any{"http": map[string]any{"method": c.method, "path": c.path}, "authorizer": jwt(c.user)},
-			"body":           body, "isBase64Encoded": encoded,
-		}
-		answer, err := invoke(ctx, handler, event)
-		if err != nil {
-			return httpReply{}, err
-		}
-		return wire(answer)
-	}
-}
+// adapter is a function of the package that protects a handler of events.
+type adapter[Req, Resp any] = func(*idempotent.Executor, httpapi.Scope, func(context.Context, Req) (Resp, error), *httpapi.Options) func(context.Context, Req) (Resp, error)
 
-func jwt(user string) any {
-	if user == "" {
-		return nil
-	}
-	return map[string]any{"jwt": map[string]any{"claims": map[string]string{"sub": user}}}
-}
-
-func deployURL(_ testing.TB, x *idempotent.Executor, scope httpapi.Scope, work httpWork, o *httpapi.Options) httpEndpoint {
-	handler := httpapi.FunctionURL(x, scope, func(ctx context.Context, e events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
-		r, err := work(ctx, plainBody(e.Body, e.IsBase64Encoded))
-		body, encoded := encodedIfBinary(r.body)
-		return events.LambdaFunctionURLResponse{StatusCode: r.status, Headers: first(r.headers), Cookies: r.headers["Set-Cookie"], Body: body, IsBase64Encoded: encoded}, err
-	}, o)
-	return func(ctx context.Context, c httpCall) (httpReply, error) {
-		c = c.orDefaults()
-		body, encoded := c.eventBody()
-		request := map[string]any{"http": map[string]any{"method": c.method, "path": c.path}}
-		if c.user != "" {
-			request["authorizer"] = map[string]any{"iam": map[string]any{"userArn": "arn:aws:iam::111122223333:user/" + c.user}}
-		}
-		answer, err := invoke(ctx, handler, map[string]any{
-			"version": "2.0", "rawPath": c.path, "rawQueryString": c.query, "headers": c.joinedHeaders(),
-			"requestContext": request, "body": body, "isBase64Encoded": encoded,
-		})
-		if err != nil {
-			return httpReply{}, err
-		}
-		return wire(answer)
-	}
-}
-
-func deployREST(t testing.TB, x *idempotent.Executor, scope httpapi.Scope, work httpWork, o *httpapi.Options) httpEndpoint {
-	handler := httpapi.APIGateway(x, scope, func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		r, err := work(ctx, plainBody(e.Body, e.IsBase64Encoded))
-		body, encoded := encodedIfBinary(r.body)
-		return events.APIGatewayProxyResponse{StatusCode: r.status, MultiValueHeaders: r.headers, Body: body, IsBase64Encoded: encoded}, err
-	}, o)
-	return func(ctx context.Context, c httpCall) (httpReply, error) {
-		c = c.orDefaults()
-		body, encoded := c.eventBody()
-		multi, last := c.multiHeaders()
-		query, err := url.ParseQuery(c.query)
-		check.Nil(t, err)
-		request := map[string]any{"httpMethod": c.method, "path": c.path, "resourcePath": "/{proxy+}"}
-		if c.user != "" {
-			request["authorizer"] = map[string]any{"claims": map[string]any{"sub": c.user}}
-		}
-		answer, err := invoke(ctx, handler, map[string]any{
-			"resource": "/{proxy+}", "path": c.path, "httpMethod": c.method, "headers": last, "multiValueHeaders": multi,
-			"queryStringParameters": first(http.Header(query)), "multiValueQueryStringParameters": query,
-			"requestContext": request, "body": body, "isBase64Encoded": encoded,
-		})
-		if err != nil {
-			return httpReply{}, err
-		}
-		return wire(answer)
-	}
-}
-
-func deployALB(multiValue bool) func(testing.TB, *idempotent.Executor, httpapi.Scope, httpWork, *httpapi.Options) httpEndpoint {
+// deployment returns a handler behind an adapter. The request and the response become
+// events as JSON, of which event and respond make all members but the body and status.
+func deployment[Req, Resp any](protect adapter[Req, Resp], event func(t testing.TB, c httpCall) map[string]any, respond func(headers http.Header, response map[string]any)) func(testing.TB, *idempotent.Executor, httpapi.Scope, httpWork, *httpapi.Options) httpEndpoint {
 	return func(t testing.TB, x *idempotent.Executor, scope httpapi.Scope, work httpWork, o *httpapi.Options) httpEndpoint {
-		handler := httpapi.ALB(x, scope, func(ctx context.Context, e events.ALBTargetGroupRequest) (events.ALBTargetGroupResponse, error) {
-			r, err := work(ctx, plainBody(e.Body, e.IsBase64Encoded))
-			body, encoded := encodedIfBinary(r.body)
-			answer := events.ALBTargetGroupResponse{StatusCode: r.status, Body: body, IsBase64Encoded: encoded}
-			if multiValue {
-				answer.MultiValueHeaders = r.headers
-			} else {
-				answer.Headers = first(r.headers)
-				if cookies := r.headers["Set-Cookie"]; len(cookies) > 0 {
-					answer.Headers["Set-Cookie"] = cookies[len(cookies)-1]
-				}
+		handler := protect(x, scope, func(ctx context.Context, e Req) (response Resp, _ error) {
+			var request struct {
+				Body            string
+				IsBase64Encoded bool
 			}
-			return answer, err
+			check.Nil(t, convert(e, &request))
+			r, err := work(ctx, plainBody(request.Body, request.IsBase64Encoded))
+			body, encoded := encodedIfBinary(r.body)
+			members := map[string]any{"statusCode": r.status, "body": body, "isBase64Encoded": encoded}
+			respond(r.headers, members)
+			check.Nil(t, convert(members, &response))
+			return response, err
 		}, o)
 		return func(ctx context.Context, c httpCall) (httpReply, error) {
 			c = c.orDefaults()
-			body, encoded := c.eventBody()
-			multi, last := c.multiHeaders()
-			if c.user != "" {
-				multi["x-user"], last["x-user"] = []string{c.user}, c.user
-			}
-			query := http.Header{}
-			for pair := range strings.SplitSeq(c.query, "&") {
-				if name, value, _ := strings.Cut(pair, "="); pair != "" {
-					query[name] = append(query[name], value) // as they are on the wire
-				}
-			}
-			event := map[string]any{
-				"requestContext": map[string]any{"elb": map[string]any{"targetGroupArn": "arn"}},
-				"path":           c.path, "httpMethod": c.method, "body": body, "isBase64Encoded": encoded,
-			}
-			if multiValue {
-				event["multiValueHeaders"], event["multiValueQueryStringParameters"] = multi, query
-			} else {
-				event["headers"], event["queryStringParameters"] = last, first(query)
-			}
-			answer, err := invoke(ctx, handler, event)
+			members := event(t, c)
+			members["body"], members["isBase64Encoded"] = c.eventBody()
+			answer, err := invoke(ctx, handler, members)
 			if err != nil {
 				return httpReply{}, err
 			}
-			if one, other := answer["headers"] != nil, answer["multiValueHeaders"] != nil; multiValue && one || !multiValue && other {
-				t.Errorf("the answer's headers are not where the request's are: %v", answer)
+			for _, kind := range []string{"headers", "multiValueHeaders"} {
+				check.False(t, members[kind] == nil && answer[kind] != nil, "the request has no", kind)
 			}
 			return wire(answer)
+		}
+	}
+}
+
+func convert(from, to any) error {
+	text, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, to)
+}
+
+var (
+	deployV2 = deployment(httpapi.APIGatewayV2, payloadV2(func(user string) map[string]any {
+		return map[string]any{"jwt": map[string]any{"claims": map[string]string{"sub": user}}}
+	}), respondSingle)
+	deployURL = deployment(httpapi.FunctionURL, payloadV2(func(user string) map[string]any {
+		return map[string]any{"iam": map[string]any{"userArn": "arn:aws:iam::111122223333:user/" + user}}
+	}), respondSingle)
+	deployREST     = deployment(httpapi.APIGateway, payloadREST, respondMulti)
+	deployALB      = deployment(httpapi.ALB, payloadALB("headers", "queryStringParameters"), respondSingle)
+	deployALBMulti = deployment(httpapi.ALB, payloadALB("multiValueHeaders", "multiValueQueryStringParameters"), respondMulti)
+)
+
+func respondMulti(headers http.Header, response map[string]any) {
+	response["multiValueHeaders"] = headers
+}
+
+// respondSingle lists cookies where the format has a place, and the last one where it
+// has none.
+func respondSingle(headers http.Header, response map[string]any) {
+	single := first(headers)
+	if cookies := headers["Set-Cookie"]; len(cookies) > 0 {
+		single["Set-Cookie"], response["cookies"] = cookies[len(cookies)-1], cookies
+	}
+	response["headers"] = single
+}
+
+// payloadV2 makes an event of the payload format 2.0.
+func payloadV2(authorizer func(user string) map[string]any) func(testing.TB, httpCall) map[string]any {
+	return func(_ testing.TB, c httpCall) map[string]any {
+		request := map[string]any{"http": map[string]any{"method": c.method, "path": c.path}}
+		if c.user != "" {
+			request["authorizer"] = authorizer(c.user)
+		}
+		return map[string]any{"version": "2.0", "routeKey": "$default", "rawPath": c.path, "rawQueryString": c.query, "headers": c.joinedHeaders(), "requestContext": request}
+	}
+}
+
+func payloadREST(t testing.TB, c httpCall) map[string]any {
+	multi, last := c.multiHeaders()
+	query, err := url.ParseQuery(c.query)
+	check.Nil(t, err)
+	request := map[string]any{"httpMethod": c.method, "path": c.path, "resourcePath": "/{proxy+}"}
+	if c.user != "" {
+		request["authorizer"] = map[string]any{"claims": map[string]any{"sub": c.user}}
+	}
+	return map[string]any{
+		"resource": "/{proxy+}", "path": c.path, "httpMethod": c.method, "headers": last, "multiValueHeaders": multi,
+		"queryStringParameters": first(http.Header(query)), "multiValueQueryStringParameters": query, "requestContext": request,
+	}
+}
+
+// payloadALB makes an event of a load balancer with these members.
+func payloadALB(headers, parameters string) func(testing.TB, httpCall) map[string]any {
+	return func(_ testing.TB, c httpCall) map[string]any {
+		multi, last := c.multiHeaders()
+		if c.user != "" {
+			multi["x-user"], last["x-user"] = []string{c.user}, c.user
+		}
+		query := http.Header{}
+		for pair := range strings.SplitSeq(c.query, "&") {
+			if name, value, _ := strings.Cut(pair, "="); pair != "" {
+				query[name] = append(query[name], value) // as they are on the wire
+			}
+		}
+		members := map[string]any{
+			"headers": last, "multiValueHeaders": multi, "queryStringParameters": first(query), "multiValueQueryStringParameters": query,
+		}
+		return map[string]any{
+			"requestContext": map[string]any{"elb": map[string]any{"targetGroupArn": "arn"}},
+			"path":           c.path, "httpMethod": c.method, headers: members[headers], parameters: members[parameters],
 		}
 	}
 }

@@ -71,8 +71,8 @@ type httpDriver struct {
 var httpDrivers = []httpDriver{
 	{name: "APIGatewayV2", scope: func() httpapi.Scope { return httpapi.JWTClaim("sub") }, deploy: deployV2, lambda: true, encodes: true},
 	{name: "APIGateway", scope: func() httpapi.Scope { return httpapi.JWTClaim("sub") }, deploy: deployREST, lambda: true, encodes: true},
-	{name: "ALB", scope: headerScope, deploy: deployALB(false), lambda: true, lastOnly: true, encodes: true},
-	{name: "ALB multi-value", scope: headerScope, deploy: deployALB(true), lambda: true, encodes: true},
+	{name: "ALB", scope: headerScope, deploy: deployALB, lambda: true, lastOnly: true, encodes: true},
+	{name: "ALB multi-value", scope: headerScope, deploy: deployALBMulti, lambda: true, encodes: true},
 	{name: "FunctionURL", scope: httpapi.IAMUser, deploy: deployURL, lambda: true, encodes: true},
 	{name: "Middleware", scope: headerScope, deploy: deployMiddleware},
 }

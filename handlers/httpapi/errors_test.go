@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"github.com/lambda-once/once/handlers/httpapi"
@@ -62,11 +61,13 @@ func TestHTTPStoreFails(t *testing.T) {
 		store := &hooked{Store: memory.New(0), create: func(driver.Record) error { return down }}
 		// The end of a run is retried for as long as its lease lasts.
 		s := newSite(t, d, newExecutor(t, store, &idempotent.Config{Lease: 20 * time.Millisecond, Reserve: time.Millisecond}), nil, created)
-		if r := s.get(k); r.headers.Get("Retry-After") != "1" {
-			t.Errorf("got %v", r.headers)
-		} else {
+		wantRetry := func() {
+			t.Helper()
+			r := s.get(k)
 			isProblem(t, r, 503)
+			check.Equal(t, r.headers.Get("Retry-After"), "1")
 		}
+		wantRetry()
 		s.ran(0)
 		store.create = nil
 		store.change = func(_ driver.Fence, c driver.Change) error {
@@ -75,11 +76,7 @@ func TestHTTPStoreFails(t *testing.T) {
 			}
 			return nil
 		}
-		if r := s.get(k); r.headers.Get("Retry-After") != "1" {
-			t.Errorf("got %v", r.headers)
-		} else {
-			isProblem(t, r, 503)
-		}
+		wantRetry()
 		s.ran(1)
 	})
 }
@@ -96,19 +93,16 @@ func TestHTTPLeaseLost(t *testing.T) {
 		})
 		for _, status = range []int{201, 503} {
 			r := s.get(keyed("k" + fmt.Sprint(status)))
-			if isProblem(t, r, 409); r.headers.Get("Retry-After") != "1" {
-				t.Errorf("got %v", r.headers)
-			}
+			isProblem(t, r, 409)
+			check.Equal(t, r.headers.Get("Retry-After"), "1")
 		}
 		taken = func(r *driver.Record) {
 			r.Status, r.Lease, r.Data = driver.Completed, time.Time{}, []byte(`{"status":202,"headers":{"Location":["/theirs"]},"body":"theirs"}`)
 		}
 		for _, status = range []int{201, 503} {
 			r := s.get(keyed("l" + fmt.Sprint(status)))
-			check.Equal(t, r.status, 202)
-			check.Equal(t, r.body, "theirs")
+			isReply(t, r, 202, "theirs", "true")
 			check.Equal(t, r.headers.Get("Location"), "/theirs")
-			check.Equal(t, r.headers.Get("Idempotent-Replayed"), "true")
 		}
 	})
 }
@@ -127,18 +121,14 @@ func TestHTTPHandlerErrors(t *testing.T) {
 				return httpReply{}, idempotent.Permanent(&handlertest.DeclinedError{Code: "51"})
 			}
 		})
-		if _, err := s.send(t.Context(), k); err == nil || err.Error() != "broken" {
-			t.Errorf("got %v", err)
-		}
-		if _, err := s.send(t.Context(), k); err != error(inner) {
-			t.Errorf("an error of a call within the handler: got %v", err)
-		}
-		if _, err := s.send(t.Context(), k); err == nil || err.Error() != "declined 51" {
-			t.Errorf("got %v", err)
-		} else if _, ok := err.(*handlertest.DeclinedError); !ok {
-			t.Errorf("got a %T", err)
-		}
 		_, err := s.send(t.Context(), k)
+		check.Says(t, err, "broken")
+		_, err = s.send(t.Context(), k)
+		check.Equal(t, err, error(inner), "an error of a call within the handler")
+		_, err = s.send(t.Context(), k)
+		_, ok := err.(*handlertest.DeclinedError)
+		check.True(t, ok, err)
+		_, err = s.send(t.Context(), k)
 		e, ok := err.(messages.InvokeResponse_Error)
 		check.True(t, ok)
 		check.Equal(t, e.Type, "DeclinedError")
@@ -203,31 +193,24 @@ func TestHTTPPanic(t *testing.T) {
 
 // Fail-open runs the handler, and says nothing to its client.
 func TestHTTPFailOpen(t *testing.T) {
-	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		down := fmt.Errorf("down: %w", driver.ErrUnavailable)
-		store := &hooked{Store: memory.New(0),
-			create: func(driver.Record) error { return down },
-			change: func(driver.Fence, driver.Change) error { return down }}
-		s := newSite(t, d, newExecutor(t, store, &idempotent.Config{OnStoreError: idempotent.FailOpen}), nil, created)
-		for run := 1; run <= 2; run++ {
-			r := s.get(k)
-			check.Equal(t, r.status, 201)
-			check.Equal(t, r.body, fmt.Sprint("run ", run))
-			check.Equal(t, r.headers.Get("Idempotent-Replayed"), "")
-		}
-	})
+	down := fmt.Errorf("down: %w", driver.ErrUnavailable)
+	runsEachTime(t, &hooked{Store: memory.New(0),
+		create: func(driver.Record) error { return down },
+		change: func(driver.Fence, driver.Change) error { return down }}, &idempotent.Config{OnStoreError: idempotent.FailOpen})
 }
 
 // A handler whose Executor is disabled can be tested without repetitions.
 func TestHTTPDisabled(t *testing.T) {
 	t.Setenv("ONCE_DISABLED", "1")
+	runsEachTime(t, memory.New(0), nil)
+}
+
+func runsEachTime(t *testing.T, store driver.Store, config *idempotent.Config) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, created)
+		s := newSite(t, d, newExecutor(t, store, config), nil, created)
 		for run := 1; run <= 2; run++ {
 			r := s.get(k)
-			check.Equal(t, r.status, 201)
-			check.Equal(t, r.body, fmt.Sprint("run ", run))
-			check.Equal(t, r.headers.Get("Idempotent-Replayed"), "")
+			isReply(t, r, 201, fmt.Sprint("run ", run), "")
 		}
 	})
 }
@@ -269,12 +252,7 @@ func TestHTTPObserved(t *testing.T) {
 // A handler's nil pointer in an error does not make Once panic.
 func TestTypedNilErrorOfAnHTTPHandlerIsReturned(t *testing.T) {
 	for name, e := range map[string]error{"replayed": (*idempotent.ReplayedError)(nil), "store": (*idempotent.StoreError)(nil), "another": (*url.Error)(nil)} {
-		handler := httpapi.APIGatewayV2(newExecutor(t, handlertest.Unreleasable{Store: memory.New(0)}, nil), httpapi.NoIdentity(), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-			return events.APIGatewayV2HTTPResponse{}, e
-		}, nil)
-		request := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}}
-		request.RequestContext.HTTP.Method = "POST"
-		_, err := handler(t.Context(), request)
+		_, err := postV2(t, newExecutor(t, handlertest.Unreleasable{Store: memory.New(0)}, nil), httpapi.NoIdentity(), nil, v2Response{}, e)
 		check.Equal(t, err, e, name)
 	}
 }

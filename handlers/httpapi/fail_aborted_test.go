@@ -3,22 +3,12 @@ package httpapi_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 )
-
-func postKeyed(h http.Handler) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(http.MethodPost, "/charges", strings.NewReader(`{}`))
-	r.Header.Set("Idempotency-Key", "k")
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w
-}
 
 // The work was done by then: a release would have it done again.
 func TestTooLargeResponseDoesNotRunAgainAfterFail(t *testing.T) {

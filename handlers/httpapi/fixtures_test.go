@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"io"
 	"log"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/handlers/internal/handlertest"
@@ -22,6 +26,7 @@ import (
 func silent() *log.Logger { return log.New(io.Discard, "", 0) }
 
 var (
+	isLine      = handlertest.IsLine
 	logged      = handlertest.Logged
 	newExecutor = handlertest.Executor
 )
@@ -64,6 +69,14 @@ func (s *site) ran(want int) {
 	if got := int(s.runs.Load()); got != want {
 		s.t.Errorf("the handler ran %d times, want %d", got, want)
 	}
+}
+
+// isReply checks a response, and the header with which a replay is marked.
+func isReply(t testing.TB, r httpReply, status int, body, mark string, about ...any) {
+	t.Helper()
+	check.Equal(t, r.status, status, about...)
+	check.Equal(t, r.body, body, about...)
+	check.Equal(t, r.headers.Get("Idempotent-Replayed"), mark, about...)
 }
 
 // isProblem checks a response of Once itself.
@@ -125,6 +138,34 @@ func (h *hooked) plant(t testing.TB, change func(r *driver.Record)) {
 	r.Owner = "another"
 	change(&r)
 	check.Nil(t, h.Put(r))
+}
+
+// postKeyed sends a request with the key k to a handler of net/http.
+func postKeyed(h http.Handler, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPost, "/charges", strings.NewReader(`{}`))
+	r.Header.Set("Idempotency-Key", "k")
+	for _, f := range change {
+		f(r)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+type (
+	v2Request  = events.APIGatewayV2HTTPRequest
+	v2Response = events.APIGatewayV2HTTPResponse
+)
+
+// postV2 sends a request with the key k to a handler of an HTTP API that returns r and
+// err.
+func postV2(t testing.TB, x *idempotent.Executor, scope httpapi.Scope, o *httpapi.Options, r v2Response, err error, change ...func(*v2Request)) (v2Response, error) {
+	e := v2Request{Headers: map[string]string{"idempotency-key": "k"}}
+	e.RequestContext.HTTP.Method = http.MethodPost
+	for _, f := range change {
+		f(&e)
+	}
+	return httpapi.APIGatewayV2(x, scope, func(context.Context, v2Request) (v2Response, error) { return r, err }, o)(t.Context(), e)
 }
 
 func leaks(text string, secrets ...string) bool {

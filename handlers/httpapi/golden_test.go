@@ -93,41 +93,33 @@ var paidHeaders = http.Header{"Content-Type": {"application/json"}, "Location": 
 
 const paidBody = `{"id":"1","note":"<é>"}`
 
-func onV2(s httpapi.Scope) func(*idempotent.Executor) lambda.Handler {
-	return func(x *idempotent.Executor) lambda.Handler {
-		return lambda.NewHandler(httpapi.APIGatewayV2(x, s, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-			return events.APIGatewayV2HTTPResponse{StatusCode: 201, Headers: first(paidHeaders), Cookies: []string{"a=1"}, Body: paidBody}, nil
-		}, nil))
+// on returns handlers of an adapter that respond with what paid returns.
+func on[Req, Resp any](protect adapter[Req, Resp], paid func(Req) Resp) func(httpapi.Scope) func(*idempotent.Executor) lambda.Handler {
+	return func(s httpapi.Scope) func(*idempotent.Executor) lambda.Handler {
+		return func(x *idempotent.Executor) lambda.Handler {
+			return lambda.NewHandler(protect(x, s, func(_ context.Context, e Req) (Resp, error) { return paid(e), nil }, nil))
+		}
 	}
 }
 
-func onURL(s httpapi.Scope) func(*idempotent.Executor) lambda.Handler {
-	return func(x *idempotent.Executor) lambda.Handler {
-		return lambda.NewHandler(httpapi.FunctionURL(x, s, func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
-			return events.LambdaFunctionURLResponse{StatusCode: 201, Headers: first(paidHeaders), Cookies: []string{"a=1"}, Body: paidBody}, nil
-		}, nil))
-	}
-}
-
-func onREST(s httpapi.Scope) func(*idempotent.Executor) lambda.Handler {
-	return func(x *idempotent.Executor) lambda.Handler {
-		return lambda.NewHandler(httpapi.APIGateway(x, s, func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-			return events.APIGatewayProxyResponse{StatusCode: 201, Headers: first(paidHeaders), MultiValueHeaders: map[string][]string{"Link": {"<a>", "<b>"}}, Body: paidBody}, nil
-		}, nil))
-	}
-}
-
-func onALB(s httpapi.Scope) func(*idempotent.Executor) lambda.Handler {
-	return func(x *idempotent.Executor) lambda.Handler {
-		return lambda.NewHandler(httpapi.ALB(x, s, func(_ context.Context, e events.ALBTargetGroupRequest) (events.ALBTargetGroupResponse, error) {
-			r := events.ALBTargetGroupResponse{StatusCode: 201, StatusDescription: "201 Created", Body: paidBody}
-			if r.MultiValueHeaders = paidHeaders; e.MultiValueHeaders == nil {
-				r.Headers, r.MultiValueHeaders = first(paidHeaders), nil
-			}
-			return r, nil
-		}, nil))
-	}
-}
+var (
+	onV2 = on(httpapi.APIGatewayV2, func(events.APIGatewayV2HTTPRequest) events.APIGatewayV2HTTPResponse {
+		return events.APIGatewayV2HTTPResponse{StatusCode: 201, Headers: first(paidHeaders), Cookies: []string{"a=1"}, Body: paidBody}
+	})
+	onURL = on(httpapi.FunctionURL, func(events.LambdaFunctionURLRequest) events.LambdaFunctionURLResponse {
+		return events.LambdaFunctionURLResponse{StatusCode: 201, Headers: first(paidHeaders), Cookies: []string{"a=1"}, Body: paidBody}
+	})
+	onREST = on(httpapi.APIGateway, func(events.APIGatewayProxyRequest) events.APIGatewayProxyResponse {
+		return events.APIGatewayProxyResponse{StatusCode: 201, Headers: first(paidHeaders), MultiValueHeaders: map[string][]string{"Link": {"<a>", "<b>"}}, Body: paidBody}
+	})
+	onALB = on(httpapi.ALB, func(e events.ALBTargetGroupRequest) events.ALBTargetGroupResponse {
+		r := events.ALBTargetGroupResponse{StatusCode: 201, StatusDescription: "201 Created", Body: paidBody}
+		if r.MultiValueHeaders = paidHeaders; e.MultiValueHeaders == nil {
+			r.Headers, r.MultiValueHeaders = first(paidHeaders), nil
+		}
+		return r
+	})
+)
 
 // eachKind is one handler of every kind, for tests that send what they like.
 func eachKind(t testing.TB, config *idempotent.Config) map[string]lambda.Handler {
@@ -150,61 +142,55 @@ func TestHTTPEventOfAnotherKind(t *testing.T) {
 		check.Must(t, err)
 		for _, config := range []*idempotent.Config{nil, {OnMissingKey: idempotent.RunMissingKey}} {
 			for _, kind := range kinds {
-				out, err := eachKind(t, config)[kind].Invoke(t.Context(), event)
-				check.Must(t, err)
-				r, err := parseWire(out)
-				check.Must(t, err)
-				_, detail := isProblem(t, r, 400)
+				_, detail := isProblem(t, invoked(t, t.Context(), eachKind(t, config)[kind], string(event)), 400)
 				check.Contains(t, detail, "method", file, kind)
 			}
 		}
 	}
 }
 
+// invoked returns the response to an event.
+func invoked(t *testing.T, ctx context.Context, handler lambda.Handler, event string) httpReply {
+	t.Helper()
+	out, err := handler.Invoke(ctx, []byte(event))
+	check.Must(t, err)
+	r, err := parseWire(out)
+	check.Must(t, err)
+	return r
+}
+
 func TestHTTPMalformedEvents(t *testing.T) {
 	huge := strings.Repeat("x", 1<<20)
 	for name, c := range map[string]struct {
-		v2, v1 string // the formats 2.0 and 1.0
-		want   int
+		event string // of all formats, with a METHOD
+		want  int
 	}{
-		"an empty event":       {`{}`, `{}`, 400},
-		"null":                 {`null`, `null`, 400},
-		"nothing but a method": {`{"requestContext":{"http":{"method":"POST"}}}`, `{"httpMethod":"POST"}`, 400},
-		"headers that are null": {`{"headers":null,"requestContext":{"http":{"method":"POST"}}}`,
-			`{"headers":null,"multiValueHeaders":null,"httpMethod":"POST"}`, 400},
-		"a key that is null": {`{"headers":{"idempotency-key":null},"requestContext":{"http":{"method":"POST"}}}`,
-			`{"headers":{"idempotency-key":null},"multiValueHeaders":{"idempotency-key":null},"httpMethod":"POST"}`, 400},
-		"two spellings of the header": {`{"headers":{"idempotency-key":"k","Idempotency-Key":"k"},"requestContext":{"http":{"method":"POST"}}}`,
-			`{"headers":{"idempotency-key":"k","Idempotency-Key":"k"},"httpMethod":"POST"}`, 400},
-		"nothing but a method and a key": {`{"headers":{"idempotency-key":"k"},"requestContext":{"http":{"method":"POST"}}}`,
-			`{"headers":{"idempotency-key":"k"},"httpMethod":"POST"}`, 201},
-		"a path and a query that do not decode": {`{"rawPath":"/%zz/%","rawQueryString":"%zz=%&&=&a","headers":{"idempotency-key":"l"},"requestContext":{"http":{"method":"POST"}}}`,
-			`{"path":"/%zz/%","queryStringParameters":{"%zz":"%"},"headers":{"idempotency-key":"l"},"httpMethod":"POST"}`, 201},
-		"a body that is no base64": {`{"isBase64Encoded":true,"body":"{","headers":{"idempotency-key":"m"},"requestContext":{"http":{"method":"POST"}}}`,
-			`{"isBase64Encoded":true,"body":"{","headers":{"idempotency-key":"m"},"httpMethod":"POST"}`, 400},
-		"a body of 1 MB": {`{"body":"` + huge + `","headers":{"idempotency-key":"n"},"requestContext":{"http":{"method":"POST"}}}`,
-			`{"body":"` + huge + `","headers":{"idempotency-key":"n"},"httpMethod":"POST"}`, 201},
-		"a key of 1 MB": {`{"headers":{"idempotency-key":"` + huge + `"},"requestContext":{"http":{"method":"POST"}}}`,
-			`{"headers":{"idempotency-key":"` + huge + `"},"httpMethod":"POST"}`, 400},
+		"an empty event":                        {`{}`, 400},
+		"null":                                  {`null`, 400},
+		"nothing but a method":                  {`{METHOD}`, 400},
+		"headers that are null":                 {`{"headers":null,"multiValueHeaders":null,METHOD}`, 400},
+		"a key that is null":                    {`{"headers":{"idempotency-key":null},"multiValueHeaders":{"idempotency-key":null},METHOD}`, 400},
+		"two spellings of the header":           {`{"headers":{"idempotency-key":"k","Idempotency-Key":"k"},METHOD}`, 400},
+		"nothing but a method and a key":        {`{"headers":{"idempotency-key":"k"},METHOD}`, 201},
+		"a path and a query that do not decode": {`{"rawPath":"/%zz/%","rawQueryString":"%zz=%&&=&a","path":"/%zz/%","queryStringParameters":{"%zz":"%"},"headers":{"idempotency-key":"l"},METHOD}`, 201},
+		"a body that is no base64":              {`{"isBase64Encoded":true,"body":"{","headers":{"idempotency-key":"m"},METHOD}`, 400},
+		"a body of 1 MB":                        {`{"body":"` + huge + `","headers":{"idempotency-key":"n"},METHOD}`, 201},
+		"a key of 1 MB":                         {`{"headers":{"idempotency-key":"` + huge + `"},METHOD}`, 400},
 	} {
 		for kind, handler := range eachKind(t, nil) {
-			event := c.v1
+			method := `"httpMethod":"POST"`
 			if kind == "APIGatewayV2" || kind == "FunctionURL" {
-				event = c.v2
+				method = `"requestContext":{"http":{"method":"POST"}}`
 			}
+			event := strings.Replace(c.event, "METHOD", method, 1)
 			for _, again := range []string{"", "true"} {
-				out, err := handler.Invoke(t.Context(), []byte(event))
-				if err != nil {
-					t.Errorf("%s at %s: %v", name, kind, err)
-					continue
-				}
-				r, err := parseWire(out)
-				check.Must(t, err)
+				r := invoked(t, t.Context(), handler, event)
 				if c.want == 400 {
 					isProblem(t, r, 400)
-				} else if r.status != c.want || r.headers.Get("Idempotent-Replayed") != again {
-					t.Errorf("%s at %s: got %d %v %s", name, kind, r.status, r.headers, r.body)
+					continue
 				}
+				check.Equal(t, r.status, c.want, name, kind)
+				check.Equal(t, r.headers.Get("Idempotent-Replayed"), again, name, kind)
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -35,9 +34,8 @@ func TestMiddlewareReplacesATooLargeResponse(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"in one piece": func(w http.ResponseWriter, _ *http.Request) {
 			_, err := io.WriteString(w, strings.Repeat("x", limit+1))
-			if tooLarge, ok := errors.AsType[*httpapi.ResponseTooLargeError](err); !ok || tooLarge.Limit != limit || !strings.Contains(err.Error(), "10 bytes") {
-				t.Errorf("Write: %v", err)
-			}
+			check.Deep(t, err, &httpapi.ResponseTooLargeError{Limit: limit})
+			check.Says(t, err, "10 bytes")
 		},
 		"streamed": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
@@ -58,11 +56,11 @@ func TestMiddlewareReplacesATooLargeResponse(t *testing.T) {
 				handler(w, r)
 			})
 			for _, mark := range []string{"", "true"} {
-				r, text, err := post(t, protected, "k", "")
+				r, err := post(t, protected, "k", "")
 				check.Must(t, err)
-				check.Equal(t, r.Header.Get("Idempotent-Replayed"), mark)
-				r.Header.Del("Idempotent-Replayed")
-				_, detail := isProblem(t, httpReply{r.StatusCode, r.Header, text}, 500)
+				check.Equal(t, r.headers.Get("Idempotent-Replayed"), mark)
+				r.headers.Del("Idempotent-Replayed")
+				_, detail := isProblem(t, r, 500)
 				check.Contains(t, detail, "too large")
 			}
 			check.Equal(t, runs, 1)
@@ -87,11 +85,11 @@ func TestMiddlewarePanics(t *testing.T) {
 				}
 				w.WriteHeader(201)
 			})
-			_, _, err := post(t, protected, "k", "")
+			_, err := post(t, protected, "k", "")
 			check.Failed(t, err, "the connection is not cut")
-			r, _, err := post(t, protected, "k", "")
+			r, err := post(t, protected, "k", "")
 			check.Nil(t, err)
-			check.Equal(t, r.StatusCode, 201)
+			check.Equal(t, r.status, 201)
 			check.Equal(t, runs, 2)
 		})
 	}
@@ -137,11 +135,9 @@ func TestMiddlewareClientGoneWhileWaiting(t *testing.T) {
 	<-client.Done()
 	close(gone)
 	check.Equal(t, (<-outcomes).Outcome, idempotent.OutcomeExecuted)
-	r, text, err := post(t, server, "k", "body")
+	r, err := post(t, server, "k", "body")
 	check.Nil(t, err)
-	check.Equal(t, r.StatusCode, 201)
-	check.Equal(t, text, "done all the same")
-	check.Equal(t, r.Header.Get("Idempotent-Replayed"), "true")
+	isReply(t, r, 201, "done all the same", "true")
 }
 
 // A deadline that is not the client's applies.
@@ -151,16 +147,14 @@ func TestMiddlewareDeadlineHolds(t *testing.T) {
 		check.True(t, ok)
 		check.True(t, time.Until(deadline) <= time.Minute, time.Until(deadline))
 	}))
-	r := httptest.NewRequest("POST", "/", nil)
-	r.Header.Set("Idempotency-Key", "k")
-	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	protected.ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
+	postKeyed(protected, func(r *http.Request) { *r = *r.WithContext(ctx) })
 }
 
 // onceBehind posts twice to a handler behind the middleware, which must then have
 // run want times.
-func onceBehind(t *testing.T, o *httpapi.Options, want int, handler http.HandlerFunc) (second *http.Response) {
+func onceBehind(t *testing.T, o *httpapi.Options, want int, handler http.HandlerFunc) (second httpReply) {
 	t.Helper()
 	runs := 0
 	protected, _ := serveHTTP(t, newExecutor(t, memory.New(0), nil), o, func(w http.ResponseWriter, r *http.Request) {
@@ -168,9 +162,9 @@ func onceBehind(t *testing.T, o *httpapi.Options, want int, handler http.Handler
 		handler(w, r)
 	})
 	for range 2 {
-		r, _, err := post(t, protected, "k", "")
+		var err error
+		second, err = post(t, protected, "k", "")
 		check.Nil(t, err, "the connection is cut")
-		second = r
 	}
 	check.Equal(t, runs, want)
 	return second
@@ -188,7 +182,7 @@ func TestRefusalThatIsTooLargeIsNotStored(t *testing.T) {
 		}
 		w.WriteHeader(201)
 	})
-	check.Equal(t, second.StatusCode, 201)
+	check.Equal(t, second.status, 201)
 }
 
 // A handler may panic with the error of Write. Its work is done.
@@ -214,7 +208,7 @@ func TestProxiedResponseThatIsCutOffRunsOnce(t *testing.T) {
 	check.Must(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.ErrorLog = silent()
-	check.Equal(t, onceBehind(t, nil, 1, proxy.ServeHTTP).StatusCode, 500)
+	check.Equal(t, onceBehind(t, nil, 1, proxy.ServeHTTP).status, 500)
 }
 
 // The option is called when the work is done.

@@ -18,14 +18,11 @@ import (
 // A form that was read before is missing in the body that is compared.
 func TestFormThatWasReadEarlierPanics(t *testing.T) {
 	protected := httpapi.Middleware(newExecutor(t, memory.New(0), nil), httpapi.NoIdentity(), nil)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("ran") }))
-	r := httptest.NewRequest("POST", "/pay", strings.NewReader("amount=10"))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.Header.Set("Idempotency-Key", "k")
-	_ = r.PostFormValue("amount")
-	defer func() {
-		check.Contains(t, fmt.Sprint(recover()), "has read the body")
-	}()
-	protected.ServeHTTP(httptest.NewRecorder(), r)
+	defer func() { check.Contains(t, fmt.Sprint(recover()), "has read the body") }()
+	postKeyed(protected, func(r *http.Request) {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		_ = r.PostFormValue("amount")
+	})
 }
 
 // The headers that outer middleware sets are those of this request.
@@ -57,13 +54,10 @@ func TestUnkeyedRequestsHaveNoLimits(t *testing.T) {
 		fmt.Fprint(w, string(body))
 	})
 	long := strings.Repeat("x", 100)
-	r, err := protected.Client().Post(protected.URL, "text/plain", strings.NewReader(long))
-	check.Must(t, err)
-	defer r.Body.Close()
-	text, err := io.ReadAll(r.Body)
+	r, err := post(t, protected, "", long)
 	check.Nil(t, err)
-	check.Equal(t, r.StatusCode, 201)
-	check.Equal(t, string(text), long)
+	check.Equal(t, r.status, 201)
+	check.Equal(t, r.body, long)
 }
 
 func TestMiddlewareLimitsRequests(t *testing.T) {
@@ -74,11 +68,11 @@ func TestMiddlewareLimitsRequests(t *testing.T) {
 	})})
 	protected, _ := serveHTTP(t, x, &httpapi.Options{MaxRequestBytes: 10}, func(w http.ResponseWriter, r *http.Request) { runs++ })
 	for body, want := range map[string]int{"0123456789": 200, "0123456789x": 413, strings.Repeat("x", 1000): 413} {
-		got, text, err := post(t, protected, fmt.Sprint("k", len(body)), body)
+		r, err := post(t, protected, fmt.Sprint("k", len(body)), body)
 		check.Nil(t, err)
-		check.Equal(t, got.StatusCode, want)
-		if err == nil && want == 413 {
-			isProblem(t, httpReply{got.StatusCode, got.Header, text}, 413)
+		check.Equal(t, r.status, want)
+		if want == 413 {
+			isProblem(t, r, 413)
 		}
 	}
 	check.Equal(t, runs, 1)

@@ -47,17 +47,6 @@ func unkeyed(t *testing.T, commit func() error, o *httpapi.Options) (*ledger, fu
 	return l, httpapi.Middleware(x, httpapi.NoIdentity(), o)
 }
 
-// postBare sends a request without a key.
-func postBare(server *httptest.Server) (*http.Response, string, error) {
-	answer, err := server.Client().Post(server.URL, "text/plain", nil)
-	if err != nil {
-		return nil, "", err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	return answer, string(text), err
-}
-
 var errRefused = &driver.Rejected{Err: errors.New("the account is empty")}
 
 func TestRefusedTransactionOfARequestWithoutAKeyIsTheWholeResponse(t *testing.T) {
@@ -89,18 +78,17 @@ func TestRefusedTransactionOfARequestWithoutAKeyIsTheWholeResponse(t *testing.T)
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, protect := unkeyed(t, func() error { return errRefused }, nil)
-			server := httptest.NewServer(protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := serve(t, protect, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("X-Early", "1")
 				open(r)
 				respond(w, r)
-			})))
-			defer server.Close()
-			r, text, err := postBare(server)
+			})
+			r, err := post(t, server, "", "")
 			check.Must(t, err)
-			isProblem(t, httpReply{r.StatusCode, r.Header, text}, 500)
-			check.Lacks(t, text, "created")
-			check.Equal(t, r.Header.Get("Location"), "")
-			check.Equal(t, r.Header.Get("X-Early"), "")
+			isProblem(t, r, 500)
+			check.Lacks(t, r.body, "created")
+			check.Equal(t, r.headers.Get("Location"), "")
+			check.Equal(t, r.headers.Get("X-Early"), "")
 			check.Equal(t, l.commits, 1)
 		})
 	}
@@ -149,29 +137,25 @@ func TestRequestWithoutAKeyThatFailsCommitsNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, protect := unkeyed(t, func() error { return nil }, nil)
-			server := httptest.NewServer(protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := serve(t, protect, func(w http.ResponseWriter, r *http.Request) {
 				open(r)
 				c.handler(w, r)
-			})))
-			defer server.Close()
-			r, text, err := postBare(server)
+			})
+			r, err := post(t, server, "", "")
 			check.Nil(t, err)
-			check.Equal(t, r.StatusCode, c.status)
-			check.Equal(t, text, c.body)
+			check.Equal(t, r.status, c.status)
+			check.Equal(t, r.body, c.body)
 			check.Equal(t, l.commits, 0)
 		})
 	}
 	t.Run("a panic", func(t *testing.T) {
 		l, protect := unkeyed(t, func() error { return nil }, nil)
-		server := httptest.NewUnstartedServer(protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		server := serve(t, protect, func(w http.ResponseWriter, r *http.Request) {
 			open(r)
 			fmt.Fprint(w, "created")
 			panic(http.ErrAbortHandler)
-		})))
-		server.Config.ErrorLog = silent()
-		server.Start()
-		defer server.Close()
-		_, _, err := postBare(server)
+		})
+		_, err := post(t, server, "", "")
 		check.Failed(t, err)
 		check.Equal(t, l.commits, 0)
 	})
@@ -221,7 +205,7 @@ func TestTransactionPanicsAfterTheResponseHasBegun(t *testing.T) {
 					open(r)
 				})).ServeHTTP(w, r)
 			}))
-			_, _, _ = postBare(server)
+			_, _ = post(t, server, "", "")
 			panicked := <-ended
 			server.Close()
 			text, _ := panicked.(string)
@@ -239,7 +223,7 @@ func TestResponseThatHasBegunIsCutOffByAnError(t *testing.T) {
 		fmt.Fprint(w, "created")
 		_, _ = idempotent.Step(r.Context(), "a", func(context.Context) (int, error) { return 0, nil }) // refused
 	})
-	_, _, err := postBare(protected)
+	_, err := post(t, protected, "", "")
 	check.Failed(t, err)
 }
 
@@ -263,7 +247,7 @@ func TestRequestWithoutAKeyHasWhatItsServerOffers(t *testing.T) {
 		}))
 		server.EnableHTTP2 = two
 		server.StartTLS()
-		_, _, err := postBare(server)
+		_, err := post(t, server, "", "")
 		check.Nil(t, err, two)
 		check.Equal(t, got, want, two)
 		server.Close()
@@ -278,7 +262,7 @@ func TestRequestWithoutAKeyHasWhatItsServerOffers(t *testing.T) {
 
 func TestRequestWithoutAKeyCanBeUpgraded(t *testing.T) {
 	_, protect := unkeyed(t, func() error { return nil }, nil)
-	server := httptest.NewServer(protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := serve(t, protect, func(w http.ResponseWriter, _ *http.Request) {
 		conn, stream, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			t.Error(err)
@@ -287,8 +271,7 @@ func TestRequestWithoutAKeyCanBeUpgraded(t *testing.T) {
 		defer conn.Close()
 		fmt.Fprint(stream, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\nhello\n")
 		_ = stream.Flush()
-	})))
-	defer server.Close()
+	})
 	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL, nil)
 	check.Must(t, err)
 	r.Header.Set("Connection", "upgrade")

@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
-
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
@@ -58,9 +56,8 @@ func TestRefusedRequestsAreLoggedOnceForEachReason(t *testing.T) {
 		})
 		for _, line := range lines {
 			got[fmt.Sprint(line["reason"], " ", line["status"])]++
-			if line["level"] != "WARN" || line["operation"] != "create-payment" || line["scope"] == "" || line["unlogged"] != 0. {
-				t.Errorf("logged %v", line)
-			}
+			isLine(t, line, map[string]any{"level": "WARN", "operation": "create-payment", "unlogged": 0.})
+			check.Differ(t, line["scope"], any(""))
 		}
 		check.True(t, maps.Equal(got, want))
 		check.False(t, leaks(string(handlertest.Marshal(t, lines)), secretKey), "the lines quote the requests")
@@ -91,16 +88,8 @@ func TestRefusedRequestsAreLoggedAtMostOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, memory.New(0), nil)
 		protect := func() func() {
-			handler := httpapi.APIGatewayV2(x, httpapi.JWTClaim("sub"), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-				return events.APIGatewayV2HTTPResponse{StatusCode: 201}, nil
-			}, nil)
-			return func() {
-				e := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": secretKey}}
-				e.RequestContext.HTTP.Method = "POST"
-				r, err := handler(t.Context(), e)
-				check.Nil(t, err)
-				check.Equal(t, r.StatusCode, 403)
-			}
+			handler := onV2(httpapi.JWTClaim("sub"))(x)
+			return func() { isProblem(t, invoked(t, t.Context(), handler, fmt.Sprintf(formatV2, "null")), 403) }
 		}
 		one, two := protect(), protect()
 		var unlogged []any
@@ -146,9 +135,9 @@ func TestRefusalsOfOthersAreLogged(t *testing.T) {
 			failing.get(keyed(secretKey))
 			running.get(keyed(secretKey))
 		})
-		if len(lines) != 2 || lines[0]["reason"] != "rejected" || lines[0]["status"] != 418. || lines[1]["reason"] != "conflict" || lines[1]["status"] != 409. {
-			t.Errorf("logged %v", lines)
-		}
+		check.Equal(t, len(lines), 2)
+		isLine(t, lines[0], map[string]any{"reason": "rejected", "status": 418.})
+		isLine(t, lines[1], map[string]any{"reason": "conflict", "status": 409.})
 		check.False(t, leaks(string(handlertest.Marshal(t, lines)), secretKey), "the lines quote the requests")
 	})
 }
@@ -175,11 +164,10 @@ func TestProblemSaysWhereAKeyWasLookedFor(t *testing.T) {
 	}
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		found := newSite(t, d, newExecutor(t, memory.New(0), nil), &httpapi.Options{Key: keypath.Path[httpapi.Request]("body"), MaxKeyBytes: 3}, created)
-		if _, detail := isProblem(t, found.get(webhook("id=1")), 400); strings.Contains(detail, "not JSON") {
-			t.Errorf("a key that was found: %q", detail)
-		}
+		_, detail := isProblem(t, found.get(webhook("id=1")), 400)
+		check.Lacks(t, detail, "not JSON", "a key that was found")
 		s := newSite(t, d, newExecutor(t, memory.New(0), nil), &httpapi.Options{Key: httpapi.HeaderKey("x-body-id")}, created)
-		_, detail := isProblem(t, s.get(webhook("id=1")), 400)
+		_, detail = isProblem(t, s.get(webhook("id=1")), 400)
 		check.Contains(t, detail, "from the header X-Body-Id of the request")
 		check.Lacks(t, detail, "not JSON")
 	})

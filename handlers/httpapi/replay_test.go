@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -40,16 +39,15 @@ func TestReplayHasTheHeadersOfTheFirstResponse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			protected, plain := serveHTTP(t, newExecutor(t, memory.New(0), nil), &httpapi.Options{StoreHeaders: []string{"X-Name"}}, c.handler)
-			r, body, err := post(t, plain, "k", "")
-			if err != nil || !slices.Equal(r.Header[c.field], c.want) {
-				t.Fatalf("net/http itself: %q, %v", r.Header, err)
-			}
+			r, err := post(t, plain, "k", "")
+			check.Must(t, err)
+			check.Slice(t, r.headers[c.field], c.want, "net/http itself")
 			for _, mark := range []string{"", "true"} {
-				got, gotBody, err := post(t, protected, "k", "")
+				got, err := post(t, protected, "k", "")
 				check.Must(t, err)
-				check.Slice(t, got.Header[c.field], c.want)
-				check.Equal(t, gotBody, body)
-				check.Equal(t, got.Header.Get("Idempotent-Replayed"), mark)
+				check.Slice(t, got.headers[c.field], c.want)
+				check.Equal(t, got.body, r.body)
+				check.Equal(t, got.headers.Get("Idempotent-Replayed"), mark)
 			}
 		})
 	}
@@ -60,17 +58,13 @@ func TestForeignRecordIsNoResponse(t *testing.T) {
 	for _, data := range []string{`{"statusCode":201,"body":"{}"}`, `{"id":"p1"}`, `null`, `{"status":99}`, `{"status":150}`, `{"status":600}`, `[]`} {
 		store := &hooked{Store: memory.New(0)}
 		protected, _ := serveHTTP(t, newExecutor(t, store, &idempotent.Config{MaxAttempts: 1}), nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
-		if _, _, err := post(t, protected, "k", ""); err != nil {
-			t.Fatal(err)
-		}
+		_, err := post(t, protected, "k", "")
+		check.Must(t, err)
 		store.plant(t, func(r *driver.Record) {
 			r.Status, r.Data, r.Lease, r.Expires = driver.Completed, []byte(data), time.Time{}, time.Now().Add(time.Hour)
 		})
-		r, text, err := post(t, protected, "k", "")
-		if err != nil {
-			t.Errorf("%s: %v", data, err)
-			continue
-		}
-		isProblem(t, httpReply{r.StatusCode, r.Header, text}, 500)
+		r, err := post(t, protected, "k", "")
+		check.Must(t, err, data)
+		isProblem(t, r, 500)
 	}
 }

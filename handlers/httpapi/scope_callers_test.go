@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -16,18 +15,14 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-// callV2 sends a POST with the key k to a handler that responds with who.
-func callV2(t *testing.T, x *idempotent.Executor, scope httpapi.Scope, claims map[string]string, who string) events.APIGatewayV2HTTPResponse {
+// callV2 sends a request to a handler that responds with who.
+func callV2(t *testing.T, x *idempotent.Executor, scope httpapi.Scope, claims map[string]string, who string) v2Response {
 	t.Helper()
-	handler := httpapi.APIGatewayV2(x, scope, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-		return events.APIGatewayV2HTTPResponse{StatusCode: 201, Body: who}, nil
-	}, nil)
-	e := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}}
-	e.RequestContext.HTTP.Method = "POST"
-	if claims != nil {
-		e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: claims}}
-	}
-	answer, err := handler(t.Context(), e)
+	answer, err := postV2(t, x, scope, nil, v2Response{StatusCode: 201, Body: who}, nil, func(e *v2Request) {
+		if claims != nil {
+			e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: claims}}
+		}
+	})
 	check.Must(t, err)
 	return answer
 }
@@ -85,11 +80,7 @@ func TestScopeFunctionsNeverCollide(t *testing.T) {
 		fmt.Fprint(w, "for tenant ", r.Header.Get("X-Tenant"), ", user ", r.Header.Get("X-User"))
 	}))
 	for _, name := range []string{"X-Tenant", "X-User"} {
-		r := httptest.NewRequest("POST", "/", nil)
-		r.Header.Set("Idempotency-Key", "k")
-		r.Header.Set(name, "ada")
-		w := httptest.NewRecorder()
-		protected.ServeHTTP(w, r)
+		w := postKeyed(protected, func(r *http.Request) { r.Header.Set(name, "ada") })
 		check.Equal(t, w.Header().Get("Idempotent-Replayed"), "", "ada gets the answer", name)
 	}
 	handlertest.CheckMistakes(t, func() { httpapi.FirstOf(tenant, tenant) }, "two of ScopeFunc")
@@ -99,13 +90,7 @@ func TestScopeFunctionsNeverCollide(t *testing.T) {
 func TestScopeFuncErrorIsReturned(t *testing.T) {
 	reused := &idempotent.KeyReusedError{KeyHash: "another call's"}
 	scope := httpapi.ScopeFunc(func(context.Context, httpapi.Caller) (string, error) { return "", reused })
-	handler := httpapi.APIGatewayV2(newExecutor(t, memory.New(0), nil), scope, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-		t.Error("ran")
-		return events.APIGatewayV2HTTPResponse{}, nil
-	}, nil)
-	e := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}}
-	e.RequestContext.HTTP.Method = "POST"
-	_, err := handler(t.Context(), e)
+	_, err := postV2(t, newExecutor(t, memory.New(0), nil), scope, nil, v2Response{StatusCode: 201}, nil)
 	check.Equal(t, err, error(reused))
 }
 
@@ -116,12 +101,9 @@ func TestScopeFuncSeesCookies(t *testing.T) {
 		seen = c.Headers.Get("Cookie")
 		return seen, nil
 	})
-	handler := httpapi.APIGatewayV2(newExecutor(t, memory.New(0), nil), scope, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-		return events.APIGatewayV2HTTPResponse{StatusCode: 200}, nil
-	}, nil)
-	e := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}, Cookies: []string{"session=a", "b=c"}}
-	e.RequestContext.HTTP.Method = "POST"
-	answer, err := handler(t.Context(), e)
+	answer, err := postV2(t, newExecutor(t, memory.New(0), nil), scope, nil, v2Response{StatusCode: 200}, nil, func(e *v2Request) {
+		e.Cookies = []string{"session=a", "b=c"}
+	})
 	check.Nil(t, err)
 	check.Equal(t, answer.StatusCode, 200)
 	check.Equal(t, seen, "session=a; b=c")

@@ -83,10 +83,9 @@ func TestStatusErrorUndoesTheSagaAndIsReplayed(t *testing.T) {
 				return httpReply{}, fails()
 			})
 			first, again := s.get(k), s.get(k)
-			if isProblem(t, first, 402); first.body != declinedProblem || again.body != first.body || again.status != 402 {
-				t.Errorf("%s: got %s and %d %s", name, first.body, again.status, again.body)
-			}
-			check.Equal(t, again.headers.Get("Idempotent-Replayed"), "true", name)
+			isProblem(t, first, 402)
+			check.Equal(t, first.body, declinedProblem, name)
+			isReplayOf(t, again, first)
 			check.Equal(t, again.headers.Get("Content-Type"), "application/problem+json", name)
 			s.ran(1)
 			h.check(t, 1, 1)
@@ -100,6 +99,12 @@ func TestStatusErrorUndoesTheSagaAndIsReplayed(t *testing.T) {
 			check.True(t, leaks(e.Err.Error(), "secret: 51"), name)
 		})
 	}
+}
+
+// isReplayOf checks a repetition of a problem.
+func isReplayOf(t testing.TB, again, first httpReply) {
+	t.Helper()
+	isReply(t, again, first.status, first.body, "true")
 }
 
 // With any other status the key is free, and what was done stays.
@@ -123,9 +128,9 @@ func TestStatusErrorThatIsNotStoredReleasesTheKey(t *testing.T) {
 				check.Equal(t, detail, "Not now.", status)
 				check.Equal(t, r.headers.Get("Retry-After"), "2", status)
 				r = s.get(k)
-				if ended := counts && attempts == 1; (r.status == 201) == ended || ended && s.runs.Load() != 1 {
-					t.Errorf("%d with MaxAttempts %d: a repetition got %+v after %d runs", status, attempts, r, s.runs.Load())
-				}
+				ended := counts && attempts == 1
+				check.Differ(t, r.status == 201, ended, status, attempts)
+				check.Equal(t, s.runs.Load() == 1, ended, status, attempts)
 				h.check(t, 1, 0)
 			}
 		}
@@ -140,9 +145,8 @@ func TestPermanentStatusErrorIsStored(t *testing.T) {
 			return httpReply{}, idempotent.Permanent(&httpapi.StatusError{Status: 503, Detail: "Closed.", RetryAfter: time.Second})
 		})
 		first, again := s.get(k), s.get(k)
-		if isProblem(t, first, 503); first.body != again.body || again.status != 503 || again.headers.Get("Idempotent-Replayed") != "true" {
-			t.Errorf("got %+v and %+v", first, again)
-		}
+		isProblem(t, first, 503)
+		isReplayOf(t, again, first)
 		check.Equal(t, first.headers.Get("Retry-After"), "1")
 		check.Equal(t, again.headers.Get("Retry-After"), "")
 		s.ran(1)
@@ -160,15 +164,15 @@ func TestUnfinishedUndoingReturns503(t *testing.T) {
 			return httpReply{}, declined()
 		})
 		unfinished := s.get(k)
-		if isProblem(t, unfinished, 503); unfinished.headers.Get("Retry-After") != "1" || leaks(unfinished.body, "secret", "declined") {
-			t.Errorf("got %+v", unfinished)
-		}
+		isProblem(t, unfinished, 503)
+		check.Equal(t, unfinished.headers.Get("Retry-After"), "1")
+		check.False(t, leaks(unfinished.body, "secret", "declined"), unfinished.body)
 		h.check(t, 1, 0)
 		// The call that finishes it is the first to return the failure.
 		first, again := s.get(k), s.get(k)
-		if isProblem(t, first, 402); first.body != declinedProblem || again.body != declinedProblem || again.headers.Get("Idempotent-Replayed") != "true" {
-			t.Errorf("got %+v and %+v", first, again)
-		}
+		isProblem(t, first, 402)
+		check.Equal(t, first.body, declinedProblem)
+		isReplayOf(t, again, first)
 		h.check(t, 1, 1)
 	})
 }
@@ -183,9 +187,10 @@ func TestUnfinishedUndoingOfAnotherCallIsTheHandlersError(t *testing.T) {
 		if d.lambda {
 			_, own := err.(*idempotent.CompensationError)
 			check.True(t, own)
-		} else if isProblem(t, r, 500); leaks(r.body, "secret") {
-			t.Errorf("got %+v", r)
+			return
 		}
+		isProblem(t, r, 500)
+		check.Lacks(t, r.body, "secret")
 	})
 }
 
@@ -194,9 +199,8 @@ func TestUnfinishedUndoingOfAnotherCallIsTheHandlersError(t *testing.T) {
 func TestStatusErrorOfACallWithinIsTheResponse(t *testing.T) {
 	inner := newExecutor(t, memory.New(0), nil)
 	charge := func(ctx context.Context) (string, error) { return "", idempotent.Permanent(declined()) }
-	if _, err := idempotent.Do(t.Context(), inner, idempotent.Key{ID: "charge"}, charge); err == nil {
-		t.Fatal("charged")
-	}
+	_, err := idempotent.Do(t.Context(), inner, idempotent.Key{ID: "charge"}, charge)
+	check.Failed(t, err)
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(ctx context.Context, _ int, _ string) (httpReply, error) {
 			_, err := idempotent.Do(ctx, inner, idempotent.Key{ID: "charge"}, charge)
@@ -204,9 +208,7 @@ func TestStatusErrorOfACallWithinIsTheResponse(t *testing.T) {
 		})
 		for _, mark := range []string{"", "true"} {
 			r := s.get(k)
-			check.Equal(t, r.status, 402)
-			check.Equal(t, r.body, declinedProblem)
-			check.Equal(t, r.headers.Get("Idempotent-Replayed"), mark)
+			isReply(t, r, 402, declinedProblem, mark)
 		}
 		s.ran(1)
 	})
@@ -225,9 +227,9 @@ func TestStatusErrorOfARequestThatIsNotProtected(t *testing.T) {
 		})
 		for _, call := range []httpCall{k.with(method("GET")), keyed()} {
 			// net/http sends it at once, after what the handler has written.
-			if r := s.get(call); !strings.HasSuffix(r.body, declinedProblem) || d.lambda && r.status != 402 {
-				t.Errorf("%+v: got %+v", call, r)
-			}
+			r := s.get(call)
+			check.True(t, strings.HasSuffix(r.body, declinedProblem), r.body)
+			check.True(t, r.status == 402 || !d.lambda, r.status)
 		}
 		h.check(t, 2, 1) // a request without a key is a call, one with GET is none
 	})
@@ -248,32 +250,20 @@ func TestStatusErrorOfAScope(t *testing.T) {
 	})
 }
 
-// What is too long to be stored is not sent either: all receive one response.
-func TestStatusErrorIsCutForAllAlike(t *testing.T) {
+// What is too long to be stored, or is not UTF-8, is not sent either: all receive one
+// response.
+func TestStatusErrorIsTheSameForAll(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		for i, text := range []string{strings.Repeat("é", 5000), strings.Repeat("<", 5000), strings.Repeat("a\xff", 5000)} {
+		for _, text := range []string{strings.Repeat("é", 5000), strings.Repeat("<", 5000), strings.Repeat("a\xff", 5000),
+			"a\xffb", "\xff\xfe", "\xed\xa0\x80 a lone surrogate", "é\xc3"} {
 			s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(context.Context, int, string) (httpReply, error) {
 				return httpReply{}, &httpapi.StatusError{Status: 402, Type: text, Title: text, Detail: text}
 			})
 			first, again := s.get(k), s.get(k)
-			if isProblem(t, first, 402); len(first.body) > 4096 || len(first.body) < 3000 || first.body != again.body {
-				t.Errorf("%d: got %d bytes and %d bytes", i, len(first.body), len(again.body))
-			}
-		}
-	})
-}
-
-// JSON stores text only: what is not UTF-8 is replaced before the first response.
-func TestStatusErrorThatIsNotUTF8ReplaysTheSameBytes(t *testing.T) {
-	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		for _, text := range []string{"a\xffb", "\xff\xfe", "\xed\xa0\x80 a lone surrogate", "é\xc3"} {
-			s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(context.Context, int, string) (httpReply, error) {
-				return httpReply{}, &httpapi.StatusError{Status: 402, Type: text, Title: text, Detail: text}
-			})
-			first, again := s.get(k), s.get(k)
-			if isProblem(t, first, 402); first.body != again.body {
-				t.Errorf("%q: the first response is %q, the replay %q", text, first.body, again.body)
-			}
+			isProblem(t, first, 402)
+			isReplayOf(t, again, first)
+			check.True(t, len(first.body) <= 4096, len(first.body))
+			check.True(t, len(first.body) >= 3000 || len(text) < 100, len(first.body))
 			s.ran(1)
 		}
 	})
@@ -316,15 +306,10 @@ func TestStoredErrorThatLeavesSagaStepsIsLoggedOnce(t *testing.T) {
 					s.get(keyed(fmt.Sprint("k", i)))
 				}
 			})
-			if len(lines) != want {
-				t.Errorf("%d: logged %v", status, lines)
-				continue
-			}
+			check.Equal(t, len(lines), want, status)
 			for _, line := range lines {
-				if text := fmt.Sprint(line["msg"]); line["level"] != "WARN" || line["status"] != 402.0 || line["saga_steps"] != 1.0 ||
-					line["operation"] != "create-payment" || !leaks(text, "httpapi.StatusError") {
-					t.Errorf("logged %v", line)
-				}
+				isLine(t, line, map[string]any{"level": "WARN", "status": 402., "saga_steps": 1., "operation": "create-payment"})
+				check.Contains(t, fmt.Sprint(line["msg"]), "httpapi.StatusError")
 			}
 		}
 	})
@@ -332,7 +317,7 @@ func TestStoredErrorThatLeavesSagaStepsIsLoggedOnce(t *testing.T) {
 
 func TestFailWithoutAnErrorPanics(t *testing.T) {
 	protected, _ := serveHTTP(t, newExecutor(t, memory.New(0), nil), nil, func(w http.ResponseWriter, r *http.Request) { httpapi.Fail(w, r, nil) })
-	_, _, err := post(t, protected, "k", "")
+	_, err := post(t, protected, "k", "")
 	check.Failed(t, err, "the connection is not cut")
 }
 
@@ -347,17 +332,15 @@ func TestFailWithOtherErrors(t *testing.T) {
 		}
 	})
 	for range 2 {
-		r, text, err := post(t, protected, "k", "")
+		r, err := post(t, protected, "k", "")
 		check.Must(t, err)
-		if isProblem(t, httpReply{r.StatusCode, r.Header, text}, 500); leaks(text, "secret") {
-			t.Errorf("got %s", text)
-		}
+		isProblem(t, r, 500)
+		check.Lacks(t, r.body, "secret")
 	}
-	r, text, err := post(t, plain, "k", "")
+	r, err := post(t, plain, "k", "")
 	check.Must(t, err)
-	if isProblem(t, httpReply{r.StatusCode, r.Header, text}, 500); runs != 3 {
-		t.Errorf("%d runs", runs)
-	}
+	isProblem(t, r, 500)
+	check.Equal(t, runs, 3)
 }
 
 // The handler has made no response that its client could receive.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/events"
-
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
@@ -28,13 +26,10 @@ func TestForgottenStatusIsReportedAtTheFirstCall(t *testing.T) {
 					first, again := s.get(k), s.get(k)
 					_, detail := isProblem(t, first, 500)
 					check.True(t, leaks(detail, fmt.Sprintf("StatusCode %d,", status)))
-					check.Equal(t, again.status, 500)
-					check.Equal(t, again.body, first.body)
-					check.Equal(t, again.headers.Get("Idempotent-Replayed"), "true")
+					isReply(t, again, 500, first.body, "true")
 				})
-				if len(lines) != 1 || lines[0]["level"] != "ERROR" || lines[0]["status"] != float64(status) || lines[0]["operation"] != "create-payment" {
-					t.Errorf("%d: logged %v", status, lines)
-				}
+				check.Equal(t, len(lines), 1, status)
+				isLine(t, lines[0], map[string]any{"level": "ERROR", "status": float64(status), "operation": "create-payment"})
 				s.ran(1)
 			}
 		}
@@ -48,15 +43,12 @@ func TestMissingStatusAndLowerCaseMethodRunOnce(t *testing.T) {
 		status int
 	}{{"POST", 0}, {"Post", 201}, {"post", 201}} {
 		runs := 0
-		handler := httpapi.APIGatewayV2(newExecutor(t, memory.New(0), nil), httpapi.NoIdentity(), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		s := newSite(t, httpDrivers[0], newExecutor(t, memory.New(0), nil), nil, func(context.Context, int, string) (httpReply, error) {
 			runs++
-			return events.APIGatewayV2HTTPResponse{StatusCode: test.status}, nil
-		}, nil)
+			return httpReply{status: test.status}, nil
+		})
 		for range 2 {
-			e := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}}
-			e.RequestContext.HTTP.Method = test.method
-			_, err := handler(t.Context(), e)
-			check.Nil(t, err)
+			s.get(k.with(method(test.method)))
 		}
 		check.Equal(t, runs, 1, test)
 	}

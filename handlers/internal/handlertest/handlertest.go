@@ -19,6 +19,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Executor returns the executor of an operation.
@@ -74,6 +75,14 @@ func Logged(t testing.TB, run func()) (lines []map[string]any) {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// IsLine tests that a line of the log has these members.
+func IsLine(t testing.TB, line, members map[string]any) {
+	t.Helper()
+	for name, want := range members {
+		check.Equal(t, line[name], want, name)
+	}
 }
 
 // Observer is a function as an idempotent.Observer.
