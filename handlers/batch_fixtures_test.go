@@ -21,14 +21,15 @@ import (
 )
 
 var (
-	deliver      = handlertest.Deliver
-	golden       = handlertest.Golden
-	isLine       = handlertest.IsLine
-	logged       = handlertest.Logged
-	marshal      = handlertest.Marshal
-	newExecutor  = handlertest.Executor
-	quiet        = handlertest.Quiet
-	streamAnswer = handlertest.StreamAnswer
+	continuesFrom = handlertest.ContinuesFrom
+	deliver       = handlertest.Deliver
+	golden        = handlertest.Golden
+	isLine        = handlertest.IsLine
+	logged        = handlertest.Logged
+	marshal       = handlertest.Marshal
+	newExecutor   = handlertest.Executor
+	quiet         = handlertest.Quiet
+	streamAnswer  = handlertest.StreamAnswer
 )
 
 // order is the body of the golden events.
@@ -131,15 +132,6 @@ func reports(t testing.TB, ctx context.Context, handler any, messages batch, ids
 	answer, err := deliver(ctx, handler, sqsEvent(t, messages...))
 	check.Must(t, err, about...)
 	check.Slice(t, reportedIDs(t, answer), strings.Fields(ids), about...)
-}
-
-// continuesFrom delivers the event of a stream, whose handler must report this record,
-// or none.
-func continuesFrom(t testing.TB, ctx context.Context, handler, event any, id string, about ...any) {
-	t.Helper()
-	answer, err := deliver(ctx, handler, marshal(t, event))
-	check.Must(t, err, about...)
-	check.Equal(t, answer, streamAnswer(id), about...)
 }
 
 // allAre checks that each failure is or wraps an error.

@@ -26,11 +26,11 @@ var ownErrors = map[string]func(t *testing.T) error{
 		return dispatched(t, &startService{fail: startedError{}}, "{}")
 	},
 	"RequestError": func(t *testing.T) error {
-		_, err := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(pendingResponse), nil)(t.Context(), []byte("{}"))
+		_, err := sold(t, memory.New(0), answers(pendingResponse))(t.Context(), []byte("{}"))
 		return err
 	},
 	"ResponseError": func(t *testing.T) error {
-		_, err := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers("{}"), nil)(t.Context(), begun(t, "durable-request.json"))
+		_, err := sold(t, memory.New(0), answers("{}"))(t.Context(), begun(t, "durable-request.json"))
 		return err
 	},
 	"NoEventError": func(*testing.T) error { return &durablefunc.NoEventError{} }, // in a response

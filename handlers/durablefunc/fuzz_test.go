@@ -7,9 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
-	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
@@ -28,7 +26,7 @@ func FuzzDurable(f *testing.F) {
 		f.Add(bytes.Replace(text, []byte("EXECUTION"), []byte("STEP"), 1), []byte(pendingResponse))
 	}
 	f.Fuzz(func(t *testing.T, request, response []byte) {
-		handler := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, saleID, func(context.Context, []byte) ([]byte, error) { return response, nil }, nil)
+		handler := sold(t, memory.New(0), func(context.Context, []byte) ([]byte, error) { return response, nil })
 		for range 2 {
 			got, err := handler(t.Context(), request)
 			var r struct{ Status string }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -67,9 +66,7 @@ func TestDurableFetchesAnEventFromALaterPage(t *testing.T) {
 			check.Equal(t, string(got), string(request), "the function received", name)
 			return []byte(succeededResponse), nil
 		}, &durablefunc.Options{Service: durableService{pages: pages}})
-		got, err := handler(t.Context(), request)
-		check.Nil(t, err, name)
-		check.Equal(t, string(got), succeededResponse, name)
+		answered(t, handler, request, succeededResponse, name)
 		check.Equal(t, durableRecord(t, store).Status, driver.Completed, name)
 	}
 }
@@ -94,10 +91,7 @@ func TestDurableReturnsTheErrorOfAPage(t *testing.T) {
 
 // Otherwise every invocation would fail until the execution times out.
 func TestDurableWithoutAServiceEndsAnExecutionWhoseEventIsOnALaterPage(t *testing.T) {
-	handler := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(succeededResponse), nil)
-	got, err := handler(t.Context(), onLaterPage(t))
-	check.Nil(t, err)
-	check.True(t, strings.HasPrefix(string(got), `{"Status":"FAILED","Error":{"ErrorType":"NoEventError",`))
+	endsWith(t, sold(t, memory.New(0), answers(succeededResponse)), onLaterPage(t), "NoEventError")
 }
 
 func TestDurableFindsAnExecutionThatIsNotTheFirstOperation(t *testing.T) {
@@ -106,10 +100,7 @@ func TestDurableFindsAnExecutionThatIsNotTheFirstOperation(t *testing.T) {
 		all := state["Operations"].([]any)
 		state["Operations"] = append(all[1:], all[0])
 	})
-	handler := durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, saleID, answers(succeededResponse), nil)
-	got, err := handler(t.Context(), request)
-	check.Nil(t, err)
-	check.Equal(t, string(got), succeededResponse)
+	answered(t, sold(t, store, answers(succeededResponse)), request, succeededResponse)
 	check.Equal(t, durableRecord(t, store).Status, driver.Completed)
 }
 
@@ -130,18 +121,12 @@ func TestDurableWithoutAPayloadHasTheZeroEvent(t *testing.T) {
 			return idempotent.Key{ID: "o-1"}, nil
 		}
 		handler := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, key, answers(succeededResponse), nil)
-		got, err := handler(t.Context(), request)
-		check.Nil(t, err, name)
-		check.Equal(t, string(got), succeededResponse, name)
+		answered(t, handler, request, succeededResponse, name)
 	}
 }
 
 // An invocation before this one has run, and may have claimed a key.
 func TestEventOnALaterPageOfAResumedExecutionFailsTheInvocation(t *testing.T) {
-	x, err := idempotent.New("op", memory.New(0), nil)
-	check.Must(t, err)
-	handle := durablefunc.Wrap(x, time.Hour, func(map[string]string) (idempotent.Key, error) { return idempotent.Key{ID: "a"}, nil },
-		func(context.Context, []byte) ([]byte, error) { return []byte(`{"Status":"PENDING"}`), nil }, nil)
-	_, err = handle.Invoke(t.Context(), []byte(`{"DurableExecutionArn":"a","CheckpointToken":"t","InitialExecutionState":{"NextMarker":"m","Operations":[{"Type":"STEP"}]}}`))
+	_, err := sold(t, memory.New(0), answers(pendingResponse))(t.Context(), []byte(`{"DurableExecutionArn":"a","CheckpointToken":"t","InitialExecutionState":{"NextMarker":"m","Operations":[{"Type":"STEP"}]}}`))
 	check.Is(t, err, durablefunc.ErrNoEvent)
 }

@@ -1,11 +1,10 @@
 package durablefunc_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -43,28 +42,20 @@ func (s *startService) StartExecution(_ context.Context, name string, input []by
 		s.fail = nil
 		return err
 	}
-	first, exists := s.inputs[name]
-	switch {
-	case !exists && s.inputs == nil:
-		s.inputs = map[string]string{}
-		fallthrough
-	case !exists:
-		s.inputs[name] = string(input)
-	case first != string(input):
+	if first, exists := s.inputs[name]; exists && first != string(input) {
 		return fmt.Errorf("operation error Lambda: Invoke: %w", startedError{})
 	}
+	if s.inputs == nil {
+		s.inputs = map[string]string{}
+	}
+	s.inputs[name] = string(input)
 	return nil
 }
 
 func (s *startService) started() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []string
-	for _, input := range s.inputs {
-		all = append(all, input)
-	}
-	slices.Sort(all)
-	return all
+	return slices.Sorted(maps.Values(s.inputs))
 }
 
 // readingService reads what its executions were started with.
@@ -87,10 +78,6 @@ func orderOf(m handlers.SQSMessage[order]) (idempotent.Key, error) {
 	return idempotent.Key{ID: m.Body.ID}, nil
 }
 
-func sqsOrders(client durablefunc.ExecutionStarter, o *handlers.SQSOptions) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-	return durablefunc.Dispatch("pay", handlers.SQS, orderOf, durablefunc.StartExecution[handlers.SQSMessage[order]](client, nil), o)
-}
-
 func sqsMessage(id, body, receives string) events.SQSMessage {
 	return events.SQSMessage{MessageId: id, EventSource: "aws:sqs", Body: body, Attributes: map[string]string{"ApproximateReceiveCount": receives}}
 }
@@ -98,30 +85,30 @@ func sqsMessage(id, body, receives string) events.SQSMessage {
 // dispatched returns why the execution for a message was not started.
 func dispatched(t *testing.T, client durablefunc.ExecutionStarter, body string) error {
 	t.Helper()
-	var failed []error
-	start := durablefunc.StartExecution[handlers.SQSMessage[order]](client, nil)
-	h := durablefunc.Dispatch("pay", handlers.SQS, nil, start, &handlers.SQSOptions{OnFailure: func(_ context.Context, e *handlers.RecordError) { failed = append(failed, e) }})
-	if _, err := h(t.Context(), events.SQSEvent{Records: []events.SQSMessage{sqsMessage("m1", body, "1")}}); err != nil || len(failed) != 1 {
-		t.Fatal(err, failed)
-	}
+	failed := delivered(t, client, nil, []events.SQSMessage{sqsMessage("m1", body, "1")})
+	check.Equal(t, len(failed), 1)
 	return failed[0]
+}
+
+// delivered returns the failures of messages that are delivered.
+func delivered(t *testing.T, client durablefunc.ExecutionStarter, key func(handlers.SQSMessage[order]) (idempotent.Key, error), messages []events.SQSMessage) []*handlers.RecordError {
+	t.Helper()
+	var failures handlertest.Received
+	start := durablefunc.StartExecution[handlers.SQSMessage[order]](client, nil)
+	_, err := durablefunc.Dispatch("pay", handlers.SQS, key, start, &handlers.SQSOptions{OnFailure: failures.Receive})(t.Context(), events.SQSEvent{Records: messages})
+	check.Must(t, err)
+	return failures.Failed
 }
 
 // wantReported delivers messages, and checks which are reported, and why.
 func wantReported(t *testing.T, client durablefunc.ExecutionStarter, why error, messages []events.SQSMessage, reported ...string) {
 	t.Helper()
-	var failed []error
-	h := sqsOrders(client, &handlers.SQSOptions{OnFailure: func(_ context.Context, e *handlers.RecordError) { failed = append(failed, e) }})
-	response, err := h(t.Context(), events.SQSEvent{Records: messages})
 	var ids []string
-	for _, f := range response.BatchItemFailures {
-		ids = append(ids, f.ItemIdentifier)
+	for _, failed := range delivered(t, client, orderOf, messages) {
+		ids = append(ids, failed.ID)
+		check.Is(t, failed, why)
 	}
-	check.Nil(t, err)
 	check.Slice(t, ids, reported)
-	for _, err := range failed {
-		check.Is(t, err, why)
-	}
 }
 
 // The receive count differs between two deliveries, and is not sent.
@@ -170,17 +157,14 @@ func TestReusedNameIsNoDuplicate(t *testing.T) {
 				client = &reader.startService
 			}
 			wantReported(t, client, nil, []events.SQSMessage{first})
-			var failed *durablefunc.ExecutionExistsError
-			h := sqsOrders(client, &handlers.SQSOptions{OnFailure: func(_ context.Context, e *handlers.RecordError) { errors.As(e, &failed) }})
-			response, err := h(t.Context(), events.SQSEvent{Records: []events.SQSMessage{other}})
-			check.Nil(t, err)
-			check.Equal(t, len(response.BatchItemFailures) == 0, c.started)
+			failed := delivered(t, client, orderOf, []events.SQSMessage{other})
+			check.Equal(t, len(failed) == 0, c.started)
 			if c.started {
 				return
 			}
-			if failed == nil || failed.KeyReused != c.reused || !errors.Is(failed, c.cause) || !errors.Is(failed, durablefunc.ErrExecutionExists) {
-				t.Errorf("failed with %+v", failed)
-			}
+			check.Is(t, failed[0], durablefunc.ErrExecutionExists)
+			check.Is(t, failed[0], c.cause)
+			check.Equal(t, check.As[*durablefunc.ExecutionExistsError](t, failed[0]).KeyReused, c.reused)
 			check.Equal(t, len(reader.started()), 1)
 		})
 	}
@@ -252,9 +236,8 @@ func TestEverySourceStartsExecutions(t *testing.T) {
 				check.Must(t, err)
 			}
 			started := s.started()
-			if len(started) == 0 || s.starts < 2*len(started) {
-				t.Fatalf("started %q in %d requests", started, s.starts)
-			}
+			check.Differ(t, len(started), 0)
+			check.True(t, s.starts >= 2*len(started), s.starts)
 			for _, input := range started {
 				if c.want == "" {
 					c.want = `{"id"`
@@ -284,9 +267,9 @@ func TestRecordOutlivesTheNameOfItsExecution(t *testing.T) {
 	h := handlers.SQS(x, orderOf, durablefunc.StartExecution[handlers.SQSMessage[order]](s, nil), nil)
 	for range 2 {
 		event := events.SQSEvent{Records: []events.SQSMessage{sqsMessage("m1", `{"id":"o-1"}`, "1")}}
-		if response, err := h(t.Context(), event); err != nil || len(response.BatchItemFailures) > 0 {
-			t.Fatal(response, err)
-		}
+		response, err := h(t.Context(), event)
+		check.Must(t, err)
+		check.Equal(t, len(response.BatchItemFailures), 0)
 		s.inputs = nil // the service has forgotten it
 	}
 	check.Equal(t, s.starts, 1)
@@ -343,11 +326,7 @@ func TestStartExecutionPanics(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			defer func() {
-				p := recover()
-				check.True(t, p != nil)
-				check.True(t, bytes.Contains(fmt.Append(nil, p), []byte(name)))
-			}()
+			defer func() { check.Contains(t, fmt.Sprint(recover()), name) }()
 			construct()
 		})
 	}
@@ -355,10 +334,6 @@ func TestStartExecutionPanics(t *testing.T) {
 
 // It has no records whose retention could be too short.
 func TestDispatcherDoesNotWarnOfRecords(t *testing.T) {
-	var log bytes.Buffer
-	old := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
-	defer slog.SetDefault(old)
-	dispatch(&startService{}, handlers.SQS[order])
-	check.True(t, log.Len() <= 0, log.Len())
+	lines := handlertest.Logged(t, func() { dispatch(&startService{}, handlers.SQS[order]) })
+	check.Equal(t, len(lines), 0)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 type sale struct {
@@ -38,16 +38,33 @@ func answers(text string) func(context.Context, []byte) ([]byte, error) {
 	return func(context.Context, []byte) ([]byte, error) { return []byte(text), nil }
 }
 
+// sold returns the durable function of a sale, with records in a store.
+func sold(t *testing.T, store driver.Store, next func(context.Context, []byte) ([]byte, error)) durablefunc.Handler {
+	return durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, saleID, next, nil)
+}
+
+// answered checks the response to an invocation.
+func answered(t *testing.T, handler durablefunc.Handler, request []byte, want string, about ...any) {
+	t.Helper()
+	got, err := handler(t.Context(), request)
+	check.Nil(t, err, about...)
+	check.Equal(t, string(got), want, about...)
+}
+
+// endsWith checks that an invocation ends its execution with an error of a type.
+func endsWith(t *testing.T, handler durablefunc.Handler, request []byte, errorType string) {
+	t.Helper()
+	got, err := handler(t.Context(), request)
+	check.Nil(t, err, errorType)
+	check.True(t, strings.HasPrefix(string(got), `{"Status":"FAILED","Error":{"ErrorType":"`+errorType+`","ErrorMessage":"`), errorType, string(got))
+}
+
 func durableRecord(t *testing.T, store driver.Store) driver.Record {
 	t.Helper()
 	id, err := idempotent.Key{ID: "o-1"}.RecordID("create-payment")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	r, err := store.Get(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return r
 }
 
@@ -75,18 +92,14 @@ func TestDurableSettlesByTheResponse(t *testing.T) {
 	} {
 		for _, name := range []string{"durable-request.json", "durable-request-resumed.json", "durable-request-paged.json"} {
 			store, request := memory.New(0), begun(t, name)
-			handler := lambda.NewHandler(durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, saleID, func(_ context.Context, got []byte) ([]byte, error) {
-				if !bytes.Equal(got, request) {
-					t.Errorf("%s: the function received %s", name, got)
-				}
+			handler := sold(t, store, func(_ context.Context, got []byte) ([]byte, error) {
+				check.Equal(t, string(got), string(request), "the function received", name)
 				return []byte(test.response), nil
-			}, nil))
-			if got, err := handler.Invoke(t.Context(), request); err != nil || string(got) != test.response {
-				t.Errorf("%s: %s, %v", name, got, err)
-			}
-			if r := durableRecord(t, store); r.Status != test.status || (r.Owner != "") != test.owned {
-				t.Errorf("%s, %s: it left %+v", name, test.response, r)
-			}
+			})
+			answered(t, lambda.NewHandler(handler).Invoke, request, test.response, name)
+			r := durableRecord(t, store)
+			check.Equal(t, r.Status, test.status, name, test.response)
+			check.Equal(t, r.Owner != "", test.owned, name, test.response)
 		}
 	}
 }
@@ -117,13 +130,8 @@ func TestDurableClaimsFromTheStartOfTheExecution(t *testing.T) {
 			"an earlier century": {timestamp(`"1926-11-22T12:00:00Z"`), start.Add(time.Minute)},
 		} {
 			store := memory.New(0)
-			handler := durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, saleID, answers(pendingResponse), nil)
-			if _, err := handler(t.Context(), test.request); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-			if r := durableRecord(t, store); !r.Lease.Equal(test.want.Add(time.Hour + time.Second)) {
-				t.Errorf("%s: the lease ends %v", name, r.Lease)
-			}
+			answered(t, sold(t, store, answers(pendingResponse)), test.request, pendingResponse, name)
+			check.Time(t, durableRecord(t, store).Lease, test.want.Add(time.Hour+time.Second), name)
 		}
 	})
 }
@@ -135,13 +143,11 @@ func TestDurableEndsAnExecutionThatNoRetryHelps(t *testing.T) {
 		return bytes.Replace(begun(t, "durable-request.json"), []byte(`{\"ID\":\"o-1\",\"Cents\":4200}`), []byte(text), 1)
 	}
 	store, runs := memory.New(0), 0
-	handler := durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, saleID, func(context.Context, []byte) ([]byte, error) {
+	handler := sold(t, store, func(context.Context, []byte) ([]byte, error) {
 		runs++
 		return []byte(succeededResponse), nil
-	}, nil)
-	if _, err := handler(t.Context(), input(`{\"ID\":\"o-1\",\"Cents\":1}`)); err != nil {
-		t.Fatal(err)
-	}
+	})
+	answered(t, handler, input(`{\"ID\":\"o-1\",\"Cents\":1}`), succeededResponse)
 	for text, want := range map[string]string{
 		`{\"ID\":\"o-1\",\"Cents\":2}`:   "KeyReusedError",
 		`{\"ID\":\"\"}`:                  "MissingKeyError",
@@ -149,33 +155,23 @@ func TestDurableEndsAnExecutionThatNoRetryHelps(t *testing.T) {
 		`{\"ID\":\"o-2\",\"Cents\":\"`:   "DecodeError",
 		`{\"ID\":\"o-2\",\"Cents\":[1]}`: "DecodeError",
 	} {
-		got, err := handler(t.Context(), input(text))
-		var response struct {
-			Status string
-			Error  struct{ ErrorType, ErrorMessage string }
-		}
-		if err != nil || json.Unmarshal(got, &response) != nil || response.Status != "FAILED" || response.Error.ErrorType != want || response.Error.ErrorMessage == "" {
-			t.Errorf("%s: %s, %v", text, got, err)
-		}
-		if strings.Contains(string(got), "o-2") {
-			t.Errorf("it quotes the key: %s", got)
-		}
+		endsWith(t, handler, input(text), want)
+		got, _ := handler(t.Context(), input(text))
+		check.Lacks(t, string(got), "o-2", "it quotes the key")
 	}
-	if runs != 1 {
-		t.Errorf("%d runs", runs)
-	}
+	check.Equal(t, runs, 1)
 }
 
 // A replay for another execution, and for the same one.
 func TestDurableReplaysTheResponse(t *testing.T) {
-	store := memory.New(0)
-	handler := durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, saleID, answers(succeededResponse), nil)
+	handler := sold(t, memory.New(0), answers(succeededResponse))
 	for _, request := range []string{"durable-request.json", "durable-request.json", "durable-request-paged.json"} {
 		got, err := handler(t.Context(), begun(t, request))
+		check.Nil(t, err)
 		var response struct{ Status, Result string }
-		if err != nil || json.Unmarshal(got, &response) != nil || response.Status != "SUCCEEDED" || response.Result != `{"Receipt":"r<1>"}` {
-			t.Errorf("%s, %v", got, err)
-		}
+		check.Nil(t, json.Unmarshal(got, &response))
+		check.Equal(t, response.Status, "SUCCEEDED")
+		check.Equal(t, response.Result, `{"Receipt":"r<1>"}`)
 	}
 }
 
@@ -184,28 +180,23 @@ func TestDurableReplaysTheResponse(t *testing.T) {
 func TestDurableReplaysNothingThatIsNoResponse(t *testing.T) {
 	for _, result := range []string{`{"Receipt":"r"}`, pendingResponse, failedResponse, `"x"`} {
 		x := newExecutor(t, memory.New(0), nil)
-		if _, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "o-1"}, func(context.Context) (json.RawMessage, error) { return json.RawMessage(result), nil }); err != nil {
-			t.Fatal(err)
-		}
-		got, err := durablefunc.Wrap(x, time.Hour, saleID, answers(succeededResponse), nil)(t.Context(), begun(t, "durable-request.json"))
-		if err != nil || !strings.HasPrefix(string(got), `{"Status":"FAILED","Error":{"ErrorType":"ResultUnavailableError",`) {
-			t.Errorf("%s: %s, %v", result, got, err)
-		}
+		_, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "o-1"}, func(context.Context) (json.RawMessage, error) { return json.RawMessage(result), nil })
+		check.Must(t, err)
+		endsWith(t, durablefunc.Wrap(x, time.Hour, saleID, answers(succeededResponse), nil), begun(t, "durable-request.json"), "ResultUnavailableError")
 	}
 }
 
 func TestDurableRefusesOtherInvocations(t *testing.T) {
-	handler := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, saleID, func(context.Context, []byte) ([]byte, error) {
+	handler := sold(t, memory.New(0), func(context.Context, []byte) ([]byte, error) {
 		t.Error("it ran")
 		return nil, nil
-	}, nil)
+	})
 	for _, request := range []string{``, `[]`, `{"ID":"o-1"}`, `{"DurableExecutionArn":"a"}`,
 		`{"DurableExecutionArn":"a","InitialExecutionState":{"Operations":[{"Type":"STEP","ExecutionDetails":{"InputPayload":"{}"}}]}}`,
 		`{"InitialExecutionState":{"Operations":[{"Type":"EXECUTION","ExecutionDetails":{"InputPayload":"{}"}}]}}`,
 	} {
-		if _, err := handler(t.Context(), []byte(request)); !errors.Is(err, durablefunc.ErrRequest) {
-			t.Errorf("%s: %v", request, err)
-		}
+		_, err := handler(t.Context(), []byte(request))
+		check.Is(t, err, durablefunc.ErrRequest, request)
 	}
 }
 
@@ -231,12 +222,13 @@ func TestDurableLeavesTheClaimWithoutAKnownResponse(t *testing.T) {
 					err = &handlertest.DeclinedError{Code: "panic"}
 				}
 			}()
-			_, err = durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, saleID, next, nil)(t.Context(), begun(t, "durable-request.json"))
+			_, err = sold(t, store, next)(t.Context(), begun(t, "durable-request.json"))
 			return err
 		}()
-		if r := durableRecord(t, store); err == nil || r.Status != driver.InProgress || r.Owner == "" {
-			t.Errorf("%s: %v, and it left %+v", name, err, r)
-		}
+		check.Failed(t, err, name)
+		r := durableRecord(t, store)
+		check.Equal(t, r.Status, driver.InProgress, name)
+		check.Differ(t, r.Owner, "", name)
 	}
 }
 
@@ -244,19 +236,16 @@ func TestDurableLeavesTheClaimWithoutAKnownResponse(t *testing.T) {
 func TestDisabledDurableRunsEachInvocation(t *testing.T) {
 	t.Setenv("ONCE_DISABLED", "true")
 	store, runs := memory.New(0), 0
-	handler := durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, saleID, func(ctx context.Context, _ []byte) ([]byte, error) {
+	handler := sold(t, store, func(ctx context.Context, _ []byte) ([]byte, error) {
 		runs++
 		durablefunc.InStep(ctx, "charge")
 		return []byte(succeededResponse), nil
-	}, nil)
+	})
 	for range 2 {
-		if got, err := handler(t.Context(), begun(t, "durable-request.json")); err != nil || string(got) != succeededResponse {
-			t.Errorf("%s, %v", got, err)
-		}
+		answered(t, handler, begun(t, "durable-request.json"), succeededResponse)
 	}
-	if r := durableRecord(t, store); runs != 2 || r.Status != driver.Absent {
-		t.Errorf("%d runs left %+v", runs, r)
-	}
+	check.Equal(t, runs, 2)
+	check.Equal(t, durableRecord(t, store).Status, driver.Absent)
 }
 
 func TestDurablePanicsWithAConfigError(t *testing.T) {
@@ -287,13 +276,10 @@ func TestDurableStepPanicsOutsideOfADurableFunction(t *testing.T) {
 		durablefunc.InStep(ctx, name)
 		return false
 	}
-	handler := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, saleID, func(ctx context.Context, _ []byte) ([]byte, error) {
-		if panics(ctx, "charge") || !panics(ctx, "") || !panics(context.Background(), "charge") {
-			t.Error("it panics in the wrong places")
-		}
+	answered(t, sold(t, memory.New(0), func(ctx context.Context, _ []byte) ([]byte, error) {
+		check.False(t, panics(ctx, "charge"))
+		check.True(t, panics(ctx, ""), "without a name")
+		check.True(t, panics(context.Background(), "charge"), "outside")
 		return []byte(pendingResponse), nil
-	}, nil)
-	if _, err := handler(t.Context(), begun(t, "durable-request.json")); err != nil {
-		t.Error(err)
-	}
+	}), begun(t, "durable-request.json"), pendingResponse)
 }

@@ -51,6 +51,8 @@ func outboxEvent(items ...string) events.DynamoDBEvent {
 	return event
 }
 
+var continuesFrom = handlertest.ContinuesFrom
+
 func writtenAt(item int) time.Time {
 	return time.Date(2026, 11, 21, 10, 0, item, int(time.Millisecond), time.UTC)
 }

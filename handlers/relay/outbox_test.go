@@ -2,13 +2,12 @@ package relay_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"runtime"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,23 +18,14 @@ import (
 	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/internal/check"
 )
 
 var errFull = errors.New("the queue is full")
 
 func checkRelay(t *testing.T, p *mailbox, event events.DynamoDBEvent, want string) {
 	t.Helper()
-	answer, err := handlertest.Deliver(t.Context(), relay.Outbox(p.publish, p.options()), handlertest.Marshal(t, event))
-	if err != nil || answer != handlertest.StreamAnswer(want) {
-		t.Errorf("%s, %v, want %q reported", answer, err, want)
-	}
-}
-
-func same(t *testing.T, what string, got, want []string) {
-	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Errorf("%s: %q, want %q", what, got, want)
-	}
+	continuesFrom(t, t.Context(), relay.Outbox(p.publish, p.options()), event, want)
 }
 
 func TestOutboxGoldenEvent(t *testing.T) {
@@ -52,9 +42,7 @@ func TestOutboxGoldenEvent(t *testing.T) {
 		return nil, nil
 	}, p.options())
 	for range 2 { // the second time, nothing is left
-		if answer, err := handlertest.Deliver(t.Context(), handler, handlertest.Golden(t, "outbox.json")); err != nil || answer != handlertest.StreamAnswer("") {
-			t.Errorf("%s, %v", answer, err)
-		}
+		continuesFrom(t, t.Context(), handler, json.RawMessage(handlertest.Golden(t, "outbox.json")), "")
 	}
 	const one, two = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae", "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9"
 	want := []sent{
@@ -65,10 +53,8 @@ func TestOutboxGoldenEvent(t *testing.T) {
 		{"mails", outbound.Message{ID: one + "-1", Aggregate: "order-1", Destination: "mails", Body: []byte{},
 			Attributes: map[string]string{"once_key": "0123456789abcdef0123456789abcdef:mail"}}},
 	}
-	if fmt.Sprintf("%q", all) != fmt.Sprintf("%q", want) {
-		t.Errorf("published %q\nwant %q", all, want)
-	}
-	same(t, "marked", p.marked, []string{"order-2/" + two, "order-1/" + one, "order-1/" + one, "order-2/" + two})
+	check.Equal(t, fmt.Sprintf("%q", all), fmt.Sprintf("%q", want))
+	check.Slice(t, p.marked, []string{"order-2/" + two, "order-1/" + one, "order-1/" + one, "order-2/" + two}, "marked")
 }
 
 // Messages of one aggregate go out one after the other, also to different
@@ -78,15 +64,12 @@ func TestOutboxOrderAndBatches(t *testing.T) {
 	o := p.options()
 	o.BatchSize = 2
 	handler := relay.Outbox(p.publish, o)
-	answer, err := handlertest.Deliver(t.Context(), handler, handlertest.Marshal(t, outboxEvent("a:q1,q1,q2", "b:q1", "c:q1", "a:q1", "d:q2")))
-	if err != nil || answer != handlertest.StreamAnswer("") {
-		t.Errorf("%s, %v", answer, err)
-	}
-	same(t, "calls", p.calls, []string{
+	continuesFrom(t, t.Context(), handler, outboxEvent("a:q1,q1,q2", "b:q1", "c:q1", "a:q1", "d:q2"), "")
+	check.Slice(t, p.calls, []string{
 		"q1: item0-0 item1-0", "q1: item2-0", "q2: item4-0",
 		"q1: item0-1", "q2: item0-2", "q1: item3-0",
-	})
-	same(t, "marked", p.marked, []string{"b/item1", "c/item2", "d/item4", "a/item0", "a/item3"})
+	}, "calls")
+	check.Slice(t, p.marked, []string{"b/item1", "c/item2", "d/item4", "a/item0", "a/item3"}, "marked")
 }
 
 // A failure stops its aggregate and no other. The first item that is not
@@ -95,14 +78,14 @@ func TestOutboxFailures(t *testing.T) {
 	p := mailbox{fail: map[string]error{"item1-1": errFull, "item4-0": errFull}}
 	event := outboxEvent("a:q", "b:q,q,q", "b:q", "a:q", "d:q", "d:q", "c:q")
 	checkRelay(t, &p, event, "seq1")
-	same(t, "out", p.out, []string{"item0-0", "item1-0", "item6-0", "item3-0"})
-	same(t, "marked", p.marked, []string{"a/item0", "c/item6", "a/item3"})
+	check.Slice(t, p.out, []string{"item0-0", "item1-0", "item6-0", "item3-0"}, "out")
+	check.Slice(t, p.marked, []string{"a/item0", "c/item6", "a/item3"}, "marked")
 
 	// Another process takes over, and knows of nothing: the ids are the same.
 	p.fail, p.out = nil, nil
 	event.Records = event.Records[1:]
 	checkRelay(t, &p, event, "")
-	same(t, "out", p.out, []string{"item1-0", "item3-0", "item4-0", "item6-0", "item1-1", "item5-0", "item1-2", "item2-0"})
+	check.Slice(t, p.out, []string{"item1-0", "item3-0", "item4-0", "item6-0", "item1-1", "item5-0", "item1-2", "item2-0"}, "out")
 }
 
 func TestOutboxRemembersWhatItPublished(t *testing.T) {
@@ -113,21 +96,17 @@ func TestOutboxRemembersWhatItPublished(t *testing.T) {
 		if want == "" {
 			p.fail = nil
 		}
-		if answer, err := handlertest.Deliver(t.Context(), handler, handlertest.Marshal(t, event)); err != nil || answer != handlertest.StreamAnswer(want) {
-			t.Errorf("%s, %v", answer, err)
-		}
+		continuesFrom(t, t.Context(), handler, event, want)
 	}
-	same(t, "out", p.out, []string{"item0-0", "item1-0", "item0-1"})
+	check.Slice(t, p.out, []string{"item0-0", "item1-0", "item0-1"}, "out")
 	// A later call with the same key writes the item again, with the same ids,
 	// and it is to go out again.
 	for i := range event.Records {
 		event.Records[i].EventID, event.Records[i].EventName = fmt.Sprint("later", i), "MODIFY"
 	}
 	p.out = nil
-	if answer, err := handlertest.Deliver(t.Context(), handler, handlertest.Marshal(t, event)); err != nil || answer != handlertest.StreamAnswer("") {
-		t.Errorf("%s, %v", answer, err)
-	}
-	same(t, "out", p.out, []string{"item0-0", "item1-0", "item0-1"})
+	continuesFrom(t, t.Context(), handler, event, "")
+	check.Slice(t, p.out, []string{"item0-0", "item1-0", "item0-1"}, "out")
 }
 
 func TestOutboxWholeCallsFail(t *testing.T) {
@@ -150,13 +129,11 @@ func TestOutboxWholeCallsFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			failures, p := &handlertest.Received{}, mailbox{}
 			handler := relay.Outbox(publish, &relay.Options{Mark: p.mark, OnFailure: failures.Receive})
-			answer, err := handlertest.Deliver(t.Context(), handler, handlertest.Marshal(t, outboxEvent("a:q", "b:q", "a:q")))
-			if err != nil || answer != handlertest.StreamAnswer("seq0") || len(p.marked) != 0 {
-				t.Errorf("%s, %v, marked %v", answer, err, p.marked)
-			}
-			if len(failures.Failed) != 3 || !errors.Is(failures.Failed[2], handlers.ErrNotStarted) || !strings.HasPrefix(failures.Failed[1].Error(), "handlers: outbox record 1 (seq1): ") {
-				t.Errorf("received %v", failures.Failed)
-			}
+			continuesFrom(t, t.Context(), handler, outboxEvent("a:q", "b:q", "a:q"), "seq0")
+			check.Slice(t, p.marked, nil)
+			check.Equal(t, len(failures.Failed), 3)
+			check.Is(t, failures.Failed[2], handlers.ErrNotStarted)
+			check.Says(t, failures.Failed[1], "handlers: outbox record 1 (seq1): ")
 		})
 	}
 }
@@ -173,16 +150,12 @@ func TestOutboxMarkFails(t *testing.T) {
 			var p mailbox
 			failures := &handlertest.Received{}
 			handler := relay.Outbox(p.publish, &relay.Options{Mark: mark, OnFailure: failures.Receive})
-			answer, err := handlertest.Deliver(t.Context(), handler, handlertest.Marshal(t, outboxEvent("a:q", "b:q,q")))
-			if err != nil || answer != handlertest.StreamAnswer("") {
-				t.Errorf("%s, %v", answer, err)
-			}
-			same(t, "out", p.out, []string{"item0-0", "item1-0", "item1-1"})
-			var unmarked *relay.UnmarkedError
-			if len(failures.Failed) != 2 || !errors.Is(failures.Failed[0], relay.ErrUnmarked) || !errors.As(failures.Failed[1], &unmarked) ||
-				unmarked.Key != (relay.Key{Aggregate: "b", ID: "item1", Created: writtenAt(1)}) || strings.Contains(fmt.Sprint(failures.Failed), "secret") {
-				t.Errorf("received %v", failures.Failed)
-			}
+			continuesFrom(t, t.Context(), handler, outboxEvent("a:q", "b:q,q"), "")
+			check.Slice(t, p.out, []string{"item0-0", "item1-0", "item1-1"}, "out")
+			check.Equal(t, len(failures.Failed), 2)
+			check.Is(t, failures.Failed[0], relay.ErrUnmarked)
+			check.Equal(t, check.As[*relay.UnmarkedError](t, failures.Failed[1]).Key, relay.Key{Aggregate: "b", ID: "item1", Created: writtenAt(1)})
+			check.Lacks(t, fmt.Sprint(failures.Failed), "secret")
 		})
 	}
 }
@@ -193,12 +166,10 @@ func TestOutboxMarksAfterTheLastMessage(t *testing.T) {
 	p.before = func(string) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if len(p.marked) > 0 {
-			t.Errorf("marked %v before all is out", p.marked)
-		}
+		check.Slice(t, p.marked, nil, "marked before all is out")
 	}
 	checkRelay(t, &p, outboxEvent("a:q1,q1,q1"), "")
-	same(t, "marked", p.marked, []string{"a/item0"})
+	check.Slice(t, p.marked, []string{"a/item0"}, "marked")
 }
 
 // A call that is made again writes over its item: what is marked is the one
@@ -215,13 +186,8 @@ func TestOutboxMarksWhatItHasRead(t *testing.T) {
 		marked = append(marked, keys...)
 		return nil
 	}})
-	if answer, err := handlertest.Deliver(t.Context(), handler, handlertest.Marshal(t, event)); err != nil || answer != handlertest.StreamAnswer("") {
-		t.Errorf("%s, %v", answer, err)
-	}
-	want := []relay.Key{{Aggregate: "a", ID: "item0", Created: writtenAt(0)}, {Aggregate: "a", ID: "item0", Created: writtenAt(1)}}
-	if !slices.Equal(marked, want) {
-		t.Errorf("marked %v, want %v", marked, want)
-	}
+	continuesFrom(t, t.Context(), handler, event, "")
+	check.Slice(t, marked, []relay.Key{{Aggregate: "a", ID: "item0", Created: writtenAt(0)}, {Aggregate: "a", ID: "item0", Created: writtenAt(1)}})
 }
 
 func TestOutboxOutOfTime(t *testing.T) {
@@ -230,12 +196,9 @@ func TestOutboxOutOfTime(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
 		defer cancel()
 		handler := relay.Outbox(p.publish, p.options())
-		answer, err := handlertest.Deliver(ctx, handler, handlertest.Marshal(t, outboxEvent("a:q,q", "b:q", "a:q,q,q", "c:q")))
-		if err != nil || answer != handlertest.StreamAnswer("seq2") {
-			t.Errorf("%s, %v", answer, err)
-		}
-		same(t, "out", p.out, []string{"item0-0", "item1-0", "item3-0", "item0-1", "item2-0"})
-		same(t, "marked", p.marked, []string{"b/item1", "c/item3", "a/item0"})
+		continuesFrom(t, ctx, handler, outboxEvent("a:q,q", "b:q", "a:q,q,q", "c:q"), "seq2")
+		check.Slice(t, p.out, []string{"item0-0", "item1-0", "item3-0", "item0-1", "item2-0"}, "out")
+		check.Slice(t, p.marked, []string{"b/item1", "c/item3", "a/item0"}, "marked")
 	})
 }
 
@@ -245,10 +208,9 @@ func TestOutboxConcurrency(t *testing.T) {
 		o := p.options()
 		o.Concurrency = 3
 		begun := time.Now()
-		answer, err := handlertest.Deliver(t.Context(), relay.Outbox(p.publish, o), handlertest.Marshal(t, outboxEvent("a:q1", "b:q2", "c:q3", "a:q3", "b:q1")))
-		if err != nil || answer != handlertest.StreamAnswer("") || time.Since(begun) != 2*time.Second || len(p.out) != 5 {
-			t.Errorf("%s, %v, %v after %v", answer, err, p.out, time.Since(begun))
-		}
+		continuesFrom(t, t.Context(), relay.Outbox(p.publish, o), outboxEvent("a:q1", "b:q2", "c:q3", "a:q3", "b:q1"), "")
+		check.Equal(t, time.Since(begun), 2*time.Second)
+		check.Equal(t, len(p.out), 5)
 	})
 }
 

@@ -26,9 +26,7 @@ import (
 func Executor(t testing.TB, store driver.Store, config *idempotent.Config) *idempotent.Executor {
 	t.Helper()
 	x, err := idempotent.New("create-payment", store, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return x
 }
 
@@ -43,9 +41,7 @@ func Deliver(ctx context.Context, handler any, event []byte) (string, error) {
 func Golden(t testing.TB, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return bytes.TrimSpace(text)
 }
 
@@ -53,9 +49,7 @@ func Golden(t testing.TB, name string) []byte {
 func Marshal(t testing.TB, value any) []byte {
 	t.Helper()
 	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return text
 }
 
@@ -69,9 +63,7 @@ func Logged(t testing.TB, run func()) (lines []map[string]any) {
 	run()
 	for decoder := json.NewDecoder(&output); decoder.More(); {
 		var line map[string]any
-		if err := decoder.Decode(&line); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, decoder.Decode(&line))
 		lines = append(lines, line)
 	}
 	return lines
@@ -129,6 +121,15 @@ func StreamAnswer(id string) string {
 	return `{"batchItemFailures":[{"itemIdentifier":"` + id + `"}]}`
 }
 
+// ContinuesFrom delivers the event of a stream, whose handler must report this record,
+// or none.
+func ContinuesFrom(t testing.TB, ctx context.Context, handler, event any, id string, about ...any) {
+	t.Helper()
+	answer, err := Deliver(ctx, handler, Marshal(t, event))
+	check.Must(t, err, about...)
+	check.Equal(t, answer, StreamAnswer(id), about...)
+}
+
 // CheckMistakes tests that construct panics with a *driver.ConfigError that has a line
 // for each of mistakes, and no other.
 func CheckMistakes(t *testing.T, construct func(), mistakes ...string) {
@@ -144,9 +145,7 @@ func CheckMistakes(t *testing.T, construct func(), mistakes ...string) {
 			t.Fatalf("%d mistakes, want %d: %v", len(lines), len(mistakes), config)
 		}
 		for i, mistake := range mistakes {
-			if !strings.Contains(lines[i], mistake) {
-				t.Errorf("%q lacks %q", lines[i], mistake)
-			}
+			check.Contains(t, lines[i], mistake)
 		}
 	}()
 	construct()
