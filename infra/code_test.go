@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/lambda-once/once/infra/internal/check"
 	"github.com/lambda-once/once/infra/internal/fake"
 )
 
@@ -51,9 +52,7 @@ func TestCodeThatCannotStartIsRefused(t *testing.T) {
 			default:
 				err = fake.WriteZip(code, c.entry, c.mode, c.text)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			wantRefusal(t, c.words, func() {
 				newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Code = code })
 			})
@@ -63,9 +62,7 @@ func TestCodeThatCannotStartIsRefused(t *testing.T) {
 
 func TestBootstrapThatIsAFolderIsRefused(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.Mkdir(filepath.Join(folder, "bootstrap"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.Mkdir(filepath.Join(folder, "bootstrap"), 0o755))
 	wantRefusal(t, "is not a file", func() {
 		newRelay(t, newStack(), func(p *RelayProps) { p.Code = folder })
 	})

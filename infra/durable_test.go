@@ -23,9 +23,7 @@ func TestDurableFunctionHasItsConfigAndMayMakeCheckpoints(t *testing.T) {
 	const policy = "service-role/AWSLambdaBasicDurableExecutionRolePolicy"
 	check.Contains(t, deployed.Resources("AWS::IAM::Role"), policy)
 	page, err := os.ReadFile("../docs/durable.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, line := range []string{"  ExecutionTimeout: 86400 ", "  RetentionPeriodInDays: 28\n", "AutoPublishAlias: live ", "  - arn:aws:iam::aws:policy/" + policy + "\n"} {
 		if !strings.Contains(string(page), line) {
 			t.Errorf("docs/durable.md has no %q", line)

@@ -34,9 +34,7 @@ func newStack() awscdk.Stack {
 func synth(t *testing.T, stack awscdk.Stack) template.Template {
 	t.Helper()
 	whole, err := template.Template(*assertions.Template_FromStack(stack, nil).ToJSON()).Clone().Readable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return whole
 }
 
@@ -100,9 +98,7 @@ func wantRefusals[C any](t *testing.T, cases map[string]C, construct func(C)) {
 func zip(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "bootstrap.zip")
-	if err := fake.WriteFunction(file); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, fake.WriteFunction(file))
 	return file
 }
 

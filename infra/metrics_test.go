@@ -79,9 +79,7 @@ func TestMetricsAreThoseOfTheObserver(t *testing.T) {
 	deployed := synth(t, stack)
 
 	emitted, err := emitted()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	alarms, board := inAlarms(deployed), inDashboard(t, deployed)
 	for name, used := range map[string]map[string]bool{"alarms": alarms, "dashboard": board} {
 		if len(used) == 0 {
@@ -103,9 +101,7 @@ func TestMetricsAreThoseOfTheObserver(t *testing.T) {
 // The dashboard has a line for each outcome and each reason of the core.
 func TestDimensionsAreThoseOfTheCore(t *testing.T) {
 	code, err := os.ReadFile("../idempotent/event.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for kind, got := range map[string][]string{"Outcome": outcomes(), "Refusal": reasons()} {
 		var want []string
 		for _, m := range regexp.MustCompile(`(?m)^\t`+kind+`\w+\s+`+kind+` = "(.*)"$`).FindAllSubmatch(code, -1) {

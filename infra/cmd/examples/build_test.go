@@ -24,9 +24,7 @@ func TestSAMBuilds(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			program, err := elf.Open(filepath.Join(artifacts, "bootstrap"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			defer program.Close()
 			check.Equal(t, program.Machine, elf.EM_AARCH64)
 			check.Equal(t, program.Type, elf.ET_EXEC)

@@ -61,9 +61,7 @@ func TestOrdersRetentionIsStated(t *testing.T) {
 func source(t *testing.T, folder string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	code := ""
 	for _, file := range files {
 		if !strings.HasSuffix(file, "_test.go") {

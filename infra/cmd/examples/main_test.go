@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/lambda-once/once/infra/internal/check"
 	"github.com/lambda-once/once/infra/internal/fake"
 	"github.com/lambda-once/once/infra/internal/template"
 )
@@ -58,18 +59,14 @@ var synthesized = sync.OnceValues(func() (template.Template, error) {
 func cdk(t *testing.T) template.Template {
 	t.Helper()
 	synth, err := synthesized()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return synth.Clone()
 }
 
 func sam(t *testing.T) template.Template {
 	t.Helper()
 	written, err := template.ParseYAML([]byte(read(t, "../../../template.yaml")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return written
 }
 
@@ -82,9 +79,7 @@ func page(t *testing.T) template.Template {
 		t.Fatal("docs/deploy.md has no block of YAML")
 	}
 	written, err := template.ParseYAML([]byte(block))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return written
 }
 
@@ -97,18 +92,14 @@ func templates(t *testing.T) map[string]template.Template {
 func read(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return string(text)
 }
 
 func indented(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return string(text) + "\n"
 }
 
@@ -118,9 +109,7 @@ func TestSnapshot(t *testing.T) {
 	const file = "testdata/template.json"
 	got := indented(t, cdk(t))
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(file, []byte(got), 0o644))
 	}
 	want := strings.Split(read(t, file), "\n")
 	for i, line := range strings.Split(got, "\n") {

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"testing"
+
+	"github.com/lambda-once/once/infra/internal/check"
 )
 
 // Node 20 is no longer supported.
@@ -12,9 +14,7 @@ func TestTextsAskForASupportedNode(t *testing.T) {
 	const oldest = 22
 	root := "../../.."
 	files, err := filepath.Glob(filepath.Join(root, "docs/*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, file := range []string{"README.md", "CONTRIBUTING.md", "Makefile", "infra/doc.go"} {
 		files = append(files, filepath.Join(root, file))
 	}

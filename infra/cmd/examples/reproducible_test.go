@@ -23,9 +23,7 @@ func TestBuildsAreReproducible(t *testing.T) {
 	for name := range union(first, second) {
 		check.Equal(t, bytes.Equal(first[name], second[name]), true, name)
 		z, err := zip.NewReader(bytes.NewReader(first[name]), int64(len(first[name])))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		check.Equal(t, len(z.File), 1, name)
 		check.Equal(t, z.File[0].Name, "bootstrap", name)
 		check.Equal(t, z.File[0].Mode(), fs.FileMode(0o755), name)
@@ -39,13 +37,9 @@ const commit = "git init -q && git add Makefile && git -c user.name=t -c user.em
 func builds(t *testing.T, before string, environment ...string) map[string][]byte {
 	t.Helper()
 	root, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	copied := t.TempDir()
-	if err := copySources(copied, root); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, copySources(copied, root))
 	build := exec.CommandContext(t.Context(), "sh", "-c", before+" && exec make build")
 	build.Dir = copied
 	build.Env = append(build.Environ(), environment...)
@@ -53,9 +47,7 @@ func builds(t *testing.T, before string, environment ...string) map[string][]byt
 		t.Fatalf("%v\n%s", err, out)
 	}
 	zips, err := filepath.Glob(filepath.Join(copied, "build", "*", "bootstrap.zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	built := map[string][]byte{}
 	for _, file := range zips {
 		built[filepath.Base(filepath.Dir(file))] = []byte(read(t, file))

@@ -17,9 +17,7 @@ const storeFolder = "../../../dynamo"
 func storeActions(t *testing.T) template.Actions {
 	t.Helper()
 	actions, err := template.StoreActions(storeFolder, "Client", "GroupClient")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return actions
 }
 

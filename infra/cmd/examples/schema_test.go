@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/lambda-once/once/infra/internal/check"
 	"github.com/lambda-once/once/infra/internal/template"
 )
 
@@ -100,9 +101,7 @@ func reported(t *testing.T, file string) []string {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(read(t, file)), &report); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, json.Unmarshal([]byte(read(t, file)), &report))
 	var violations []string
 	for _, plugin := range report.PluginReports {
 		for _, v := range plugin.Violations {

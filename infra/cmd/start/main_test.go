@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/lambda-once/once/infra/internal/check"
 	"github.com/lambda-once/once/infra/internal/fake"
 	"github.com/lambda-once/once/infra/internal/template"
 )
@@ -21,24 +22,16 @@ func TestMain(m *testing.M) {
 func TestAppKeepsTheRulesOfADeployment(t *testing.T) {
 	dir := t.TempDir()
 	code, out := filepath.Join(dir, "bootstrap.zip"), filepath.Join(dir, "cdk.out")
-	if err := fake.WriteFunction(code); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, fake.WriteFunction(code))
 	app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false), Outdir: &out})
 	stack := orders(app, code)
 	app.Synth(nil)
 	text, err := os.ReadFile(filepath.Join(out, *stack.StackName()+".template.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	deployed, err := template.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	actions, err := template.StoreActions("../../../dynamo", "Client")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if n := len(deployed.Functions()); n != 1 {
 		t.Fatalf("%d functions, want 1", n)
 	}

@@ -25,6 +25,14 @@ func Contains(t testing.TB, got any, part string, about ...any) {
 	}
 }
 
+// Must ends the test at an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func subject(about []any) string {
 	if len(about) == 0 {
 		return ""

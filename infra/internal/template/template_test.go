@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/infra/internal/check"
 )
 
 func TestParseYAML(t *testing.T) {
@@ -60,9 +62,7 @@ func TestStoreActions(t *testing.T) {
 		for _, m := range methods {
 			code += m + "(context.Context, *dynamodb." + m + "Input) error\n"
 		}
-		if err := os.WriteFile(filepath.Join(folder, "p.go"), []byte(code+"}\n\ntype Other interface{ Close() }\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(filepath.Join(folder, "p.go"), []byte(code+"}\n\ntype Other interface{ Close() }\n"), 0o644))
 	}
 	write("GetItem", "TransactWriteItems")
 	want := Actions{Always: strings.Fields("dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem")}
