@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,7 +39,7 @@ func (s *stage) storm(ctx context.Context, tell *timeline) (charges int, err err
 	}
 	created, conflicts := first.with(http.StatusCreated), first.with(http.StatusConflict)
 	tell.note("while it is charged: %d x 201, %d x 409 with Retry-After (per environment: %s; the one without is charging)",
-		len(created), len(conflicts), conflicts.perEnvironment())
+		len(created), len(conflicts), strings.Trim(fmt.Sprint(conflicts.perEnvironment()), "[]"))
 
 	retries, err := c.all(ctx, len(conflicts), event)
 	if err != nil {
@@ -97,22 +98,12 @@ func (c *scene) all(ctx context.Context, n int, event []byte) (responses, error)
 	return answers, errors.Join(errs...)
 }
 
-func (r responses) with(status int) (some responses) {
-	for _, answer := range r {
-		if answer.Status == status {
-			some = append(some, answer)
-		}
-	}
-	return some
+func (r responses) with(status int) responses {
+	return slices.DeleteFunc(slices.Clone(r), func(answer response) bool { return answer.Status != status })
 }
 
 func (r responses) equal() bool {
-	for _, answer := range r {
-		if !answer.same(r[0]) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r, func(answer response) bool { return !answer.same(r[0]) })
 }
 
 func (r responses) replayed() (n int) {
@@ -131,23 +122,18 @@ func (r responses) body() string {
 	return r[0].Body
 }
 
-func (r responses) perEnvironment() string {
-	var counts [environments]int
+func (r responses) perEnvironment() (counts [environments]int) {
 	for _, answer := range r {
 		counts[answer.environment]++
 	}
-	return strings.Trim(fmt.Sprint(counts), "[]")
+	return counts
 }
 
 // everywhereBut checks that duplicates met the record in every environment that did
 // not own it.
 func (r responses) everywhereBut(owner int) error {
-	met := map[int]bool{}
-	for _, answer := range r {
-		met[answer.environment] = true
-	}
-	for i := range environments {
-		if i != owner && !met[i] {
+	for i, met := range r.perEnvironment() {
+		if i != owner && met == 0 {
 			return fmt.Errorf("environment %d met no conflict", i)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"path"
 	"path/filepath"
 	"slices"
@@ -140,22 +141,7 @@ func typeName(e ast.Expr) string {
 // untyped reports whether an expression makes an error without an exported type.
 func untyped(e ast.Expr) bool {
 	call, ok := e.(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	of, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return false
-	}
-	pkg, ok := of.X.(*ast.Ident)
-	if !ok {
-		return false
-	}
-	switch pkg.Name + "." + of.Sel.Name {
-	case "errors.New", "errors.Join", "fmt.Errorf":
-		return true
-	}
-	return false
+	return ok && slices.Contains([]string{"errors.New", "errors.Join", "fmt.Errorf"}, types.ExprString(call.Fun))
 }
 
 // Unexplained compares the result of Bare with the reasons why such an error does not

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -121,15 +122,7 @@ func methods(folder string) (map[string][]string, error) {
 
 func takesInput(f *ast.FuncType) bool {
 	return slices.ContainsFunc(f.Params.List, func(p *ast.Field) bool {
-		pointer, ok := p.Type.(*ast.StarExpr)
-		if !ok {
-			return false
-		}
-		selector, ok := pointer.X.(*ast.SelectorExpr)
-		if !ok {
-			return false
-		}
-		from, ok := selector.X.(*ast.Ident)
-		return ok && from.Name == "dynamodb" && strings.HasSuffix(selector.Sel.Name, "Input")
+		name := types.ExprString(p.Type)
+		return strings.HasPrefix(name, "*dynamodb.") && strings.HasSuffix(name, "Input")
 	})
 }
