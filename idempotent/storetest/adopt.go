@@ -19,38 +19,24 @@ func testAdopt(t *testing.T, h Harness) {
 		first := withStep(s.claimed("alice"), "charge", "1")
 		s.wins(fenceOf(first), step("charge", "1"), first)
 		s.wins(f, c, r)
-		r = afterRelease(r, driver.ReleaseRefund)
-		s.wins(driver.Fence{Owner: "bob"}, release(driver.ReleaseRefund), r)
+		r = s.released(r, driver.ReleaseRefund)
 		return s, r
 	}
-	t.Run("completes", func(t *testing.T) {
-		s, r := released(t)
-		s.wins(fenceOf(r), adopt, finished(r, adopt))
-	})
-	t.Run("fails", func(t *testing.T) {
-		s, r := released(t)
-		c := adopt
-		c.Status = driver.Failed
-		s.wins(fenceOf(r), c, finished(r, c))
-	})
-	t.Run("with a reason", func(t *testing.T) {
-		s, r := released(t)
-		c := adopt
-		c.Data, c.Unavailable = nil, "too large"
-		s.wins(fenceOf(r), c, finished(r, c))
-	})
-	t.Run("with a reference", func(t *testing.T) {
-		s, r := released(t)
-		c := adopt
-		c.Data, c.Payload = nil, "reference"
-		s.wins(fenceOf(r), c, finished(r, c))
-	})
-	t.Run("without attempt", func(t *testing.T) {
-		s, r := released(t)
-		r.Attempt = 0
-		s.plant(r)
-		s.wins(fenceOf(r), adopt, finished(r, adopt))
-	})
+	for name, change := range map[string]func(r *driver.Record, c *driver.Change){
+		"completes":        func(*driver.Record, *driver.Change) {},
+		"fails":            func(_ *driver.Record, c *driver.Change) { c.Status = driver.Failed },
+		"with a reason":    func(_ *driver.Record, c *driver.Change) { c.Data, c.Unavailable = nil, "too large" },
+		"with a reference": func(_ *driver.Record, c *driver.Change) { c.Data, c.Payload = nil, "reference" },
+		"without attempt":  func(r *driver.Record, _ *driver.Change) { r.Attempt = 0 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, r := released(t)
+			c := adopt
+			change(&r, &c)
+			s.plant(r)
+			s.wins(fenceOf(r), c, finished(r, c))
+		})
+	}
 	t.Run("only by the attempt read", func(t *testing.T) {
 		s, r := released(t)
 		for _, attempt := range []int64{0, r.Attempt - 1, r.Attempt + 1} {
@@ -61,14 +47,13 @@ func testAdopt(t *testing.T, h Harness) {
 	})
 	t.Run("not after another takeover", func(t *testing.T) {
 		s, r := released(t)
-		s.wins(takeOver(r, "carol"))
+		s.takenOver(r, "carol")
 		s.loses(fenceOf(r), adopt)
 	})
 	t.Run("not after another takeover and release", func(t *testing.T) {
 		s, r := released(t)
-		f, c, third := takeOver(r, "carol")
-		s.wins(f, c, third)
-		s.wins(fenceOf(third), release(driver.ReleaseKeep), afterRelease(third, driver.ReleaseKeep))
+		third := s.takenOver(r, "carol")
+		s.released(third, driver.ReleaseKeep)
 		s.loses(fenceOf(r), adopt)
 	})
 	t.Run("not a finished record", func(t *testing.T) {
@@ -95,8 +80,7 @@ func testAdopt(t *testing.T, h Harness) {
 			})
 		}
 	})
-	t.Run("not an owned record", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "not an owned record", func(s subject) {
 		r := s.claim("bob")
 		r.Lease = driver.LeaseEnded
 		s.plant(r)

@@ -112,7 +112,7 @@ var answerBreakages = []breakage{
 			a.c.Payload = ""
 			return b.soundChange(a)
 		},
-		fails: []string{"Finish/COMPLETED/reference_instead_of_data", "Adopt/with_a_reference"},
+		fails: []string{"Bytes/references/plain", "Adopt/with_a_reference"},
 	},
 	{
 		name: "large data is cut off silently",

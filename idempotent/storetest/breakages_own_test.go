@@ -45,7 +45,7 @@ var ownBreakages = []breakage{
 			}
 			return b.soundChange(a)
 		},
-		fails: []string{"Finish/COMPLETED/is_final", "Fence/fail/finished/COMPLETED", "Exhaustive", "Random"},
+		fails: []string{"Fence/complete/finished/COMPLETED", "Fence/fail/finished/COMPLETED", "Exhaustive", "Random"},
 	},
 	{
 		name: "a heartbeat moves the lease back",
@@ -124,7 +124,7 @@ var ownBreakages = []breakage{
 			}
 			return res
 		},
-		fails: []string{"Extend/never_after_a_release", "Keep/keep/by_owner_alone", "Exhaustive", "Random"},
+		fails: []string{"Fence/extend/no_owner_in_the_record", "Keep/keep/by_owner_alone", "Exhaustive", "Random"},
 	},
 	{
 		name: "a release leaves the lease",

@@ -28,19 +28,7 @@ func testBytes(t *testing.T, h Harness) {
 			"looks like zst": append([]byte{0x28, 0xb5, 0x2f, 0xfd}, noise(100)...),
 		} {
 			t.Run(name, func(t *testing.T) {
-				for _, status := range []driver.Status{driver.Completed, driver.Failed} {
-					s := on(t, h)
-					s.id += string(status)
-					r := s.claimed("alice")
-					c := finish(status, "")
-					c.Data = data
-					s.wins(fenceOf(r), c, finished(r, c))
-					s.meets(s.claim("bob"), now)
-					s.id += " recreated"
-					again := finished(r, c)
-					again.ID = s.id
-					s.creates(again, time.Time{})
-				}
+				testKept(t, h, driver.Change{Data: data})
 			})
 		}
 	})
@@ -61,8 +49,7 @@ func testBytes(t *testing.T, h Harness) {
 			"trailing":    "id ",
 			"expression":  "attribute_not_exists(#id)",
 		} {
-			t.Run(name, func(t *testing.T) {
-				s := on(t, h)
+			h.test(t, name, func(s subject) {
 				s.id = key
 				r := s.claimed("alice")
 				s.meets(s.claim("bob"), now)
@@ -73,8 +60,7 @@ func testBytes(t *testing.T, h Harness) {
 			})
 		}
 	})
-	t.Run("other strings", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "other strings", func(s subject) {
 		r := s.claim("owner\x00 é 💳")
 		r.Fingerprint = "\n" + strings.Repeat("f", 1000)
 		s.creates(r, now)
@@ -92,22 +78,27 @@ func testBytes(t *testing.T, h Harness) {
 			"2 KB":         strings.Repeat("p", 2<<10),
 		} {
 			t.Run(name, func(t *testing.T) {
-				for _, status := range []driver.Status{driver.Completed, driver.Failed} {
-					s := on(t, h)
-					s.id += string(status)
-					r := s.claimed("alice")
-					c := elsewhere(status, reference)
-					s.wins(fenceOf(r), c, finished(r, c))
-					s.meets(s.claim("bob"), now)
-					s.id += " recreated"
-					again := finished(r, c)
-					again.ID = s.id
-					s.creates(again, time.Time{})
-				}
+				testKept(t, h, driver.Change{Payload: reference})
 			})
 		}
 	})
 	t.Run("the store keeps no reference to arguments", func(t *testing.T) { testAliases(t, h) })
+}
+
+// testKept finishes a record with the result of c, and recreates it.
+func testKept(t *testing.T, h Harness, c driver.Change) {
+	for _, status := range []driver.Status{driver.Completed, driver.Failed} {
+		s := on(t, h)
+		s.id += string(status)
+		r := s.claimed("alice")
+		c.Status, c.Expires = status, now.Add(retention)
+		s.wins(fenceOf(r), c, finished(r, c))
+		s.meets(s.claim("bob"), now)
+		s.id += " recreated"
+		again := finished(r, c)
+		again.ID = s.id
+		s.creates(again, time.Time{})
+	}
 }
 
 // testAliases modifies arguments after a call, and a map that Get returned.

@@ -25,6 +25,18 @@ func on(t *testing.T, h Harness) subject {
 	return subject{T: t, Harness: h, id: t.Name()}
 }
 
+// test runs a case on a record of its own.
+func (h Harness) test(t *testing.T, name string, run func(s subject)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { run(on(t, h)) })
+}
+
+// testClaimed runs a case on a record that alice has claimed.
+func (h Harness) testClaimed(t *testing.T, name string, run func(s subject, r driver.Record)) {
+	t.Helper()
+	h.test(t, name, func(s subject) { run(s, s.claimed("alice")) })
+}
+
 func (s subject) get() driver.Record {
 	s.Helper()
 	r, err := s.Store.Get(s.Context(), s.id)
@@ -57,12 +69,17 @@ func (s subject) plant(r driver.Record) driver.Record {
 // creates expects that r is written, with an empty set of steps or none.
 func (s subject) creates(r driver.Record, cutoff time.Time) {
 	s.Helper()
-	got, ok, err := s.Store.Create(s.Context(), r, cutoff, nil)
-	if err != nil || !ok {
-		s.Fatalf("Create: ok %v, error %v; want the record written; met %s", ok, err, show(got))
-	}
-	s.same("result of Create", r, got)
+	s.same("result of Create", r, s.written(s.Store.Create(s.Context(), r, cutoff, nil)))
 	s.stored(r)
+}
+
+// written expects that a write was applied, and returns the result.
+func (s subject) written(r driver.Record, ok bool, err error) driver.Record {
+	s.Helper()
+	if err != nil || !ok {
+		s.Fatalf("ok %v, error %v; want it applied; met %s", ok, err, show(r))
+	}
+	return r
 }
 
 // meets expects that r is not written and that Create returns the stored record.
@@ -115,8 +132,8 @@ func (s subject) refuses(f driver.Fence, c driver.Change) {
 	s.stored(before)
 }
 
-// diffAnswer compares what Change must return: the whole record after a
-// takeover, otherwise the fields that the change has set.
+// diffAnswer compares the result of Change: the whole record after a takeover,
+// otherwise the fields that the change has set.
 func diffAnswer(c driver.Change, want, got driver.Record) string {
 	if c.Owner != "" && c.Status == driver.Absent {
 		return diff(want, got)

@@ -10,7 +10,7 @@ import (
 )
 
 // testContext calls with a context that is done. The result must be an error: a
-// failed condition would claim knowledge of a record that nobody read.
+// failed condition would claim knowledge of a record that was never read.
 func testContext(t *testing.T, h Harness) {
 	done, cancel := context.WithCancel(t.Context())
 	cancel()

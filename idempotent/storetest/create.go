@@ -14,62 +14,41 @@ func testCreate(t *testing.T, h Harness) {
 	})
 	t.Run("finished at once", func(t *testing.T) {
 		for _, status := range []driver.Status{driver.Completed, driver.Failed} {
-			t.Run(string(status), func(t *testing.T) {
-				s := on(t, h)
+			h.test(t, string(status), func(s subject) {
 				r := s.claim("alice")
 				r.Status, r.Data, r.Lease = status, []byte(`{"paid":true}`), time.Time{}
 				s.creates(r, now)
 			})
 		}
 	})
-	t.Run("few fields", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "few fields", func(s subject) {
 		s.creates(driver.Record{ID: s.id, Status: driver.Completed}, now)
 	})
-	t.Run("meets another's claim", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "meets another's claim", func(s subject) {
 		s.claimed("alice")
 		s.meets(s.claim("bob"), now)
 	})
-	t.Run("meets everything that is stored", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "meets everything that is stored", func(s subject) {
 		r := s.claim("alice")
 		r.Attempt, r.Refunds = 7, 3
 		r.Steps = map[string][]byte{"charge": []byte("1"), "mail": {}}
 		s.plant(r)
 		s.meets(s.claim("bob"), now)
 	})
-	t.Run("meets a result", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
-		c := finish(driver.Completed, "42")
-		s.wins(fenceOf(r), c, finished(r, c))
-		s.meets(s.claim("bob"), now)
-	})
-	t.Run("meets its own claim", func(t *testing.T) {
+	h.testClaimed(t, "meets its own claim", func(s subject, r driver.Record) {
 		// The SDK resends a request whose answer was lost.
-		s := on(t, h)
-		r := s.claimed("alice")
 		s.wins(fenceOf(r), step("charge", "1"), withStep(r, "charge", "1"))
 		s.meets(r, now)
 	})
-	t.Run("steps can be added to a new record", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
-		s.wins(fenceOf(r), step("charge", "1"), withStep(r, "charge", "1"))
-	})
-	t.Run("leaves other records unchanged", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
+	h.testClaimed(t, "leaves other records unchanged", func(s subject, r driver.Record) {
 		other := s
 		other.id = s.id + "2"
 		other.claimed("bob")
 		s.stored(r)
 	})
-	t.Run("unknown with", func(t *testing.T) {
-		s := on(t, h)
-		if _, ok, err := h.Store.Create(t.Context(), s.claim("alice"), now, unknown{}); err == nil || ok {
-			t.Errorf("Create: ok %v, error %v; want an error", ok, err)
+	h.test(t, "unknown with", func(s subject) {
+		if _, ok, err := s.Store.Create(s.Context(), s.claim("alice"), now, unknown{}); err == nil || ok {
+			s.Errorf("Create: ok %v, error %v; want an error", ok, err)
 		}
 		s.stored(driver.Record{})
 	})
@@ -106,11 +85,8 @@ func testCreateExpired(t *testing.T, h Harness) {
 	for _, status := range []driver.Status{driver.InProgress, driver.Completed, driver.Failed} {
 		for _, e := range expires {
 			for _, l := range leases {
-				t.Run(fmt.Sprintf("%s/expires %s/lease %s", status, e.name, l.name), func(t *testing.T) {
-					s := on(t, h)
-					r := s.claim("alice")
-					r.Status, r.Expires, r.Lease, r.Attempt = status, e.at, l.at, 5
-					s.plant(r)
+				h.test(t, fmt.Sprintf("%s/expires %s/lease %s", status, e.name, l.name), func(s subject) {
+					s.planted(func(r *driver.Record) { r.Status, r.Expires, r.Lease, r.Attempt = status, e.at, l.at, 5 })
 					if e.past && (status != driver.InProgress || l.past) {
 						s.creates(s.claim("bob"), cutoff)
 					} else {
@@ -120,8 +96,7 @@ func testCreateExpired(t *testing.T, h Harness) {
 			}
 		}
 	}
-	t.Run("removes everything of an expired record", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "removes everything of an expired record", func(s subject) {
 		r := s.claim("alice")
 		r.Attempt, r.Refunds = 9, 4
 		r.Steps = map[string][]byte{"charge": []byte("1")}
@@ -132,16 +107,13 @@ func testCreateExpired(t *testing.T, h Harness) {
 		s.creates(next, now)
 		s.wins(fenceOf(next), release(driver.ReleaseDelete), driver.Record{})
 	})
-	t.Run("removes an expired result", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claim("alice")
-		r.Status, r.Data, r.Lease, r.Expires = driver.Completed, []byte("1"), time.Time{}, now.Add(-time.Minute)
-		s.plant(r)
+	h.test(t, "removes an expired result", func(s subject) {
+		s.planted(func(r *driver.Record) {
+			r.Status, r.Data, r.Lease, r.Expires = driver.Completed, []byte("1"), time.Time{}, now.Add(-time.Minute)
+		})
 		s.creates(s.claim("bob"), now)
 	})
-	t.Run("one claim of an expired record wins", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
+	h.testClaimed(t, "one claim of an expired record wins", func(s subject, r driver.Record) {
 		late := r.Expires.Add(time.Second)
 		next := s.claim("bob")
 		next.Lease, next.Expires = late.Add(lease), late.Add(retention)
@@ -159,37 +131,24 @@ func testRecreate(t *testing.T, h Harness) {
 		c := finish(driver.Completed, "42")
 		return finished(s.claim("alice"), c)
 	}
-	t.Run("absent", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "absent", func(s subject) {
 		s.creates(result(s), time.Time{})
 	})
-	t.Run("deleted", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
+	h.testClaimed(t, "deleted", func(s subject, r driver.Record) {
 		s.wins(fenceOf(r), release(driver.ReleaseDelete), driver.Record{})
 		s.creates(result(s), time.Time{})
 	})
-	t.Run("twice", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "twice", func(s subject) {
 		s.creates(result(s), time.Time{})
 		s.meets(result(s), time.Time{})
 	})
-	t.Run("unavailable", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "unavailable", func(s subject) {
 		r := result(s)
 		r.Data, r.Unavailable = nil, "json: unsupported type: chan int"
 		s.creates(r, time.Time{})
 	})
-	t.Run("in a payload store", func(t *testing.T) {
-		s := on(t, h)
-		r := result(s)
-		r.Data, r.Payload = nil, "reference"
-		s.creates(r, time.Time{})
-		s.meets(r, time.Time{})
-	})
 	for _, status := range []driver.Status{driver.InProgress, driver.Completed, driver.Failed} {
-		t.Run("meets an expired record/"+string(status), func(t *testing.T) {
-			s := on(t, h)
+		h.test(t, "meets an expired record/"+string(status), func(s subject) {
 			r := s.claim("bob")
 			r.Status = status
 			r.Lease, r.Expires = driver.LeaseEnded, now.AddDate(-20, 0, 0)

@@ -13,7 +13,7 @@ import (
 )
 
 // testExhaustive plays every schedule of h.Depth moves, starting with no record
-// and with an abandoned record of another library. Schedules that lead to the
+// and with an abandoned record of a foreign library. Schedules that lead to the
 // same world are merged: each world is planted, each of its moves is played on
 // the store once, and the schedules are counted.
 func testExhaustive(t *testing.T, h Harness) {

@@ -7,15 +7,15 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// ownWrites returns the writes that only the owner may make.
-func ownWrites() []struct {
+// namedChange is a change of a case.
+type namedChange struct {
 	name   string
 	change driver.Change
-} {
-	return []struct {
-		name   string
-		change driver.Change
-	}{
+}
+
+// ownWrites returns the writes that only the owner may make.
+func ownWrites() []namedChange {
+	return []namedChange{
 		{"extend", extend()},
 		{"extend far", driver.Change{Lease: now.AddDate(10, 0, 0)}},
 		{"step", step("charge", "1")},
@@ -32,43 +32,32 @@ func ownWrites() []struct {
 func testFence(t *testing.T, h Harness) {
 	for _, w := range ownWrites() {
 		t.Run(w.name, func(t *testing.T) {
-			t.Run("wrong owner", func(t *testing.T) {
-				s := on(t, h)
+			h.test(t, "wrong owner", func(s subject) {
 				s.claimed("alice")
 				for _, owner := range []string{"mallory", "alic", "alice ", "Alice"} {
 					s.loses(driver.Fence{Owner: owner, Attempt: 1, Lease: now.Add(lease)}, w.change)
 				}
 			})
-			t.Run("stale owner", func(t *testing.T) {
-				s := on(t, h)
-				r := s.claimed("alice")
-				f, c, after := takeOver(r, "bob")
-				s.wins(f, c, after)
+			h.testClaimed(t, "stale owner", func(s subject, r driver.Record) {
+				after := s.takenOver(r, "bob")
 				s.loses(fenceOf(r), w.change)
-				f = fenceOf(after)
+				f := fenceOf(after)
 				f.Owner = "alice"
 				s.loses(f, w.change)
 			})
-			t.Run("owner of a deleted record", func(t *testing.T) {
-				s := on(t, h)
-				r := s.claimed("alice")
+			h.testClaimed(t, "owner of a deleted record", func(s subject, r driver.Record) {
 				s.wins(fenceOf(r), release(driver.ReleaseDelete), driver.Record{})
 				s.claimed("bob")
 				s.loses(fenceOf(r), w.change)
 			})
-			t.Run("no owner in the record", func(t *testing.T) {
-				s := on(t, h)
-				r := s.claimed("alice")
-				s.wins(fenceOf(r), release(driver.ReleaseKeep), afterRelease(r, driver.ReleaseKeep))
+			h.testClaimed(t, "no owner in the record", func(s subject, r driver.Record) {
+				s.released(r, driver.ReleaseKeep)
 				s.loses(fenceOf(r), w.change)
 			})
-			t.Run("no owner in the fence", func(t *testing.T) {
-				s := on(t, h)
-				r := s.claimed("alice")
+			h.testClaimed(t, "no owner in the fence", func(s subject, r driver.Record) {
 				s.refuses(driver.Fence{Attempt: 1, Lease: r.Lease}, w.change)
 			})
-			t.Run("no owner in either", func(t *testing.T) {
-				s := on(t, h)
+			h.test(t, "no owner in either", func(s subject) {
 				r := s.claim("")
 				r.Lease = now.Add(lease)
 				s.plant(r)
@@ -79,36 +68,28 @@ func testFence(t *testing.T, h Harness) {
 				on(t, h).loses(driver.Fence{Owner: "alice", Attempt: 1, Lease: now.Add(lease)}, w.change)
 			})
 			for _, status := range []driver.Status{driver.Completed, driver.Failed} {
-				t.Run("finished/"+string(status), func(t *testing.T) {
-					s := on(t, h)
-					r := s.claimed("alice")
+				h.testClaimed(t, "finished/"+string(status), func(s subject, r driver.Record) {
 					c := finish(status, "the result")
 					s.wins(fenceOf(r), c, finished(r, c))
 					s.loses(fenceOf(r), w.change)
 				})
-				t.Run("finished with a lease/"+string(status), func(t *testing.T) {
-					// Another library does not remove the lease.
-					s := on(t, h)
-					r := s.claim("alice")
-					r.Status, r.Data = status, []byte("the result")
-					s.plant(r)
+				h.test(t, "finished with a lease/"+string(status), func(s subject) {
+					// A foreign library does not remove the lease.
+					r := s.planted(func(r *driver.Record) { r.Status, r.Data = status, []byte("the result") })
 					s.loses(fenceOf(r), w.change)
 				})
 			}
 		})
 	}
-	t.Run("take over/no record", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "take over/no record", func(s subject) {
 		f, c, _ := takeOver(s.claim("alice"), "bob")
 		s.loses(f, c)
 		s.loses(driver.Fence{}, c)
 	})
-	t.Run("take over/stale owner", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
-		f, c, after := takeOver(r, "bob")
-		s.wins(f, c, after)
-		c.Owner, c.Lease = "carol", now.Add(time.Hour)
+	h.testClaimed(t, "take over/stale owner", func(s subject, r driver.Record) {
+		s.takenOver(r, "bob")
+		_, c, _ := takeOver(r, "carol")
+		c.Lease = now.Add(time.Hour)
 		s.loses(fenceOf(r), c)
 	})
 }

@@ -35,6 +35,14 @@ func (s subject) claimed(owner string) driver.Record {
 	return r
 }
 
+// planted plants a record of alice's.
+func (s subject) planted(change func(r *driver.Record)) driver.Record {
+	s.Helper()
+	r := s.claim("alice")
+	change(&r)
+	return s.plant(r)
+}
+
 // takeOver returns the fence and the change that take r over at the end of its
 // lease, and the record that they must leave.
 func takeOver(r driver.Record, owner string) (driver.Fence, driver.Change, driver.Record) {
@@ -51,6 +59,22 @@ func takeOver(r driver.Record, owner string) (driver.Fence, driver.Change, drive
 		after.Fingerprint = c.Fingerprint
 	}
 	return fenceOf(r), c, after
+}
+
+// takenOver lets owner take r over, and returns the record.
+func (s subject) takenOver(r driver.Record, owner string) driver.Record {
+	s.Helper()
+	f, c, after := takeOver(r, owner)
+	s.wins(f, c, after)
+	return after
+}
+
+// released releases r, and returns the record that is left.
+func (s subject) released(r driver.Record, how driver.Release) driver.Record {
+	s.Helper()
+	after := afterRelease(r, how)
+	s.wins(fenceOf(r), release(how), after)
+	return after
 }
 
 // fenceOf returns a fence that compares everything that was read.

@@ -11,25 +11,21 @@ func testGet(t *testing.T, h Harness) {
 	t.Run("absent", func(t *testing.T) {
 		on(t, h).stored(driver.Record{})
 	})
-	t.Run("expired", func(t *testing.T) {
+	h.test(t, "expired", func(s subject) {
 		// Whether a record is expired is the caller's business.
-		s := on(t, h)
 		r := s.claim("alice")
 		r.Lease, r.Expires = now.Add(-2*time.Hour), now.Add(-time.Hour)
 		s.creates(r, now)
 		s.stored(r)
 	})
-	t.Run("sees the last write", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
+	h.testClaimed(t, "sees the last write", func(s subject, r driver.Record) {
 		for i := range 20 {
 			c := driver.Change{Lease: r.Lease.Add(time.Duration(i+1) * time.Millisecond)}
 			r.Lease = c.Lease
 			s.wins(fenceOf(r), c, r)
 		}
 	})
-	t.Run("every field", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "every field", func(s subject) {
 		r := s.claim("alice")
 		r.Attempt, r.Refunds = 1<<40, 1<<33
 		r.Lease = now.Add(987 * time.Millisecond)

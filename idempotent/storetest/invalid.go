@@ -14,10 +14,7 @@ func testInvalid(t *testing.T, h Harness) {
 	at, till := now.Add(2*lease), now.Add(retention)
 	steps := map[string][]byte{"charge": []byte("1")}
 	data := []byte("1")
-	changes := []struct {
-		name   string
-		change driver.Change
-	}{
+	changes := []namedChange{
 		{"nothing", driver.Change{}},
 		{"expires alone", driver.Change{Expires: till}},
 		{"fingerprint alone", driver.Change{Fingerprint: "f"}},
@@ -53,15 +50,10 @@ func testInvalid(t *testing.T, h Harness) {
 	}
 	for _, w := range ownWrites() {
 		w.change.With = unknown{}
-		changes = append(changes, struct {
-			name   string
-			change driver.Change
-		}{"unknown with/" + w.name, w.change})
+		changes = append(changes, namedChange{"unknown with/" + w.name, w.change})
 	}
 	for _, c := range changes {
-		t.Run(c.name, func(t *testing.T) {
-			s := on(t, h)
-			r := s.claimed("alice")
+		h.testClaimed(t, c.name, func(s subject, r driver.Record) {
 			s.refuses(fenceOf(r), c.change)
 		})
 	}
@@ -72,14 +64,12 @@ func testInvalid(t *testing.T, h Harness) {
 			}
 		}
 	})
-	t.Run("is not unavailable", func(t *testing.T) {
+	h.testClaimed(t, "is not unavailable", func(s subject, r driver.Record) {
 		// FailOpen would run the handler unprotected in every call.
-		s := on(t, h)
-		r := s.claimed("alice")
 		for _, c := range changes {
-			_, _, err := h.Store.Change(t.Context(), fenceOf(r), c.change)
+			_, _, err := s.Store.Change(s.Context(), fenceOf(r), c.change)
 			if errors.Is(err, driver.ErrUnavailable) {
-				t.Errorf("%s: %v wraps ErrUnavailable", c.name, err)
+				s.Errorf("%s: %v wraps ErrUnavailable", c.name, err)
 			}
 		}
 	})
@@ -87,31 +77,21 @@ func testInvalid(t *testing.T, h Harness) {
 }
 
 func testInvalidCreate(t *testing.T, h Harness) {
-	for _, c := range []struct {
-		name string
-		spot func(r *driver.Record)
-	}{
-		{"no id", func(r *driver.Record) { r.ID = "" }},
-		{"no status", func(r *driver.Record) { r.Status = driver.Absent }},
-		{"unknown status", func(r *driver.Record) { r.Status = "DONE" }},
-		{"finished steps", func(r *driver.Record) { r.Steps = map[string][]byte{"charge": nil} }},
-		{"data and reason", func(r *driver.Record) {
-			r.Status, r.Data, r.Unavailable = driver.Completed, []byte("1"), "too large"
-		}},
-		{"data and reference", func(r *driver.Record) {
-			r.Status, r.Data, r.Payload = driver.Completed, []byte{}, "p"
-		}},
-		{"reference and reason", func(r *driver.Record) {
-			r.Status, r.Payload, r.Unavailable = driver.Completed, "p", "too large"
-		}},
+	for name, spot := range map[string]func(r *driver.Record){
+		"no id":                func(r *driver.Record) { r.ID = "" },
+		"no status":            func(r *driver.Record) { r.Status = driver.Absent },
+		"unknown status":       func(r *driver.Record) { r.Status = "DONE" },
+		"finished steps":       func(r *driver.Record) { r.Steps = map[string][]byte{"charge": nil} },
+		"data and reason":      func(r *driver.Record) { r.Status, r.Data, r.Unavailable = driver.Completed, []byte("1"), "too large" },
+		"data and reference":   func(r *driver.Record) { r.Status, r.Data, r.Payload = driver.Completed, []byte{}, "p" },
+		"reference and reason": func(r *driver.Record) { r.Status, r.Payload, r.Unavailable = driver.Completed, "p", "too large" },
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := on(t, h)
+		h.test(t, name, func(s subject) {
 			r := s.claim("alice")
-			c.spot(&r)
+			spot(&r)
 			for _, cutoff := range []time.Time{now, {}} {
-				if got, ok, err := h.Store.Create(t.Context(), r, cutoff, nil); err == nil || ok {
-					t.Errorf("Create: ok %v, no error, returned %s; want an error", ok, show(got))
+				if got, ok, err := s.Store.Create(s.Context(), r, cutoff, nil); err == nil || ok {
+					s.Errorf("Create: ok %v, no error, returned %s; want an error", ok, show(got))
 				}
 			}
 			s.stored(driver.Record{})

@@ -19,7 +19,7 @@ func (w *world) oneOwner() error {
 		stamp(w.now), stamp(w.callers[0].until), stamp(w.callers[1].until))
 }
 
-// lawful checks what one write did to a record. It compares records and ignores
+// lawful checks the effect of one write on a record. It compares records and ignores
 // conditions, so that it notices a mistake that the model and a store share.
 func lawful(before, after driver.Record, w write) error {
 	gone := before.Status == driver.Absent || w.op == opCreate && before.Expired(w.cutoff)

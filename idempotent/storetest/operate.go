@@ -9,7 +9,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// testOperate checks an Operable. Other stores have nothing to check.
+// testOperate checks an Operable, and does nothing for a store that is none.
 func testOperate(t *testing.T, h Harness) {
 	o, able := h.Store.(driver.Operable)
 	if !able {
@@ -150,7 +150,7 @@ func testScan(o *operated) {
 	}
 }
 
-// testSweep checks a Sweeper. Other stores have nothing to check.
+// testSweep checks a Sweeper, and does nothing for a store that is none.
 func testSweep(t *testing.T, h Harness) {
 	sweeper, able := h.Store.(driver.Sweeper)
 	if !able {

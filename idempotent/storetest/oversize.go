@@ -26,39 +26,25 @@ func testOversize(t *testing.T, h Harness) {
 		s.meets(s.claim("bob"), now)
 	}
 	for _, status := range []driver.Status{driver.Completed, driver.Failed} {
-		t.Run("finish/"+string(status), func(t *testing.T) {
-			s := on(t, h)
-			r := s.claimed("alice")
+		h.testClaimed(t, "finish/"+string(status), func(s subject, r driver.Record) {
 			c := finish(status, string(data))
-			got, ok, err := h.Store.Change(t.Context(), fenceOf(r), c)
-			if err != nil || !ok {
-				t.Fatalf("Change: ok %v, error %v", ok, err)
-			}
+			got := s.written(s.Store.Change(s.Context(), fenceOf(r), c))
 			check(s, got, finished(r, c))
 		})
-		t.Run("recreate/"+string(status), func(t *testing.T) {
-			s := on(t, h)
+		h.test(t, "recreate/"+string(status), func(s subject) {
 			r := finished(s.claim("alice"), finish(status, string(data)))
-			got, ok, err := h.Store.Create(t.Context(), r, time.Time{}, nil)
-			if err != nil || !ok {
-				t.Fatalf("Create: ok %v, error %v", ok, err)
-			}
+			got := s.written(s.Store.Create(s.Context(), r, time.Time{}, nil))
 			check(s, got, r)
 		})
 	}
-	t.Run("adopt", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "adopt", func(s subject) {
 		r := s.plant(afterRelease(s.claim("bob"), driver.ReleaseKeep))
 		c := finish(driver.Completed, string(data))
 		c.Owner = "alice"
-		got, ok, err := h.Store.Change(t.Context(), fenceOf(r), c)
-		if err != nil || !ok {
-			t.Fatalf("Change: ok %v, error %v", ok, err)
-		}
+		got := s.written(s.Store.Change(s.Context(), fenceOf(r), c))
 		check(s, got, finished(r, c))
 	})
-	t.Run("under a wrong owner", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "under a wrong owner", func(s subject) {
 		s.claimed("alice")
 		s.loses(driver.Fence{Owner: "mallory"}, finish(driver.Completed, string(data)))
 	})

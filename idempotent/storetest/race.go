@@ -16,6 +16,8 @@ type answer struct {
 	err    error
 }
 
+func answerOf(r driver.Record, ok bool, err error) answer { return answer{r, ok, err} }
+
 // together calls write n times at once.
 func together(n int, write func(i int) answer) []answer {
 	answers := make([]answer, n)
@@ -49,7 +51,7 @@ func (s subject) winner(answers []answer) {
 	}
 }
 
-// one expects exactly one winner, and that all others met what it wrote.
+// one expects exactly one winner, and that all callers received its record.
 func (s subject) one(answers []answer) driver.Record {
 	s.Helper()
 	s.winner(answers)
@@ -63,81 +65,63 @@ func (s subject) one(answers []answer) driver.Record {
 func testRace(t *testing.T, h Harness) {
 	const callers = 300
 	owner := func(i int) string { return fmt.Sprintf("owner-%03d", i) }
-	t.Run("create", func(t *testing.T) {
-		s := on(t, h)
-		s.one(together(callers, func(i int) answer {
-			r, ok, err := h.Store.Create(t.Context(), s.claim(owner(i)), now, nil)
-			return answer{r, ok, err}
-		}))
-	})
-	t.Run("create over an expired record", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claim("alice")
-		r.Lease, r.Expires = now.Add(-2*time.Hour), now.Add(-time.Hour)
-		s.plant(r)
-		s.one(together(callers, func(i int) answer {
-			r, ok, err := h.Store.Create(t.Context(), s.claim(owner(i)), now, nil)
-			return answer{r, ok, err}
-		}))
-	})
-	t.Run("take over", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
+	for name, change := range map[string]func(r *driver.Record){
+		"create":                        func(r *driver.Record) { r.Status = driver.Absent },
+		"create over an expired record": func(r *driver.Record) { r.Lease, r.Expires = now.Add(-2*time.Hour), now.Add(-time.Hour) },
+	} {
+		h.test(t, name, func(s subject) {
+			s.planted(change)
+			s.one(together(callers, func(i int) answer {
+				return answerOf(s.Store.Create(s.Context(), s.claim(owner(i)), now, nil))
+			}))
+		})
+	}
+	h.testClaimed(t, "take over", func(s subject, r driver.Record) {
 		won := s.one(together(callers, func(i int) answer {
 			f, c, _ := takeOver(r, owner(i))
-			r, ok, err := h.Store.Change(t.Context(), f, c)
-			return answer{r, ok, err}
+			return answerOf(s.Store.Change(s.Context(), f, c))
 		}))
 		if won.Attempt != 2 {
-			t.Errorf("attempt %d; want 2", won.Attempt)
+			s.Errorf("attempt %d; want 2", won.Attempt)
 		}
 	})
 	t.Run("finish against take over", func(t *testing.T) { testRaceFinish(t, h) })
-	t.Run("steps", func(t *testing.T) {
+	h.testClaimed(t, "steps", func(s subject, r driver.Record) {
 		const steps = 40
-		s := on(t, h)
-		r := s.claimed("alice")
 		for i, a := range together(steps, func(i int) answer {
-			r, ok, err := h.Store.Change(t.Context(), fenceOf(r), step(fmt.Sprint(i), owner(i)))
-			return answer{r, ok, err}
+			return answerOf(s.Store.Change(s.Context(), fenceOf(r), step(fmt.Sprint(i), owner(i))))
 		}) {
 			if a.err != nil || !a.ok {
-				t.Fatalf("step %d: ok %v, error %v", i, a.ok, a.err)
+				s.Fatalf("step %d: ok %v, error %v", i, a.ok, a.err)
 			}
 			r = withStep(r, fmt.Sprint(i), owner(i))
 		}
 		s.stored(r)
 	})
-	t.Run("extend", func(t *testing.T) {
-		// Of heartbeats that overtake each other, the latest lease remains.
+	h.testClaimed(t, "extend", func(s subject, r driver.Record) {
+		// The latest lease remains, in whichever order heartbeats arrive.
 		const heartbeats = 40
-		s := on(t, h)
-		r := s.claimed("alice")
 		for i, a := range together(heartbeats, func(i int) answer {
 			c := driver.Change{Lease: r.Lease.Add(time.Duration(i+1) * time.Second)}
-			r, ok, err := h.Store.Change(t.Context(), fenceOf(r), c)
-			return answer{r, ok, err}
+			return answerOf(s.Store.Change(s.Context(), fenceOf(r), c))
 		}) {
 			if a.err != nil {
-				t.Fatalf("heartbeat %d: %v", i, a.err)
+				s.Fatalf("heartbeat %d: %v", i, a.err)
 			}
 		}
 		r.Lease = r.Lease.Add(heartbeats * time.Second)
 		s.stored(r)
 	})
-	t.Run("refund", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
+	h.testClaimed(t, "refund", func(s subject, r driver.Record) {
 		s.winner(together(callers, func(int) answer {
-			r, ok, err := h.Store.Change(t.Context(), fenceOf(r), release(driver.ReleaseRefund))
-			return answer{r, ok, err}
+			return answerOf(s.Store.Change(s.Context(), fenceOf(r), release(driver.ReleaseRefund)))
 		}))
 		s.stored(afterRelease(r, driver.ReleaseRefund))
 	})
 }
 
-// testRaceFinish lets an owner finish late while others take over: either one
-// of them becomes the owner, or all of them meet the result.
+// testRaceFinish lets an owner finish late during takeovers: either one of them
+// wins, or all of them meet the result.
 func testRaceFinish(t *testing.T, h Harness) {
 	for round := range 20 {
 		s := on(t, h)
@@ -148,8 +132,7 @@ func testRaceFinish(t *testing.T, h Harness) {
 			if i%2 == 0 {
 				c = finish(driver.Completed, "42")
 			}
-			got, ok, err := h.Store.Change(t.Context(), f, c)
-			return answer{got, ok, err}
+			return answerOf(h.Store.Change(t.Context(), f, c))
 		}))
 		if got := s.get(); got.Status == driver.Completed && got.Owner != "alice" {
 			t.Errorf("finished by another: %s", show(got))

@@ -79,7 +79,7 @@ func pick(rnd *rand.Rand, moves []move) move {
 	return moves[rnd.IntN(len(moves))]
 }
 
-// abandoned returns a lapsed record of another library.
+// abandoned returns a lapsed record of a foreign library.
 func (s subject) abandoned() driver.Record {
 	r := s.foreign()
 	r.Lease = now.Add(-lease)

@@ -51,8 +51,8 @@ func testSettle(o *operated) {
 	}
 }
 
-// testSettleChanged checks that a record that is not as it was shown stays, whatever
-// has changed: its owner may be running.
+// testSettleChanged checks that Settle leaves a record that has changed since Inspect
+// in any field: its owner may be running.
 func testSettleChanged(o *operated) {
 	for changed, change := range map[string]func(r *driver.Record){
 		"a heartbeat": func(r *driver.Record) { r.Lease = r.Lease.Add(time.Millisecond) }, "a takeover": func(r *driver.Record) { r.Owner = "bob" },

@@ -8,33 +8,25 @@ import (
 )
 
 func testStep(t *testing.T, h Harness) {
-	t.Run("add one by one", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
+	h.testClaimed(t, "add one by one", func(s subject, r driver.Record) {
 		for _, name := range []string{"charge", "mail", "ship"} {
 			r = withStep(r, name, name+" done")
 			s.wins(fenceOf(r), step(name, name+" done"), r)
 		}
 	})
-	t.Run("several at once", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
+	h.testClaimed(t, "several at once", func(s subject, r driver.Record) {
 		r = withStep(withStep(r, "a", "1"), "b", "2")
 		s.wins(fenceOf(r), driver.Change{Steps: r.Steps}, r)
 		c := withStep(withStep(driver.Record{}, "b", "3"), "c", "4")
 		r = withStep(withStep(r, "b", "3"), "c", "4")
 		s.wins(fenceOf(r), driver.Change{Steps: c.Steps}, r)
 	})
-	t.Run("empty result", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
+	h.testClaimed(t, "empty result", func(s subject, r driver.Record) {
 		r = withStep(withStep(r, "empty", ""), "nil", "")
 		s.wins(fenceOf(r), driver.Change{Steps: map[string][]byte{"empty": {}, "nil": nil}}, r)
 		s.loses(fenceOf(r), release(driver.ReleaseDelete))
 	})
-	t.Run("odd names", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
+	h.testClaimed(t, "odd names", func(s subject, r driver.Record) {
 		for _, name := range []string{
 			"a.b", "a", "#a", ":a", "a b", " ", "a[0]", "$", "\"", "'", "é", "e\u0301", "日本", "😀",
 			"\x00", "\n", "size", "owner", "#steps", "0", "a/b", "a\\b", "-",
@@ -43,17 +35,13 @@ func testStep(t *testing.T, h Harness) {
 			s.wins(fenceOf(r), step(name, "result of "+name), r)
 		}
 	})
-	t.Run("any bytes", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
+	h.testClaimed(t, "any bytes", func(s subject, r driver.Record) {
 		r = withStep(r, "binary", string(allBytes()))
 		s.wins(fenceOf(r), step("binary", string(allBytes())), r)
 	})
 	// The engine compares the bytes of a step with those that it sent, so a
-	// store must not return another spelling of them.
-	t.Run("verbatim", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
+	// store must return them verbatim.
+	h.testClaimed(t, "verbatim", func(s subject, r driver.Record) {
 		text := `={"b": 1.0, "a": 1e2, "c": "\u00e9"} `
 		r = withStep(r, "charge", text)
 		s.wins(fenceOf(r), step("charge", text), r)
@@ -61,20 +49,16 @@ func testStep(t *testing.T, h Harness) {
 		released := afterRelease(r, driver.ReleaseKeep)
 		s.wins(fenceOf(r), release(driver.ReleaseKeep), released)
 		s.loses(fenceOf(r), finish(driver.Completed, "alice's"))
-		f, c, after := takeOver(released, "bob")
-		s.wins(f, c, after)
+		s.takenOver(released, "bob")
 	})
-	t.Run("by owner alone", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "by owner alone", func(s subject) {
 		r := withStep(s.claimed("alice"), "charge", "1")
 		s.wins(driver.Fence{Owner: "alice", Attempt: 9, Lease: now.Add(time.Hour)}, step("charge", "1"), r)
 	})
-	t.Run("of a successor", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "of a successor", func(s subject) {
 		r := withStep(s.claimed("alice"), "charge", "1")
 		s.wins(fenceOf(r), step("charge", "1"), r)
-		f, c, after := takeOver(r, "bob")
-		s.wins(f, c, after)
+		after := s.takenOver(r, "bob")
 		s.loses(fenceOf(r), step("mail", "alice's"))
 		s.wins(fenceOf(after), step("mail", "bob's"), withStep(after, "mail", "bob's"))
 	})

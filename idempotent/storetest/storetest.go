@@ -30,7 +30,7 @@
 //     [driver.Record.Validate] and [driver.Change.Validate] before a write.
 //   - Replay, Context, Clock, Bytes, Oversize and Foreign cover lost answers,
 //     cancelled contexts, clocks that differ, odd bytes, large results, and
-//     records of other libraries.
+//     records of foreign libraries.
 //   - Race calls the store concurrently. Random and Exhaustive interleave two
 //     callers, lose and delay their requests, and compare the store with a model.
 //   - Transact applies to a [driver.Transactional]. Abilities checks that a
@@ -52,7 +52,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// A Harness is a store under test and what the suite needs to test it.
+// A Harness is a store under test, with the functions that the suite needs.
 type Harness struct {
 	// Store is the store under test. Nothing else may use its records
 	// during the test. Required.

@@ -21,8 +21,8 @@ func testAbilities(t *testing.T, h Harness) {
 }
 
 // testTransact checks that a Transactional store commits an attachment together
-// with the record, or neither of them. Other stores refuse every attachment,
-// as group Invalid checks.
+// with the record, or neither of them. Group Invalid checks that a store without
+// transactions refuses every attachment.
 func testTransact(t *testing.T, h Harness) {
 	if h.Attach == nil {
 		return // Abilities reports a missing Attach.

@@ -26,12 +26,11 @@ func testCommit(t *testing.T, h Harness) {
 		a := on(t, h).attach(true)
 		a.rejected(driver.Record{}, false, commit(a))
 	})
-	t.Run("leaves the record alone", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "leaves the record alone", func(s subject) {
 		r := s.claimed("bob")
 		a := s.attach(false)
 		if err := commit(a); err != nil {
-			t.Fatal(err)
+			s.Fatal(err)
 		}
 		a.times(1)
 		s.stored(r)
@@ -51,26 +50,22 @@ func testTransactInvalid(t *testing.T, h Harness) {
 		if w.change.Status != driver.Absent {
 			continue
 		}
-		t.Run(w.name, func(t *testing.T) {
-			s := on(t, h)
-			r := s.claimed("alice")
+		h.testClaimed(t, w.name, func(s subject, r driver.Record) {
 			a := s.attach(false)
 			s.refuses(fenceOf(r), a.to(w.change))
 			a.times(0)
 		})
 	}
-	t.Run("take over", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "take over", func(s subject) {
 		f, c, _ := takeOver(s.claimed("alice"), "bob")
 		a := s.attach(false)
 		s.refuses(f, a.to(c))
 		a.times(0)
 	})
-	t.Run("claim", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "claim", func(s subject) {
 		a := s.attach(false)
-		if _, ok, err := s.Store.Create(t.Context(), s.claim("alice"), now, a.with); err == nil || ok {
-			t.Errorf("Create: ok %v, error %v; want an error", ok, err)
+		if _, ok, err := s.Store.Create(s.Context(), s.claim("alice"), now, a.with); err == nil || ok {
+			s.Errorf("Create: ok %v, error %v; want an error", ok, err)
 		}
 		a.times(0)
 		s.stored(driver.Record{})

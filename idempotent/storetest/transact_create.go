@@ -17,11 +17,7 @@ func testTransactCreate(t *testing.T, h Harness) {
 	writes := func(a attached, cutoff time.Time) {
 		a.Helper()
 		r := result(a.subject)
-		got, ok, err := create(a, r, cutoff)
-		if err != nil || !ok {
-			a.Fatalf("Create: ok %v, error %v; met %s", ok, err, show(got))
-		}
-		a.same("result of Create", r, got)
+		a.same("result of Create", r, a.written(create(a, r, cutoff)))
 		a.stored(r)
 		a.times(1)
 	}
@@ -36,65 +32,45 @@ func testTransactCreate(t *testing.T, h Harness) {
 		a.stored(before)
 		a.times(0)
 	}
-	t.Run("without a record", func(t *testing.T) {
-		writes(on(t, h).attach(false), now)
-	})
-	t.Run("without a record, with a zero cutoff", func(t *testing.T) {
-		writes(on(t, h).attach(false), time.Time{})
-	})
-	t.Run("failed", func(t *testing.T) {
-		s := on(t, h)
+	for name, cutoff := range map[string]time.Time{"without a record": now, "without a record, with a zero cutoff": {}} {
+		h.test(t, name, func(s subject) { writes(s.attach(false), cutoff) })
+	}
+	h.test(t, "failed", func(s subject) {
 		r := result(s)
 		r.Status = driver.Failed
 		a := s.attach(false)
-		if _, ok, err := create(a, r, now); err != nil || !ok {
-			t.Fatalf("Create: ok %v, error %v", ok, err)
-		}
+		s.written(create(a, r, now))
 		s.stored(r)
 		a.times(1)
 	})
-	t.Run("over an expired record", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claim("bob")
-		r.Lease, r.Expires = now.Add(-time.Hour), now.Add(-time.Hour)
-		s.plant(r)
+	expired := func(r *driver.Record) { r.Owner, r.Lease, r.Expires = "bob", now.Add(-time.Hour), now.Add(-time.Hour) }
+	h.test(t, "over an expired record", func(s subject) {
+		s.planted(expired)
 		writes(s.attach(false), now)
 	})
-	t.Run("not over an expired record with a zero cutoff", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claim("bob")
-		r.Lease, r.Expires = now.Add(-time.Hour), now.Add(-time.Hour)
-		s.plant(r)
+	h.test(t, "not over an expired record with a zero cutoff", func(s subject) {
+		s.planted(expired)
 		meets(s.attach(false), time.Time{})
 	})
 	for _, refused := range []bool{false, true} {
 		name := map[bool]string{false: "", true: " and would be refused"}[refused]
-		t.Run("meets a live claim"+name, func(t *testing.T) {
-			s := on(t, h)
-			s.claimed("bob")
-			meets(s.attach(refused), now)
-		})
-		t.Run("meets a lapsed claim"+name, func(t *testing.T) {
-			s := on(t, h)
-			r := s.claim("bob")
-			r.Lease = now.Add(-time.Hour)
-			s.plant(r)
-			meets(s.attach(refused), now)
-		})
-		t.Run("meets a result"+name, func(t *testing.T) {
-			s := on(t, h)
-			s.plant(finished(s.claim("bob"), finish(driver.Completed, "41")))
-			meets(s.attach(refused), now)
-		})
+		for met, change := range map[string]func(r *driver.Record){
+			"a live claim":   func(*driver.Record) {},
+			"a lapsed claim": func(r *driver.Record) { r.Lease = now.Add(-time.Hour) },
+			"a result":       func(r *driver.Record) { *r = finished(*r, finish(driver.Completed, "41")) },
+		} {
+			h.test(t, "meets "+met+name, func(s subject) {
+				s.planted(func(r *driver.Record) { r.Owner = "bob"; change(r) })
+				meets(s.attach(refused), now)
+			})
+		}
 	}
-	t.Run("refused", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "refused", func(s subject) {
 		a := s.attach(true)
 		_, ok, err := create(a, result(s), now)
 		a.rejected(driver.Record{}, ok, err)
 	})
-	t.Run("again", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "again", func(s subject) {
 		a := s.attach(false)
 		writes(a, now)
 		a.again(result(s), func() (driver.Record, bool, error) { return create(a, result(s), now) })

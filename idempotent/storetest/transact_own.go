@@ -9,46 +9,37 @@ import (
 func testTransactOwn(t *testing.T, h Harness) {
 	for _, status := range []driver.Status{driver.Completed, driver.Failed} {
 		c := finish(status, `{"id":"p-1"}`)
-		t.Run(string(status), func(t *testing.T) {
-			s := on(t, h)
+		h.test(t, string(status), func(s subject) {
 			r := withStep(s.claimed("alice"), "charge", "1")
 			s.wins(fenceOf(r), step("charge", "1"), r)
 			a := s.attach(false)
 			s.wins(fenceOf(r), a.to(c), finished(r, c))
 			a.times(1)
 		})
-		t.Run(string(status)+" refused", func(t *testing.T) {
-			s := on(t, h)
-			r := s.claimed("alice")
+		h.testClaimed(t, string(status)+" refused", func(s subject, r driver.Record) {
 			a := s.attach(true)
-			_, ok, err := s.Store.Change(t.Context(), fenceOf(r), a.to(c))
+			_, ok, err := s.Store.Change(s.Context(), fenceOf(r), a.to(c))
 			a.rejected(r, ok, err)
 			// The owner may finish without the attachment.
 			s.wins(fenceOf(r), c, finished(r, c))
 		})
 	}
 	c := finish(driver.Completed, "1")
-	t.Run("again", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
+	h.testClaimed(t, "again", func(s subject, r driver.Record) {
 		a := s.attach(false)
 		s.wins(fenceOf(r), a.to(c), finished(r, c))
 		a.again(finished(r, c), func() (driver.Record, bool, error) {
-			return s.Store.Change(t.Context(), fenceOf(r), a.to(c))
+			return s.Store.Change(s.Context(), fenceOf(r), a.to(c))
 		})
 	})
-	t.Run("with other arguments is another call", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
+	h.testClaimed(t, "with other arguments is another call", func(s subject, r driver.Record) {
 		a := s.attach(false)
 		s.loses(driver.Fence{Owner: "mallory"}, a.to(c))
 		a.times(0)
 		s.wins(fenceOf(r), a.to(c), finished(r, c))
 		a.times(1)
 	})
-	t.Run("two results are two calls", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
+	h.testClaimed(t, "two results are two calls", func(s subject, r driver.Record) {
 		a := s.attach(false)
 		s.wins(fenceOf(r), a.to(c), finished(r, c))
 		s.loses(fenceOf(r), a.to(finish(driver.Completed, "2")))
@@ -65,29 +56,21 @@ func testTransactOwn(t *testing.T, h Harness) {
 			s.plant(driver.Record{})
 		}
 	})
-	t.Run("lost against a result", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
+	h.testClaimed(t, "lost against a result", func(s subject, r driver.Record) {
 		s.wins(fenceOf(r), c, finished(r, c))
 		a := s.attach(true)
 		s.loses(fenceOf(r), a.to(finish(driver.Completed, "2")))
 		a.times(0)
 	})
-	t.Run("lost against no record", func(t *testing.T) {
-		s := on(t, h)
+	h.test(t, "lost against no record", func(s subject) {
 		a := s.attach(false)
 		s.loses(driver.Fence{Owner: "alice"}, a.to(c))
 		a.times(0)
 	})
-	t.Run("oversize", func(t *testing.T) {
-		s := on(t, h)
-		r := s.claimed("alice")
+	h.testClaimed(t, "oversize", func(s subject, r driver.Record) {
 		a := s.attach(false)
 		c := finish(driver.Completed, string(noise(500<<10)))
-		got, ok, err := s.Store.Change(t.Context(), fenceOf(r), a.to(c))
-		if err != nil || !ok {
-			t.Fatalf("Change: ok %v, error %v", ok, err)
-		}
+		got := s.written(s.Store.Change(s.Context(), fenceOf(r), a.to(c)))
 		want := finished(r, c)
 		if got.Unavailable != "" {
 			want.Data, want.Unavailable = nil, got.Unavailable
@@ -118,7 +101,7 @@ func testTransactAdopt(t *testing.T, h Harness) {
 	})
 	t.Run("lost", func(t *testing.T) {
 		s, r := released(t)
-		s.wins(takeOver(r, "carol"))
+		s.takenOver(r, "carol")
 		a := s.attach(false)
 		s.loses(fenceOf(r), a.to(c))
 		a.times(0)

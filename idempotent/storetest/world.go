@@ -45,7 +45,7 @@ const (
 	age  = 3 * retention
 )
 
-// fate is what happens to a request and to its answer.
+// fate is the way of a request and of its answer.
 type fate int
 
 const (
@@ -90,7 +90,7 @@ func (m move) String() string {
 	return fmt.Sprintf("caller %d: %v%v", m.who, m.op, m.fate)
 }
 
-// moves lists what can happen next.
+// moves lists the next moves.
 func (w *world) moves() []move {
 	moves := make([]move, 0, 64)
 	for who := range w.callers {
@@ -117,13 +117,13 @@ func (w *world) moves() []move {
 }
 
 // may reports whether a caller that follows the protocol could send o. The
-// decision depends on what the caller knows, which may be out of date.
+// decision depends on the caller's knowledge, which may be out of date.
 func (w *world) may(who int, o op) bool {
 	c := &w.callers[who]
 	running := c.met.Status == driver.InProgress
 	switch o {
 	case opCreate:
-		// A caller that is leaving may claim again, with another token.
+		// A caller that is leaving may claim again, with a new token.
 		return c.phase != owning
 	case opTakeOver:
 		return c.phase != owning && running && c.met.Lapsed(w.now.Add(-skew))
@@ -141,7 +141,7 @@ func (w *world) may(who int, o op) bool {
 
 func (c *caller) token(who int) string { return string([]byte{'a' + byte(who), '0' + byte(c.claims)}) }
 
-// request returns what a caller sends, and records that it was sent.
+// request returns the request of a caller, and records that it was sent.
 func (w *world) request(who int, o op) write {
 	c := &w.callers[who]
 	if (o == opCreate || o == opTakeOver) && (c.phase == idle || c.phase == leaving) {
@@ -189,7 +189,7 @@ func (w *world) request(who int, o op) write {
 	return out
 }
 
-// learn updates what a caller knows from the answer to its request.
+// learn updates the knowledge of a caller from the answer to its request.
 func (w *world) learn(r write, item driver.Record, ok bool) {
 	c := &w.callers[r.who]
 	c.met, c.knows = item, true
