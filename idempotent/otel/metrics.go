@@ -2,6 +2,7 @@ package otel
 
 import (
 	"context"
+	"errors"
 
 	"go.opentelemetry.io/otel/metric"
 
@@ -18,34 +19,24 @@ type metrics struct {
 }
 
 func newMetrics(meter metric.Meter) (*metrics, error) {
-	calls, err := meter.Int64Counter("once.calls",
-		metric.WithUnit("{call}"), metric.WithDescription("Calls, by outcome."))
-	if err != nil {
-		return nil, err
+	var errs []error
+	counter := func(name, description string) metric.Int64Counter {
+		c, err := meter.Int64Counter(name, metric.WithUnit("{call}"), metric.WithDescription(description))
+		errs = append(errs, err)
+		return c
 	}
-	lapsed, err := meter.Int64Counter("once.leases.lapsed",
-		metric.WithUnit("{call}"), metric.WithDescription("Calls that took over a lease that had lapsed."))
-	if err != nil {
-		return nil, err
+	m := &metrics{
+		calls:       counter("once.calls", "Calls, by outcome."),
+		lapsed:      counter("once.leases.lapsed", "Calls that took over a lease that had lapsed."),
+		refusals:    counter("once.refusals", "Calls that were refused because of their request, by reason."),
+		storeErrors: counter("once.store.errors", "Calls that failed because of the store."),
 	}
-	refusals, err := meter.Int64Counter("once.refusals",
-		metric.WithUnit("{call}"), metric.WithDescription("Calls that were refused because of their request, by reason."))
-	if err != nil {
-		return nil, err
-	}
-	storeErrors, err := meter.Int64Counter("once.store.errors",
-		metric.WithUnit("{call}"), metric.WithDescription("Calls that failed because of the store."))
-	if err != nil {
-		return nil, err
-	}
-	overhead, err := meter.Float64Histogram("once.overhead",
+	var err error
+	m.overhead, err = meter.Float64Histogram("once.overhead",
 		metric.WithUnit("s"), metric.WithDescription("Time of a call outside its handler."),
 		// The default boundaries are for milliseconds.
 		metric.WithExplicitBucketBoundaries(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10))
-	if err != nil {
-		return nil, err
-	}
-	return &metrics{calls: calls, lapsed: lapsed, refusals: refusals, storeErrors: storeErrors, overhead: overhead}, nil
+	return m, errors.Join(append(errs, err)...)
 }
 
 func (m *metrics) record(ctx context.Context, e idempotent.Event) {

@@ -9,8 +9,8 @@ import (
 	"github.com/lambda-once/once/internal/jmespath"
 )
 
-// A Dialect is a language of Powertools for AWS Lambda. Each computes another
-// key for the same request.
+// A Dialect is a language of Powertools for AWS Lambda. Each computes a key of its
+// own for the same request.
 type Dialect uint8
 
 const (
@@ -18,11 +18,11 @@ const (
 	TypeScript = Dialect(jmespath.TypeScript)
 	// Python is Powertools for Python, version 3.
 	Python = Dialect(jmespath.Python)
-	// Java is Powertools for Java, version 2. See the package's documentation
-	// for what it supports.
+	// Java is Powertools for Java, version 2. The package's documentation lists
+	// its limits.
 	Java = Dialect(jmespath.Java)
-	// DotNet is Powertools for .NET. See the package's documentation for what
-	// it supports.
+	// DotNet is Powertools for .NET. The package's documentation lists its
+	// limits.
 	DotNet = Dialect(jmespath.DotNet)
 )
 

@@ -1,15 +1,15 @@
 // Package powertools computes the keys of Powertools for AWS Lambda, so that
-// functions in Go and in other languages find each other's records in one table:
+// functions in Go share the records of functions in Python, TypeScript, Java and .NET:
 //
 //	key := powertools.Key[json.RawMessage](powertools.Python, "pay.app.lambda_handler",
 //		"powertools_json(body).order.id", nil)
 //
-// The id of a record is a prefix, #, and the digest of a canonical text of what a
-// JMESPath expression selects from the event. Each language has its own canonical
-// text, its own order of keys, its own numbers and its own spelling of the
-// digest. The keys here are the same, byte for byte, as those of
-// @aws-lambda-powertools/idempotency 2.35 on Node, and of json.dumps, jmespath and
-// hashlib of Python 3, which is what Powertools for Python calls.
+// The id of a record is a prefix, #, and the digest of the value that a JMESPath
+// expression selects from the event, in a canonical text. Each language has its own
+// canonical text, order of keys, numbers and spelling of the digest. The keys here
+// are the same, byte for byte, as those of @aws-lambda-powertools/idempotency 2.35 on
+// Node, and of json.dumps, jmespath and hashlib of Python 3, which Powertools for
+// Python calls.
 //
 // # From the event to the text
 //
@@ -19,10 +19,10 @@
 // Lone surrogates are kept. Members named __proto__ do not affect a key of
 // TypeScript.
 //
-// # What is refused
+// # Limits
 //
-// The package leaves out what is not the same everywhere. [Key] panics and [New]
-// returns an error for these parts of an expression:
+// The package refuses expressions and events whose keys depend on a version or on an
+// accident. [Key] panics and [New] returns an error for these parts of an expression:
 //
 //   - in TypeScript, the functions reverse and sort, which change the event while
 //     it is hashed, and members that every object inherits, such as constructor;
@@ -33,7 +33,7 @@
 // that has
 //
 //   - base64 which is not of the standard alphabet with padding, in Python: it
-//     skips other characters (in TypeScript, such base64 is undefined);
+//     skips foreign characters (in TypeScript, such base64 is undefined);
 //   - base64 of bytes that are not UTF-8, which TypeScript would replace;
 //   - more than 10 MiB compressed with gzip, or JSON of more than 10,000 levels;
 //   - integers of more than 4,300 digits in Python, which does not decode them;
@@ -48,25 +48,25 @@
 //   - arguments of the wrong type for a function. Some of them mean something in
 //     one language by accident.
 //
-// Two settings of the other function change its keys, and have no counterpart
-// here: functions of its own in jmesPathOptions or jmespath_options, and an event
-// that it hashes after a parser or a data class has changed it.
+// Two settings of Powertools change its keys, and have no counterpart here:
+// functions of one's own in jmesPathOptions or jmespath_options, and an event that is
+// hashed after a parser or a data class has changed it.
 //
 // # Missing keys
 //
 // Each language decides in its own way that a selection is a missing key:
 //
 //   - Python: null, "", {}, and a list that contains nothing but null;
-//   - TypeScript: what is falsy, such as null, 0 and "", and a list or an object
-//     that contains nothing else;
-//   - Java: null, and a list or an object that contains nothing else;
+//   - TypeScript: a falsy value, such as null, 0 and "", and a list or an object
+//     that contains only falsy values;
+//   - Java: null, and a list or an object that contains only null;
 //   - .NET: null and "".
 //
 // The key function returns an [*idempotent.MissingKeyError] for it. By default,
 // a function in Python or Java then runs unprotected. For the same, set
 // idempotent.Config.OnMissingKey to [idempotent.RunMissingKey]. A function in
-// TypeScript does so only for null, and hashes any other selection, and one in
-// .NET always hashes it: see [Options.HashMissing].
+// TypeScript does so only for null, and hashes everything else. One in .NET hashes
+// every selection: see [Options.HashMissing].
 //
 // # Java and .NET
 //
@@ -74,21 +74,22 @@
 // the user and marshalled again. The text depends on that class, except for a
 // string: it is hashed as it is, without quotes. [Java] and [DotNet] therefore
 // support expressions that select a string, in Java also an integer or a boolean.
-// Any other selection is an [*idempotent.InvalidPayloadError]. The expressions
+// The rest is an [*idempotent.InvalidPayloadError]. The expressions
 // consist of members, indices, pipes and powertools_json, in Java also
 // powertools_base64. They name members as the event does, and not as the class.
 //
 // The digest is in hexadecimal digits. Java drops the leading zeros of one longer
-// than MD5. On .NET 8 and later, Powertools hashes with MD5 whatever its options
-// say, so [New] refuses any other Options.Hash for [DotNet]. The keys of these two
+// than MD5. On .NET 8 and later, Powertools ignores its option and hashes with MD5,
+// so [New] refuses a different Options.Hash for [DotNet]. The keys of these two
 // follow their sources; no test runs them.
 //
 // # Shared records
 //
-// The key alone is not enough: results need the form that the other library
-// reads, and what it would lose must not be used. [NewExecutor] sees to both.
+// The key alone is not enough: results need the form that Powertools reads, and
+// functions must not use features whose data it would lose. [NewExecutor] ensures
+// both.
 //
-// A function in TypeScript must use makeIdempotent, and leave its event unchanged:
-// up to 2.35.0, the middleware for Middy deletes the records of calls that it
-// refuses, and after a change of the event another record is completed.
+// A function in TypeScript must use makeIdempotent: up to 2.35.0, the middleware for
+// Middy deletes the records of calls that it refuses. It must also leave its event
+// unchanged, because the changed event completes a different record.
 package powertools

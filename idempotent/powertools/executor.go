@@ -16,17 +16,17 @@ type Table interface {
 
 // NewExecutor returns an Executor for records that functions with Powertools
 // share. The keys of its calls come from a key function of this package. It
-// replays what such a function has finished, refuses what one runs, and they
-// replay and refuse its own.
+// replays the finished calls of such a function and refuses its running ones, and
+// the function does the same with the calls of the Executor.
 //
 // It differs from [idempotent.New] in three ways. Results have the form that the
 // dialect's library reads. Errors wrapped with [idempotent.Permanent] release
-// the key, because Powertools has no failed records. And what an unfenced
-// takeover would lose is refused, with its reason: Config.MaxAttempts, Payloads,
-// Sealer and a Codec other than JSON by NewExecutor, in an
+// the key, because Powertools has no failed records. And features whose data an
+// unfenced takeover would lose are refused, with the reason: Config.MaxAttempts,
+// Payloads, Sealer and a Codec that does not write JSON by NewExecutor, in a
 // [*driver.ConfigError], and Step and SagaStep by the call, before they run.
 //
-// The Retention should be the expires_after_seconds of the other functions. The
+// The Retention should be the expires_after_seconds of these functions. The
 // operation names the calls for observers; it is no part of shared records.
 func NewExecutor(operation string, table Table, d Dialect, config *idempotent.Config) (*idempotent.Executor, error) {
 	var mistakes driver.Mistakes

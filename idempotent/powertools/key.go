@@ -39,7 +39,7 @@ type Options struct {
 // sets Key.Fingerprint if Options.Validation is set.
 //
 // The prefix is the part of the record's id before #. In TypeScript, it is the
-// name of the other Lambda function, or its keyPrefix; in Python, the function's
+// name of the Lambda function, or its keyPrefix; in Python, the function's
 // name, a dot, and the module and qualified name of the handler
 // (pay.app.lambda_handler), or its key_prefix; in Java and .NET, the function's
 // name, a dot and the method's name. An alias or version does not belong to it.
@@ -47,7 +47,7 @@ type Options struct {
 // event is the key.
 //
 // The event must be the JSON text that Lambda sent. A decoded event would have
-// to be marshalled again, with other tokens and members, so there is no key
+// to be marshalled again, with different tokens and members, so there is no key
 // function for it: take a json.RawMessage, and decode it in the handler.
 //
 // Key panics if a setting is invalid, as regexp.MustCompile does. Use [New] for

@@ -57,8 +57,8 @@ func toLowerCase(s string) string {
 	return string(dst)
 }
 
-// endsWord reports whether there is a letter before list[i] and none after it,
-// beyond what the case of letters ignores.
+// endsWord reports whether there is a letter before list[i] and none after it. It
+// skips the characters that the rules of case ignore.
 func endsWord(list []rune, i int) bool {
 	before, after := i-1, i+1
 	for before >= 0 && caseIgnorable(list[before]) {
@@ -91,7 +91,7 @@ var newLetters = &unicode.RangeTable{
 }
 
 // varies reports whether the lower case of a key depends on the version of Node:
-// it contains one of the new letters, or a sigma and what may be one.
+// it contains one of the new letters, or a sigma beside a code point whose case differs by version.
 func varies(key string) bool {
 	sigma := strings.ContainsRune(key, 'Σ')
 	return strings.ContainsFunc(key, func(r rune) bool {

@@ -1,6 +1,10 @@
 package powertools
 
-import "github.com/lambda-once/once/internal/jmespath"
+import (
+	"slices"
+
+	"github.com/lambda-once/once/internal/jmespath"
+)
 
 // missing reports whether Powertools takes a selection for a missing key. The
 // four languages differ.
@@ -8,63 +12,38 @@ func (k *Keyer) missing(v any) bool {
 	switch k.dialect {
 	case TypeScript:
 		if k.options.HashMissing {
-			// Only what a path selects is checked before.
+			// Powertools checks only the selection of a path before.
 			return k.path != nil && (v == nil || v == (jmespath.Undefined{}))
 		}
-		return missingInTypeScript(v)
+		return consistsOf(v, jmespath.Falsy)
 	case Python:
-		switch v := v.(type) {
-		case []any:
-			return allNull(v)
-		case *jmespath.Object: // its keys are what is compared with None
-			return len(v.Keys) == 0
+		if o, ok := v.(*jmespath.Object); ok { // Python compares its keys with None
+			return len(o.Keys) == 0
 		}
-		return v == nil || v == ""
+		return v == "" || consistsOf(v, isNull)
 	case Java:
-		switch v := v.(type) {
-		case []any:
-			return allNull(v)
-		case *jmespath.Object:
-			for _, e := range v.Members {
-				if e != nil {
-					return false
-				}
-			}
-			return true
-		}
-		return v == nil
+		return consistsOf(v, isNull)
 	default:
 		return !k.options.HashMissing && (v == nil || v == "")
 	}
 }
 
-// missingInTypeScript reports whether a selection is falsy, or contains only
-// falsy values.
-func missingInTypeScript(v any) bool {
+// consistsOf reports whether a selection is empty in this sense, or a list or an
+// object that contains only such values.
+func consistsOf(v any, empty func(any) bool) bool {
+	some := func(e any) bool { return !empty(e) }
 	switch v := v.(type) {
 	case []any:
-		for _, e := range v {
-			if !jmespath.Falsy(e) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(v, some)
 	case *jmespath.Object:
 		for _, e := range v.Members {
-			if !jmespath.Falsy(e) {
+			if some(e) {
 				return false
 			}
 		}
 		return true
 	}
-	return jmespath.Falsy(v)
+	return empty(v)
 }
 
-func allNull(list []any) bool {
-	for _, e := range list {
-		if e != nil {
-			return false
-		}
-	}
-	return true
-}
+func isNull(v any) bool { return v == nil }

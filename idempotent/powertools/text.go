@@ -7,7 +7,7 @@ import (
 	"github.com/lambda-once/once/internal/jmespath"
 )
 
-// canonicalText returns what is hashed.
+// canonicalText returns the text that is hashed.
 func canonicalText(d Dialect, v any) ([]byte, error) {
 	if d.engine().SelectsText() {
 		return scalarText(d, v)
@@ -30,7 +30,7 @@ func canonicalStyle(d Dialect) jmespath.Style {
 	return s
 }
 
-// scalarText returns what Java and .NET hash: the text itself, without quotes.
+// scalarText returns the text that Java and .NET hash: the value without quotes.
 func scalarText(d Dialect, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // A KMS wraps data keys with a key that never leaves it. Module kmsseal
@@ -49,7 +50,7 @@ type DataKeyOptions struct {
 // if an alias moves to a new key, older values can no longer be opened.
 //
 // Callers that need a key at the same time share one request. A failed request
-// is not cached.
+// is not cached. Wrong arguments are a [*driver.ConfigError].
 func DataKeys(kms KMS, keyID string, o *DataKeyOptions) (Keys, error) {
 	d := &dataKeys{kms: kms, id: keyID, maxAge: time.Hour, maxUses: 1 << 20}
 	entries := 1000
@@ -59,26 +60,16 @@ func DataKeys(kms KMS, keyID string, o *DataKeyOptions) (Keys, error) {
 		orElse(&d.maxUses, o.MaxUses)
 		orElse(&entries, o.CacheKeys)
 	}
-	var errs []error
+	var mistakes driver.Mistakes
 	for _, id := range append([]string{keyID}, d.former...) {
-		if id == "" || len(id) > maxID {
-			errs = append(errs, fmt.Errorf("seal: the ID of a KMS key has %d bytes, want 1 to %d", len(id), maxID))
-		}
+		mistakes.If(id == "" || len(id) > maxID, "seal: the ID of a KMS key has %d bytes, want 1 to %d", len(id), maxID)
 	}
-	if kms == nil {
-		errs = append(errs, errors.New("seal: the KMS is nil"))
-	}
-	if d.maxAge < time.Second {
-		// A key that is too old on arrival would be requested in a loop.
-		errs = append(errs, fmt.Errorf("seal: DataKeyOptions.MaxAge is %v, less than 1 s", d.maxAge))
-	}
-	if d.maxUses < 0 || d.maxUses > 1<<30 {
-		errs = append(errs, fmt.Errorf("seal: DataKeyOptions.MaxUses is %d, want 0 to 2^30", d.maxUses))
-	}
-	if entries < 0 {
-		errs = append(errs, fmt.Errorf("seal: DataKeyOptions.CacheKeys is %d, less than 0", entries))
-	}
-	if err := errors.Join(errs...); err != nil {
+	mistakes.If(kms == nil, "seal: the KMS is nil")
+	// A key that is too old on arrival would be requested in a loop.
+	mistakes.If(d.maxAge < time.Second, "seal: DataKeyOptions.MaxAge is %v, less than 1 s", d.maxAge)
+	mistakes.If(d.maxUses < 0 || d.maxUses > 1<<30, "seal: DataKeyOptions.MaxUses is %d, want 0 to 2^30", d.maxUses)
+	mistakes.If(entries < 0, "seal: DataKeyOptions.CacheKeys is %d, less than 0", entries)
+	if err := mistakes.Err(); err != nil {
 		return nil, err
 	}
 	d.unwrapped = newUnwrapped(entries, d.maxAge)

@@ -38,7 +38,7 @@ type Keys interface {
 }
 
 // Static returns fixed keys. The current one seals, and all of them open. Each
-// has 32 random bytes and an ID that no other key ever has.
+// has 32 random bytes and an ID that is never used again.
 //
 // Rotate a key before it has sealed 2^32 values, about four billion. The package
 // comment describes how.
