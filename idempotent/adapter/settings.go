@@ -12,8 +12,8 @@ import (
 // A Setting says how a call of Do or of a wrapped handler is made. See [With].
 type Setting struct{ set func(*options.Options) }
 
-// With returns a context whose calls have these settings. All others are those of
-// ctx. They do not apply to calls that the handlers of these calls make.
+// With returns a context whose calls have these settings, and keep the remaining
+// settings of ctx. They do not apply to calls that the handlers of these calls make.
 func With(ctx context.Context, settings ...Setting) context.Context {
 	o := *options.Of(ctx)
 	for _, s := range settings {
@@ -38,8 +38,8 @@ func Attaching(f func()) Setting {
 }
 
 // Chain continues the chain of the [idempotent.ChainKey] that came with the
-// message. Use it only for messages from trusted senders. Whoever chooses the
-// chain chooses the keys of the messages that follow. An empty key sets nothing.
+// message. Use it only for messages from trusted senders: the sender chooses
+// the keys of the messages that follow. An empty key sets nothing.
 func Chain(key string) Setting {
 	return Setting{func(o *options.Options) { o.Chain = cmp.Or(key, o.Chain) }}
 }
@@ -53,7 +53,7 @@ func Event(e *idempotent.Event) Setting {
 // LastStart sets the time after which the handler does not start. Every call to
 // the store before the start may take half of the time until then, at least
 // 500 ms and at most 5 s. So a store that does not answer leaves time for the
-// other records of a batch. The zero time sets no limit.
+// rest of a batch. The zero time sets no limit.
 //
 // If the claim is answered after the last start, it is released uncounted. The call
 // then returns late, or context.DeadlineExceeded if late is nil, and its outcome
@@ -70,7 +70,7 @@ func ReadFirst(on bool) Setting {
 }
 
 // Sibling joins the call to those that write at about the same time, such as the
-// other records of a batch. A store that sends several writes in one request calls
+// records of one batch. A store that sends several writes in one request calls
 // arrive when a write of the call has reached it, and waits for as many more as
 // arrive returns. arrive must be safe for concurrent use.
 func Sibling(arrive func() (coming int)) Setting {
@@ -79,7 +79,7 @@ func Sibling(arrive func() (coming int)) Setting {
 
 // Turn has f called when the call has claimed its record, before it runs the
 // handler. It serves adapters that claim the records of a batch together and run
-// them one after the other.
+// them in sequence.
 //
 // The context of f is the handler's: it ends with the lease. After an error
 // of f, the handler does not run, and the claim is released uncounted. The

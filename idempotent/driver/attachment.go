@@ -31,10 +31,9 @@ type Discarder interface {
 	Discard()
 }
 
-// An Exclusive is an [Attachment] that may hold what the other writes of its call need.
-//
-// Exclusive returns why a step of the call could not be stored while the attachment is
-// open, or "". The step is then refused before its function runs.
+// An Exclusive is an [Attachment] that may hold a lock or connection that the writes of
+// its call need. Exclusive returns why a step of the call could not be stored while the
+// attachment is open, or "". The step is then refused before its function runs.
 type Exclusive interface {
 	Attachment
 	Exclusive() string
@@ -45,10 +44,10 @@ type Exclusive interface {
 //
 // If ok is true, everything was committed. If it is false, the condition on the
 // record failed and nothing was written. A [*Rejected] reports that a condition
-// of the attachment failed, and that this request wrote nothing. After any
-// other error the outcome is unknown, and the caller repeats the request with
+// of the attachment failed, and that this request wrote nothing. After all
+// remaining errors the outcome is unknown, and the caller repeats the request with
 // the same arguments. The store must execute such a request at most once,
-// however often it is sent. A request with other arguments is a new request.
+// however often it is sent. A request with different arguments is a new one.
 type Transactional interface {
 	Store
 	// Commit commits an attachment for a call that runs without a record. The
@@ -66,7 +65,7 @@ type Transactional interface {
 // after its handler has returned, under idempotent.Unprotected, and with a store
 // that is not [Transactional]. It also panics within a step or its undo
 // function. The attempt that commits may not run that step again, and would
-// lose what the step attached.
+// lose the step's attachment.
 func Attach[A Attachment](ctx context.Context, create func() A) A {
 	call := CallOf(ctx)
 	if call == nil {

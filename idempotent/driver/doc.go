@@ -16,10 +16,10 @@
 // # Answers
 //
 // A failed condition is a result and not an error: ok is false, and the store
-// returns the record as stored, read in the same round trip. A conflict with
-// another write, after which nothing was written for certain, may be returned
-// in the same way, with the record read afterwards. The fence may then hold in
-// that record, and Create may return the zero Record.
+// returns the record as stored, read in the same round trip. A store may return a
+// conflict between two writes in the same way if the write certainly did not happen.
+// It then reads the record afterwards: the fence may hold in that record, and
+// Create may return the zero Record.
 //
 // After an error, the outcome of the write is unknown, and the caller may repeat
 // the write. Four errors report that this request wrote nothing: [*Rejected],
@@ -27,18 +27,18 @@
 // request may arrive at any time, even after later writes. The fence makes that
 // harmless, so a store must never skip it.
 //
-// # What a store must do besides
+// # Duties of a store
 //
 //   - It returns when the context ends. A context that is done before the write
 //     is sent leads to an error, never to ok false.
 //   - It returns the bytes of steps as they were written: an attempt compares
-//     them with its own. Data may come back as another spelling of the same
-//     JSON value.
-//   - It copies what it is passed. Callers do not modify what it returns.
+//     them with its own. Data may come back in a different spelling of the
+//     same JSON value.
+//   - It copies its arguments. Callers do not modify its results.
 //   - An attachment comes only with the Create of a finished record, or with a
 //     Change that finishes one.
 //
-// A store that can commit other writes together with a record is
+// A store that can commit a handler's writes together with a record is
 // [Transactional]. Its users reach the [Attachment] of their call through
 // [Attach].
 //

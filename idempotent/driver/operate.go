@@ -28,9 +28,9 @@ type Operable interface {
 	// Inspect therefore prevents it. See [Entry.Validate] for the changes.
 	//
 	// Settle returns the record as written or, with ok false, as it is stored now.
-	// An error that wraps [ErrNotWritten] reports that nothing was written. After any
-	// other error the outcome is unknown. The record is returned with it if it was
-	// met.
+	// An error that wraps [ErrNotWritten] reports that nothing was written. After all
+	// remaining errors the outcome is unknown. The record comes with the error if
+	// Settle has read it.
 	Settle(ctx context.Context, e Entry, c Change) (_ Entry, ok bool, err error)
 }
 
@@ -53,7 +53,7 @@ type Entry struct {
 	// Record is as much of the record as can be read.
 	Record
 	// Problems state which parts of the record calls cannot read, and why. Such
-	// records come from other programs.
+	// records come from foreign programs.
 	Problems []string
 	// Size is the number of bytes that the record takes, by the store's own count.
 	Size int
@@ -126,7 +126,7 @@ type Progress struct {
 	Next string
 	// Read is the number of records that were looked at.
 	Read int
-	// Units is what the reads cost, where they are billed.
+	// Units is the price of the reads, where they are billed.
 	Units float64
 }
 

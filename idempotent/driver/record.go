@@ -21,10 +21,10 @@ type Record struct {
 
 	// Owner is the token of the claim that owns the record. It fences every
 	// later write of that claim. "" is absent: the record was released, or
-	// another library wrote it.
+	// a foreign library wrote it.
 	Owner string
 	// Attempt is 1 for the first owner and grows by one at each takeover. 0 is
-	// absent: another library wrote the record.
+	// absent: a foreign library wrote the record.
 	Attempt int64
 	// Refunds is the number of attempts that do not count.
 	Refunds int64

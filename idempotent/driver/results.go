@@ -7,9 +7,9 @@ import "context"
 //
 // The handler's work is done when Put is called. So a failed Put is repeated,
 // with pauses, unless its error is wrapped with idempotent.Permanent. All tries together
-// have up to two thirds of the time left to record the result, at most 30 s or
-// Config.Reserve, whichever is longer. Each try has half of what is left of
-// that. If all tries fail, the record is completed without the result, and
+// have up to two thirds of the time left to record the result, but at most the
+// longer of 30 s and Config.Reserve. Each try has half of the remaining
+// time. If all tries fail, the record is completed without the result, and
 // replays return a *idempotent.ResultUnavailableError.
 //
 // If Get fails, that call returns the error. Nothing is run again, and the next
@@ -24,7 +24,7 @@ type PayloadStore interface {
 	// thing again. It must not keep or modify data.
 	Put(ctx context.Context, data []byte) (reference string, err error)
 	// Get returns the data of a reference, or an error if it is not exactly
-	// what was put. The caller may modify the data.
+	// the data of the Put. The caller may modify it.
 	Get(ctx context.Context, reference string) ([]byte, error)
 }
 
@@ -37,8 +37,8 @@ type Sealer interface {
 	// Seal returns the sealed form of data, which begins with [SealedPrefix]
 	// and opens only for the same place. It must not keep or modify data.
 	Seal(ctx context.Context, p Place, data []byte) ([]byte, error)
-	// Open returns the data of a sealed form, and refuses what no Seal has made
-	// for the place. What is stored may be forged, plain, or nil if a record
+	// Open returns the data of a sealed form, and refuses a form that Seal has not
+	// made for the place. A stored form may be forged, plain, or nil if a record
 	// was completed without a result. Open must not modify sealed.
 	Open(ctx context.Context, p Place, sealed []byte) ([]byte, error)
 }

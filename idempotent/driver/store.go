@@ -10,10 +10,9 @@ import (
 // A Store stores records. Every method is safe for concurrent use.
 //
 // An error that wraps [ErrUnavailable] reports that the store could not be
-// reached or was too busy, and that another try may succeed. If the load was
-// the only cause, the error also wraps [ErrThrottled]. After any other error,
-// another try is unlikely to succeed. If the caller has no permission, the error
-// wraps [ErrDenied].
+// reached or was too busy, and that a retry may succeed. If only the load was the
+// cause, the error also wraps [ErrThrottled]. After all remaining errors, a retry is
+// unlikely to succeed. If the caller has no permission, the error wraps [ErrDenied].
 type Store interface {
 	// Create writes r if there is no record with its ID, or one for which
 	// Record.Expired(cutoff) holds. With a zero cutoff it writes only if there
@@ -23,11 +22,10 @@ type Store interface {
 	Create(ctx context.Context, r Record, cutoff time.Time, with any) (_ Record, ok bool, err error)
 
 	// Change applies c to the record named by f if the fence holds. It never
-	// creates a record. A takeover returns the whole record. Any other change
-	// returns at least Owner, Status, and those of Lease, Expires, Data, Payload
-	// and Unavailable that it sets.
-	// With ok false, Change returns the record as stored, or the zero Record if
-	// there is none.
+	// creates a record. A takeover returns the whole record. The
+	// remaining changes return at least Owner, Status, and those of Lease, Expires,
+	// Data, Payload and Unavailable that they set. With ok false, Change returns the
+	// record as stored, or the zero Record if there is none.
 	Change(ctx context.Context, f Fence, c Change) (_ Record, ok bool, err error)
 
 	// Get returns a record, read with strong consistency, or the zero Record
@@ -130,9 +128,9 @@ var (
 	ErrDenied = errors.New("idempotent: access denied")
 
 	// ErrNotWritten is wrapped by errors of a [Transactional] store after a
-	// write with an attachment that conflicted with another transaction. This
-	// request wrote nothing, and another try may succeed. An earlier copy of
-	// the request may have been committed all the same.
+	// write with an attachment that conflicted with a concurrent transaction. This
+	// request wrote nothing, and a retry may succeed. An earlier copy of the
+	// request may have been committed all the same.
 	ErrNotWritten = errors.New("idempotent: nothing was written")
 
 	// ErrTooLarge is wrapped by errors for steps that do not fit into the

@@ -24,13 +24,13 @@ func (r Record) Validate() error {
 
 // Validate returns an [*InvalidWriteError] if the protocol never makes the
 // change c under the fence f. Stores call it before they write: DynamoDB would
-// refuse some of these changes and apply others.
+// apply some of these changes.
 func (c Change) Validate(f Fence) error {
 	if f.ID == "" {
 		return &InvalidWriteError{Reason: emptyID}
 	}
 	if c.Owner == "" && f.Owner == "" {
-		// Such a write would let anybody change a released record.
+		// Such a write could change a released record without a claim.
 		return &InvalidWriteError{Reason: "a change without a new owner needs the owner in its fence"}
 	}
 	switch {

@@ -39,7 +39,7 @@ type metadata struct {
 const maxErrorType = 1024 // bytes
 
 // newLine returns the line of a call. It declares the last directive only for a
-// refused call: no other has a reason.
+// refused call: the rest has no reason.
 func newLine(now time.Time, d []directive, e idempotent.Event) line {
 	refusal, refused := e.Refusal(), 1
 	if refusal == "" {

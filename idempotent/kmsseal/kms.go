@@ -81,8 +81,8 @@ func (k *KMS) GenerateDataKey(ctx context.Context, keyID string) (plain, wrapped
 
 // Decrypt implements [seal.KMS]. Its errors are an [*Error].
 //
-// It names the key. KMS would otherwise use the key that wrapped names, which
-// may be anybody's if the function's policy does not name its keys.
+// It names the key. KMS would otherwise use the key that wrapped names, and a forged
+// wrapped may name a foreign key if the function's policy does not name its keys.
 func (k *KMS) Decrypt(ctx context.Context, keyID string, wrapped []byte) ([]byte, error) {
 	out, err := k.client.Decrypt(ctx, &kms.DecryptInput{
 		KeyId: &keyID, CiphertextBlob: wrapped, EncryptionContext: purpose(),

@@ -11,7 +11,7 @@ type Message struct {
 	// digits and '-', which a FIFO queue takes as a deduplication id. The store
 	// derives it. It must be empty in a message that is added to a transaction.
 	ID string
-	// Aggregate identifies what the message is about, such as the id of an
+	// Aggregate identifies the subject of the message, such as the id of an
 	// order. Messages with the same Aggregate are published in order: it is the
 	// message group id of a FIFO queue. At most 2048 bytes. Required.
 	Aggregate string

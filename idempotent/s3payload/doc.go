@@ -11,15 +11,15 @@
 // *idempotent.ResultUnavailableError. It wraps a [*MissingError] or an
 // [*AlteredError]. The work does not run again.
 //
-// Whoever may list the bucket sees which results are equal, and can confirm a
+// A reader of the bucket's list sees which results are equal, and can confirm a
 // guess of a result. With a Sealer (see package seal) the content is encrypted
 // first, and each object is unique.
 //
-// A reference is not bound to its record. Whoever can write the table can make a
-// call return the result of another record, also of another function with the
-// same bucket and prefix. A Sealer refuses such a result. Without one, use
-// separate prefixes, and separate permissions on them, for operations that must
-// not read each other's results.
+// A reference is not bound to its record. A program that can write the table can
+// make a call return the result of a different record, also of a different function
+// with the same bucket and prefix. A Sealer refuses such a result. Without one, use
+// separate prefixes, with separate permissions, for operations whose results must
+// stay apart.
 //
 // # Lifecycle
 //
@@ -49,8 +49,8 @@
 // A result is put after the handler has returned, in the time of Config.Reserve.
 // Set it to more than the default of 500 ms.
 //
-// Outside Lambda, the put uses what is left of the Lease: at least two thirds of
-// it when the handler returns, because it is not extended any more. Two thirds of
+// Outside Lambda, the put uses the rest of the Lease: at least two thirds of it when
+// the handler returns, because it is not extended any more. Two thirds of
 // that are for the put, and half of these for its first try. Set the Lease to six
 // times the time that a put may take.
 //

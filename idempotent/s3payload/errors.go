@@ -48,7 +48,7 @@ func (e *AlteredError) SafeText() string { return e.Error() }
 func (e *AlteredError) Is(target error) bool { return target == ErrAltered }
 
 // A ReferenceError reports that a reference does not belong to this Store. It was
-// forged, or made by a Store with another prefix or by another kind of payload
+// forged, or made by a Store with a different prefix or by a different kind of payload
 // store. The text of the error does not quote the reference.
 type ReferenceError struct{ Reason string }
 
@@ -73,8 +73,8 @@ func (e *TooLargeError) SafeText() string { return e.Error() }
 // Is reports whether target is ErrTooLarge.
 func (e *TooLargeError) Is(target error) bool { return target == ErrTooLarge }
 
-// An Error reports any other failed call to S3: no permission, no bucket, no
-// response.
+// An Error reports a call to S3 that failed for the remaining reasons, such as no
+// permission, no bucket or no response.
 type Error struct {
 	Op          string // name of the call, such as "GetObject"
 	Bucket, Key string

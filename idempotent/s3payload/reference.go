@@ -22,8 +22,8 @@ func (s *Store) refer(data []byte) reference {
 
 func (r reference) String() string { return "1:" + strconv.FormatInt(r.size, 10) + ":" + r.key }
 
-// parse decodes a reference, and trusts no part of it: whoever can write the
-// table must not make functions read other objects.
+// parse decodes a reference, and trusts no part of it: a writer of the table must not
+// be able to make functions read objects outside the prefix.
 func (s *Store) parse(text string) (reference, error) {
 	version, rest, _ := strings.Cut(text, ":")
 	size, key, ok := strings.Cut(rest, ":")

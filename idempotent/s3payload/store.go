@@ -125,7 +125,7 @@ func (s *Store) Get(ctx context.Context, text string) ([]byte, error) {
 }
 
 // unchecked disables the verification of S3's checksum: the digest in the
-// reference is stronger, because whoever replaces an object replaces the checksum.
+// reference is stronger, because a new object comes with a new checksum.
 func unchecked(o *s3.Options) {
 	o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 }
