@@ -26,9 +26,7 @@ func TestCommitRefused(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, nil)
 	try(t.Context(), t, x, books("x", errCrash)).fails(errCrash).ended(idempotent.OutcomeReleased)
-	r := stored(t, b)
-	check.Equal(t, r.Status, driver.InProgress, "a transaction was sent, and the record is not kept")
-	check.Equal(t, r.Owner, "")
+	recordIs(t, b, "released") // and kept, as a transaction was sent
 	refused := try(t.Context(), t, x, books("x", soldOut())).soldOut().ended(idempotent.OutcomeFailed)
 	check.True(t, refused.event.Permanent)
 	try(t.Context(), t, x, mustNotRun(t)).is(idempotent.ErrReplayed)
@@ -61,9 +59,7 @@ func TestCommitThatTheStoreRefusesIsRolledBack(t *testing.T) {
 	b := newBank()
 	b.before = func(*entry) error { return errCrash }
 	try(t.Context(), t, newExecutor(t, b, nil), books("x", nil)).is(errCrash).ended(idempotent.OutcomeReleased).rolledBack()
-	r := stored(t, b)
-	check.Equal(t, r.Owner, "")
-	check.Equal(t, r.Status, driver.InProgress)
+	recordIs(t, b, "released")
 	b.before = nil
 	try(t.Context(), t, newExecutor(t, b, nil), books("x", nil)).returned("x")
 	b.holds(t, "x")

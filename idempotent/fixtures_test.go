@@ -1,10 +1,14 @@
 package idempotent_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -38,6 +42,30 @@ func stored(t testing.TB, store driver.Store) driver.Record {
 	r, err := store.Get(context.Background(), recordID(t, theKey))
 	check.Must(t, err)
 	return r
+}
+
+// recordIs checks the state of theKey's record: "no record", "released, attempt 2,
+// refunds 1", "in progress by other", "failed", and so on.
+func recordIs(t testing.TB, store driver.Store, want string) {
+	t.Helper()
+	r := stored(t, store)
+	text := cmp.Or(strings.Replace(strings.ToLower(string(r.Status)), "inp", "in p", 1), "no record")
+	switch {
+	case r.Status == driver.InProgress && r.Owner == "":
+		text = "released"
+	case r.Owner == "other" || r.Owner == "crashed": // of a test, and no token
+		text += " by " + r.Owner
+	}
+	if r.Attempt > 1 {
+		text += fmt.Sprint(", attempt ", r.Attempt)
+	}
+	if r.Refunds > 0 {
+		text += fmt.Sprint(", refunds ", r.Refunds)
+	}
+	if len(r.Steps) > 0 {
+		text += ", steps " + strings.Join(slices.Sorted(maps.Keys(r.Steps)), " ")
+	}
+	check.Equal(t, text, want)
 }
 
 func recordID(t testing.TB, key idempotent.Key) string {

@@ -76,8 +76,7 @@ func TestNothingIsClaimedWithoutTimeToRun(t *testing.T) {
 			check.Is(t, err, context.DeadlineExceeded)
 			check.Is(t, err, idempotent.ErrStore)
 			check.Equal(t, event.Outcome, idempotent.OutcomeFailed)
-			r := stored(t, store)
-			check.Equal(t, r.Status, driver.Absent)
+			check.Equal(t, stored(t, store).Status, driver.Absent)
 			check.Equal(t, event.RoundTrips, 1)
 		})
 	}

@@ -229,9 +229,8 @@ func TestClassificationWithinANestedErrorDoesNotCount(t *testing.T) {
 		check.Failed(t, failed.Handler)
 		return "", failed.Handler
 	})
-	r := stored(t, store)
 	check.Failed(t, err)
-	check.Equal(t, r.Refunds, 0)
+	check.Equal(t, stored(t, store).Refunds, 0)
 }
 
 var errDeclined = idempotent.Permanent(errors.New("declined"))

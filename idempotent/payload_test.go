@@ -127,8 +127,7 @@ func TestPutIsRetried(t *testing.T) {
 		_, event, err := do(t.Context(), newExecutor(t, store, spilling(payloads)), returns(large))
 		check.Nil(t, err)
 		check.Nil(t, event.Err)
-		r := stored(t, store)
-		check.Differ(t, r.Payload, "")
+		check.Differ(t, stored(t, store).Payload, "")
 		check.Equal(t, payloads.puts, 4)
 	})
 }

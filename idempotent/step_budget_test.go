@@ -76,9 +76,8 @@ func TestSagaNearTheLimitIsUndoneOnce(t *testing.T) {
 				for range 4 {
 					try(t.Context(), t, newExecutor(t, limited(t, store), nil), saga.run).failed()
 				}
-				r := stored(t, store)
 				check.Equal(t, saga.undone, 1)
-				check.Equal(t, r.Status, driver.Failed)
+				check.Equal(t, stored(t, store).Status, driver.Failed)
 			})
 		}
 	}
@@ -101,10 +100,9 @@ func TestSagaThatDoesNotFitIsUndoneAtOnce(t *testing.T) {
 		store := memory.New(0)
 		saga := &largeSaga{size: size}
 		_, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), saga.run)
-		r := stored(t, store)
 		check.As[*idempotent.ResultUnavailableError](t, err, size)
 		check.Equal(t, saga.undone, 1, size)
-		check.Equal(t, r.Status, driver.Failed, size)
+		check.Equal(t, stored(t, store).Status, driver.Failed, size)
 	}
 }
 
@@ -115,10 +113,9 @@ func TestSagaResultThatDoesNotFitIsSpilled(t *testing.T) {
 	for range 2 {
 		try(t.Context(), t, newExecutor(t, limited(t, store), config), saga.run).failed()
 	}
-	r := stored(t, store)
 	check.Equal(t, saga.undone, 1)
 	check.Equal(t, payloads.puts, 1)
-	check.Equal(t, r.Status, driver.Failed)
+	check.Equal(t, stored(t, store).Status, driver.Failed)
 }
 
 // fill fills the record to the brim with steps that need not be undone.
@@ -164,10 +161,9 @@ func TestStepsLeaveRoomForUndoing(t *testing.T) {
 			return "", errors.Join(c.run(ctx, 30, 100), fill(ctx), soldOut())
 		}).failed()
 	}
-	r := stored(t, store)
 	check.Equal(t, c.done, 30)
 	check.Equal(t, c.undone, 30)
-	check.Equal(t, r.Status, driver.Failed)
+	check.Equal(t, stored(t, store).Status, driver.Failed)
 }
 
 // The last step with room for its notes is not the last that is undone.
@@ -177,11 +173,10 @@ func TestSagaInAFullRecordIsUndone(t *testing.T) {
 		check.Nil(t, fill(ctx))
 		return "", c.run(ctx, 50, 200)
 	})
-	r := stored(t, store)
 	check.Is(t, err, idempotent.ErrResultUnavailable)
 	check.Differ(t, c.done, 0)
 	check.Equal(t, c.done, c.undone)
-	check.Equal(t, r.Status, driver.Failed)
+	check.Equal(t, stored(t, store).Status, driver.Failed)
 }
 
 // A full record has no room for notes. The note of an undone step replaces its
@@ -198,9 +193,8 @@ func TestUndoneStepMakesRoomForItsOwnNote(t *testing.T) {
 	for range 4 {
 		try(t.Context(), t, newExecutor(t, limited(t, store), nil), saga.run).failed()
 	}
-	r := stored(t, store)
 	check.Equal(t, saga.undone, 1)
-	check.Equal(t, r.Status, driver.Failed)
+	check.Equal(t, stored(t, store).Status, driver.Failed)
 }
 
 // The write of the largest step lands last.
@@ -226,11 +220,10 @@ func TestStepsAtTheSameTimeLeaveRoomForUndoing(t *testing.T) {
 				all.Wait()
 				return "", soldOut()
 			})
-			r := stored(t, store)
 			check.Failed(t, err)
 			check.Equal(t, c.done, c.undone)
 			check.Equal(t, large.undone, 1)
-			check.Equal(t, r.Status, driver.Failed)
+			check.Equal(t, stored(t, store).Status, driver.Failed)
 		})
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
-	"github.com/lambda-once/once/internal/check"
 )
 
 // Nothing was done before, so that no alarm for takeovers must ring.
@@ -17,7 +16,5 @@ func TestRunAfterRefundedAttemptsIsNoTakeover(t *testing.T) {
 		try(t.Context(), t, x, failsWith(idempotent.Retryable(errors.New("the bank is closed")))).failed()
 	}
 	try(t.Context(), t, x, returns("done")).succeeded().ended(idempotent.OutcomeExecuted)
-	r := stored(t, store)
-	check.Equal(t, r.Attempt, 3)
-	check.Equal(t, r.Used(), 1)
+	recordIs(t, store, "completed, attempt 3, refunds 2")
 }
