@@ -218,7 +218,7 @@ func TestSentinelThatANestedCallReturnedStillClassifies(t *testing.T) {
 // classified by it: here the error of the inner handler, within that of a step.
 func TestClassificationWithinANestedErrorDoesNotCount(t *testing.T) {
 	store := memory.New(0)
-	_, _, err := do(t.Context(), newExecutor(t, store, &idempotent.Config{MaxAttempts: 1}), func(ctx context.Context) (string, error) {
+	try(t.Context(), t, newExecutor(t, store, &idempotent.Config{MaxAttempts: 1}), func(ctx context.Context) (string, error) {
 		limited, cancel := context.WithCancel(ctx)
 		inner := newExecutor(t, notStepping(memory.New(0), errNetwork), nil)
 		_, err := idempotent.Do(limited, inner, idempotent.Key{ID: "inner"}, func(ctx context.Context) (string, error) {
@@ -228,8 +228,7 @@ func TestClassificationWithinANestedErrorDoesNotCount(t *testing.T) {
 		failed := check.As[*idempotent.StoreError](t, err)
 		check.Failed(t, failed.Handler)
 		return "", failed.Handler
-	})
-	check.Failed(t, err)
+	}).failed()
 	check.Equal(t, stored(t, store).Refunds, 0)
 }
 

@@ -97,12 +97,7 @@ func TestReadFirstThatFailsLeavesTheCallToTheClaim(t *testing.T) {
 			b := newBank()
 			b.get = failing
 			x := newExecutor(t, b, &idempotent.Config{ReadFirst: true, OnStoreError: policy})
-			value, event, err := do(t.Context(), x, returns("ours"))
-			check.Nil(t, err)
-			check.Equal(t, value, "ours")
-			check.Equal(t, event.Outcome, idempotent.OutcomeExecuted)
-			check.Is(t, event.Err, failure)
-			check.Is(t, event.Err, idempotent.ErrStore)
+			try(t.Context(), t, x, returns("ours")).returned("ours").ended(idempotent.OutcomeExecuted).observed(failure).observed(idempotent.ErrStore)
 			try(t.Context(), t, x, mustNotRun(t)).returned("ours").ended(idempotent.OutcomeReplayed).observed(failure)
 		}
 	}

@@ -169,11 +169,10 @@ func TestStepsLeaveRoomForUndoing(t *testing.T) {
 // The last step with room for its notes is not the last that is undone.
 func TestSagaInAFullRecordIsUndone(t *testing.T) {
 	store, c := memory.New(0), charges{refuseAt: -1}
-	_, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), func(ctx context.Context) (string, error) {
+	try(t.Context(), t, newExecutor(t, limited(t, store), nil), func(ctx context.Context) (string, error) {
 		check.Nil(t, fill(ctx))
 		return "", c.run(ctx, 50, 200)
-	})
-	check.Is(t, err, idempotent.ErrResultUnavailable)
+	}).is(idempotent.ErrResultUnavailable)
 	check.Differ(t, c.done, 0)
 	check.Equal(t, c.done, c.undone)
 	check.Equal(t, stored(t, store).Status, driver.Failed)
@@ -210,7 +209,7 @@ func TestStepsAtTheSameTimeLeaveRoomForUndoing(t *testing.T) {
 				}
 				return limit(w)
 			}
-			_, _, err := do(t.Context(), newExecutor(t, p, &idempotent.Config{Lease: time.Hour}), func(ctx context.Context) (string, error) {
+			try(t.Context(), t, newExecutor(t, p, &idempotent.Config{Lease: time.Hour}), func(ctx context.Context) (string, error) {
 				var all sync.WaitGroup
 				all.Go(func() { _, _ = large.run(ctx) })
 				synctest.Wait()
@@ -219,8 +218,7 @@ func TestStepsAtTheSameTimeLeaveRoomForUndoing(t *testing.T) {
 				close(free)
 				all.Wait()
 				return "", soldOut()
-			})
-			check.Failed(t, err)
+			}).failed()
 			check.Equal(t, c.done, c.undone)
 			check.Equal(t, large.undone, 1)
 			check.Equal(t, stored(t, store).Status, driver.Failed)

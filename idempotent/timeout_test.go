@@ -97,9 +97,7 @@ func TestHandlerWhoseCallerLeavesDoesNotTimeOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cancelled, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(errCrash) })
-		_, event, err := do(cancelled, newExecutor(t, memory.New(0), nil), untilItEnds(context.Context.Err))
-		check.Equal(t, err, context.Canceled)
-		check.Equal(t, event.Outcome, idempotent.OutcomeReleased)
+		try(cancelled, t, newExecutor(t, memory.New(0), nil), untilItEnds(context.Context.Err)).fails(context.Canceled).ended(idempotent.OutcomeReleased)
 		// Outside of a Lambda function, the deadline is the caller's own.
 		limited, cancelTimer := context.WithTimeout(t.Context(), time.Second)
 		defer cancelTimer()

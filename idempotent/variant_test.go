@@ -40,16 +40,14 @@ func TestExecutionStepIsLeftAfterItsInvocation(t *testing.T) {
 			invocation := during(t, 20*time.Second)
 			step := adapter.Execution{ID: []string{"arn", "step"}, Until: time.Now().Add(time.Hour)}
 			var own error
-			_, event, err := do(adapter.With(invocation, adapter.Durable(step)), newExecutor(t, test.store, test.config), func(ctx context.Context) (string, error) {
+			try(adapter.With(invocation, adapter.Durable(step)), t, newExecutor(t, test.store, test.config), func(ctx context.Context) (string, error) {
 				_, err := test.fn(ctx)
 				<-invocation.Done()
 				if own = err; name == "stopped" {
 					own = errors.Join(err, ctx.Err())
 				}
 				return "", own
-			})
-			check.Equal(t, err, own)
-			check.Equal(t, event.Outcome, idempotent.OutcomeSuspended)
+			}).fails(own).ended(idempotent.OutcomeSuspended)
 		})
 	}
 }
