@@ -37,6 +37,8 @@ type breakage struct {
 	name   string
 	create func(b *broken, c creation) result
 	change func(b *broken, c alteration) result
+	// alter changes an alteration, or the record that it meets, before it is made.
+	alter func(b *broken, a *alteration)
 	// shown returns the entry that a settlement compares with in place of the one shown.
 	shown func(shown, now driver.Entry) driver.Entry
 	// filter changes the filter of a scan, and hurry the cutoff of a sweep.
@@ -86,12 +88,16 @@ func (b *broken) Create(ctx context.Context, r driver.Record, cutoff time.Time, 
 
 func (b *broken) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	a := alteration{ctx, driver.Record{}, f, c}
-	if b.change == nil || f.ID == "" {
+	if b.change == nil && b.alter == nil || f.ID == "" {
 		return b.soundChange(a).split()
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	a.met = b.peek(f.ID)
+	if b.alter != nil {
+		b.alter(b, &a)
+		return b.soundChange(a).split()
+	}
 	return b.change(b, a).split()
 }
 
