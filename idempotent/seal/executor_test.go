@@ -54,6 +54,14 @@ func mustNotRun(t *testing.T) func() (string, error) {
 	}
 }
 
+// replays expects that the result is stored, and can be opened.
+func replays(t *testing.T, store driver.Store, s driver.Sealer, id, want string) {
+	t.Helper()
+	value, _, err := pay(t, store, s, id, mustNotRun(t))
+	check.Equal(t, value, want)
+	check.Nil(t, err)
+}
+
 func TestExecutorSeals(t *testing.T) {
 	store, k := newSpy(), &kms{}
 	_, _, err := pay(t, store, dataKeys(t, k, "arn", nil), "1", returns("secret"))
@@ -61,9 +69,7 @@ func TestExecutorSeals(t *testing.T) {
 	if id, ok := seal.KeyID(store.last.Data); !ok || id != "arn" || bytes.Contains(store.last.Data, []byte("secret")) {
 		t.Errorf("stored %q", store.last.Data)
 	}
-	value, _, err := pay(t, store, dataKeys(t, k, "arn", nil), "1", mustNotRun(t))
-	check.Equal(t, value, "secret")
-	check.Nil(t, err)
+	replays(t, store, dataKeys(t, k, "arn", nil), "1", "secret")
 }
 
 // A result under another record's id is nobody's result.
@@ -117,9 +123,7 @@ func TestHiccupAtSeal(t *testing.T) {
 		_, event, err := pay(t, store, dataKeys(t, k, "arn", nil), "1", returns("secret"))
 		check.Nil(t, err)
 		check.Nil(t, event.Err)
-		value, _, err := pay(t, store, dataKeys(t, k, "arn", nil), "1", mustNotRun(t))
-		check.Equal(t, value, "secret")
-		check.Nil(t, err)
+		replays(t, store, dataKeys(t, k, "arn", nil), "1", "secret")
 	})
 }
 
@@ -134,9 +138,7 @@ func TestOutageAtOpen(t *testing.T) {
 	check.Is(t, err, idempotent.ErrResultUnavailable)
 	check.Is(t, err, errOutage)
 	k.decrypt = nil
-	value, _, err := pay(t, store, s, "1", mustNotRun(t))
-	check.Equal(t, value, "secret")
-	check.Nil(t, err)
+	replays(t, store, s, "1", "secret")
 }
 
 // Records from before the Sealer are accepted only with AcceptPlain.
@@ -150,7 +152,5 @@ func TestMigration(t *testing.T) {
 	_, _, err = pay(t, store, seal.New(keys, nil), "1", mustNotRun(t))
 	check.Is(t, err, seal.ErrPlain)
 	check.Is(t, err, idempotent.ErrResultUnavailable)
-	value, _, err := pay(t, store, seal.New(keys, &seal.Options{AcceptPlain: true}), "1", mustNotRun(t))
-	check.Equal(t, value, "plain")
-	check.Nil(t, err)
+	replays(t, store, seal.New(keys, &seal.Options{AcceptPlain: true}), "1", "plain")
 }

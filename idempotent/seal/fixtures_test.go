@@ -31,6 +31,14 @@ func sealed(t testing.TB, s driver.Sealer, data string) []byte {
 	return b
 }
 
+// opens expects that Open returns want.
+func opens(t testing.TB, s driver.Sealer, b []byte, want string, about ...any) {
+	t.Helper()
+	data, err := s.Open(t.Context(), here, b)
+	check.Nil(t, err, about...)
+	check.Equal(t, string(data), want, about...)
+}
+
 // refused expects an error of Open, and returns it.
 func refused(t testing.TB, s driver.Sealer, p driver.Place, b []byte) error {
 	t.Helper()

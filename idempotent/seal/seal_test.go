@@ -20,9 +20,7 @@ func TestSealAndOpen(t *testing.T) {
 			if !bytes.HasPrefix(b, []byte(driver.SealedPrefix)) || len(data) > 1 && bytes.Contains(b, []byte(data)) {
 				t.Errorf("%s: sealed as %.60q", name, b)
 			}
-			got, err := s.Open(t.Context(), here, b)
-			check.Nil(t, err, name)
-			check.Equal(t, string(got), data, name)
+			opens(t, s, b, data, name)
 		}
 	}
 }
@@ -36,9 +34,7 @@ func TestKnownAnswer(t *testing.T) {
 		key[i] = byte(i)
 	}
 	s := static(t, "2026", map[string][]byte{"2026": key})
-	data, err := s.Open(t.Context(), here, b)
-	check.Nil(t, err)
-	check.Equal(t, string(data), `{"id":"p-1"}`)
+	opens(t, s, b, `{"id":"p-1"}`)
 	again := sealed(t, s, `{"id":"p-1"}`)
 	check.Equal(t, len(again), len(b))
 	check.Equal(t, string(again[:16]), string(b[:16]))
@@ -90,9 +86,7 @@ func TestPlainIsRefused(t *testing.T) {
 	}
 	// What is sealed is opened all the same, and what is forged refused.
 	b := sealed(t, lenient, "secret")
-	data, err := lenient.Open(t.Context(), here, b)
-	check.Nil(t, err)
-	check.Equal(t, string(data), "secret")
+	opens(t, lenient, b, "secret")
 	b[len(b)-1] ^= 1
 	refused(t, lenient, here, b)
 	refused(t, lenient, here, []byte(driver.SealedPrefix))
@@ -113,9 +107,7 @@ func TestRotation(t *testing.T) {
 	second := sealed(t, after, "second")
 	for _, s := range []driver.Sealer{between, after} {
 		for b, want := range map[*[]byte]string{&first: "first", &second: "second"} {
-			data, err := s.Open(t.Context(), here, *b)
-			check.Nil(t, err)
-			check.Equal(t, string(data), want)
+			opens(t, s, *b, want)
 		}
 	}
 	for b, want := range map[*[]byte]string{&first: "2025", &second: "2026"} {
