@@ -183,3 +183,13 @@ func TestRecordWithoutDataHasNoResult(t *testing.T) {
 		check.Nil(t, effect(t.Context(), theKey), name)
 	}
 }
+
+// The service may be permitted again while the denial is repeated.
+func TestDenialAfterAnOutageIsRepeated(t *testing.T) {
+	onLambda(t, func(t *testing.T) {
+		healthy := time.Now().Add(40 * time.Second)
+		denied := hooked(memory.New(0), onFirst(isChange, notSent(driver.ErrDenied)))
+		x := newExecutor(t, hooked(denied, on(func(w write) bool { return isChange(w) && time.Now().Before(healthy) }, notSent(driver.ErrUnavailable))), nil)
+		try(during(t, 15*time.Minute), t, x, func(context.Context) (string, error) { return "done", nil }).succeeded()
+	})
+}

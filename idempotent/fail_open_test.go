@@ -115,3 +115,19 @@ func TestFailOpenNeverCommitsBesideAnother(t *testing.T) {
 	try(t.Context(), t, newExecutor(t, b, &idempotent.Config{OnStoreError: idempotent.FailOpen}), books("second", nil)).returned("first").ended(idempotent.OutcomeReplayed)
 	b.holds(t, "first")
 }
+
+// A batch with little time left does not show that the store is down, and the record may
+// be finished.
+func TestClaimThatWouldFailOpenIsNotBoundByItsBatch(t *testing.T) {
+	onLambda(t, func(t *testing.T) {
+		x := newExecutor(t, hooked(memory.New(0), on(isCreate, slow(800*time.Millisecond))), &idempotent.Config{OnStoreError: idempotent.FailOpen})
+		runs := 0
+		for range 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+			_, _, err := do(startsBy(ctx, time.Second), x, func(context.Context) (string, error) { runs++; return "", nil })
+			cancel()
+			check.Nil(t, err)
+		}
+		check.Equal(t, runs, 1)
+	})
+}

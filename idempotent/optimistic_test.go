@@ -3,10 +3,8 @@ package idempotent_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -26,25 +24,6 @@ func TestOptimisticIsOneRoundTrip(t *testing.T) {
 	b.holds(t, "first")
 }
 
-func TestOptimisticLosersGetTheWinnersResult(t *testing.T) {
-	b := newBank()
-	x := newExecutor(t, b, optimistic)
-	var all sync.WaitGroup
-	values := make([]string, 20)
-	for i := range values {
-		all.Go(func() {
-			value, err := idempotent.Do(t.Context(), x, theKey, books(string(rune('a'+i)), nil))
-			check.Nil(t, err)
-			values[i] = value
-		})
-	}
-	all.Wait()
-	for _, value := range values {
-		check.Equal(t, value, values[0])
-	}
-	b.holds(t, values[0])
-}
-
 func TestOptimisticErrors(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, optimistic)
@@ -54,17 +33,6 @@ func TestOptimisticErrors(t *testing.T) {
 	try(t.Context(), t, x, books("x", soldOut())).soldOut().ended(idempotent.OutcomeFailed)
 	try(t.Context(), t, x, books("y", nil)).is(idempotent.ErrReplayed)
 	b.holds(t)
-}
-
-// A loser may fail because of what the winner did: it receives the winner's
-// result.
-func TestOptimisticFailureAfterTheWinner(t *testing.T) {
-	b := newBank()
-	x := newExecutor(t, b, optimistic)
-	try(t.Context(), t, x, func(ctx context.Context) (string, error) {
-		try(t.Context(), t, x, books("winner's", nil)).succeeded()
-		return "", soldOut()
-	}).returned("winner's").ended(idempotent.OutcomeReplayed)
 }
 
 // No fence protects a write that was not acknowledged.
@@ -98,32 +66,6 @@ func TestOptimisticRefusedAfterALostAnswer(t *testing.T) {
 	if _, ok := err.(*soldOutError); !ok || event.Outcome != idempotent.OutcomeFailed {
 		t.Errorf("%v, %+v", err, event)
 	}
-}
-
-func TestOptimisticMeetsAClaim(t *testing.T) {
-	claimed := func(b *bank, lease time.Duration) {
-		err := b.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Owner: "other", Attempt: 1,
-			Lease: time.Now().Add(lease), Expires: time.Now().Add(time.Hour)})
-		check.Must(t, err)
-	}
-	t.Run("live", func(t *testing.T) {
-		b := newBank()
-		claimed(b, time.Minute)
-		try(t.Context(), t, newExecutor(t, b, optimistic), books("x", nil)).is(idempotent.ErrInProgress).ended(idempotent.OutcomeConflict).roundTrips(1)
-		b.holds(t)
-	})
-	t.Run("lapsed", func(t *testing.T) {
-		b := newBank()
-		claimed(b, -time.Minute)
-		try(t.Context(), t, newExecutor(t, b, optimistic), books("x", nil)).returned("x").ended(idempotent.OutcomeTakeover).attempt(2)
-		b.holds(t, "x")
-	})
-	bubble(t, "live, and waited for", func(t *testing.T) {
-		b := newBank()
-		claimed(b, 20*time.Second)
-		try(t.Context(), t, newExecutor(t, b, &idempotent.Config{Optimistic: true, Wait: time.Minute}), books("x", nil)).returned("x").ended(idempotent.OutcomeTakeover)
-		b.holds(t, "x")
-	})
 }
 
 // Every call that loses would have the other effects, whatever the handler

@@ -1,12 +1,16 @@
 package idempotent_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -53,4 +57,19 @@ func TestLogObserverWritesTheSafeTextOfAHandlersError(t *testing.T) {
 		o.Observe(t.Context(), idempotent.Event{Operation: "op", Outcome: idempotent.OutcomeReleased, Err: &declinedError{handlersText}})
 		check.Contains(t, out.String(), want)
 	}
+}
+
+// The program ended the context, with a cause of its own.
+func TestSafeTextOfAWaitDoesNotQuoteItsCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: time.Minute})
+		done := inBackground(t, x, 10*time.Second, "", nil)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errors.New("customer 4711 hung up")) })
+		_, _, err := do(ctx, x, func(context.Context) (string, error) { return "", nil })
+		text := idempotent.SafeText(err)
+		check.Failed(t, err)
+		check.Lacks(t, text, "4711")
+		<-done
+	})
 }

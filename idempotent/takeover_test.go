@@ -151,3 +151,27 @@ func TestReplayAfterALostTakeoverIsNotLapsed(t *testing.T) {
 	check.False(t, event.Lapsed)
 	check.Equal(t, event.Outcome, idempotent.OutcomeReplayed)
 }
+
+// Nothing was done before, so that no alarm for takeovers must ring.
+func TestRunAfterRefundedAttemptsIsNoTakeover(t *testing.T) {
+	store := memory.New(0)
+	x := newExecutor(t, store, &idempotent.Config{MaxAttempts: 2}) // the record stays, to count them
+	for range 2 {
+		try(t.Context(), t, x, failsWith(idempotent.Retryable(errors.New("the bank is closed")))).failed()
+	}
+	try(t.Context(), t, x, returns("done")).succeeded().ended(idempotent.OutcomeExecuted)
+	recordIs(t, store, "completed, attempt 3, refunds 2")
+}
+
+// The takeover landed, so the next call meets a released record.
+func TestTakeoverWhoseAnswerIsLostIsLapsed(t *testing.T) {
+	onLambda(t, func(t *testing.T) {
+		store := memory.New(0)
+		abandonClaim(t, store, time.Minute)
+		time.Sleep(2 * time.Minute)
+		x := newExecutor(t, silent{takeovers: true, landed: true}.over(store), nil)
+		_, event, err := do(during(t, 3*time.Second), x, returns(""))
+		check.Failed(t, err)
+		check.True(t, event.Lapsed)
+	})
+}

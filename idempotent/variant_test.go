@@ -40,14 +40,15 @@ func TestExecutionStepIsLeftAfterItsInvocation(t *testing.T) {
 			invocation := during(t, 20*time.Second)
 			step := adapter.Execution{ID: []string{"arn", "step"}, Until: time.Now().Add(time.Hour)}
 			var own error
-			try(adapter.With(invocation, adapter.Durable(step)), t, newExecutor(t, test.store, test.config), func(ctx context.Context) (string, error) {
+			r := try(adapter.With(invocation, adapter.Durable(step)), t, newExecutor(t, test.store, test.config), func(ctx context.Context) (string, error) {
 				_, err := test.fn(ctx)
 				<-invocation.Done()
 				if own = err; name == "stopped" {
 					own = errors.Join(err, ctx.Err())
 				}
 				return "", own
-			}).fails(own).ended(idempotent.OutcomeSuspended)
+			}).ended(idempotent.OutcomeSuspended)
+			check.Equal(t, r.err, own)
 		})
 	}
 }
