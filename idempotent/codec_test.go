@@ -19,13 +19,9 @@ func replayOf[T any](t *testing.T, first T) T {
 	t.Helper()
 	x := newExecutor(t, memory.New(0), nil)
 	fn := func(context.Context) (T, error) { return first, nil }
-	if _, err := idempotent.Do(t.Context(), x, theKey, fn); err != nil {
-		t.Fatal(err)
-	}
-	again, err := idempotent.Do(t.Context(), x, theKey, func(context.Context) (T, error) {
-		t.Error("it ran again")
-		return first, nil
-	})
+	_, err := idempotent.Do(t.Context(), x, theKey, fn)
+	check.Must(t, err)
+	again, err := idempotent.Do(t.Context(), x, theKey, never[T](t))
 	check.Must(t, err)
 	return again
 }
@@ -231,10 +227,7 @@ func TestStoredResultIsACopy(t *testing.T) {
 func TestReplayIntoAnotherType(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	try(t.Context(), t, x, returns("text")).succeeded()
-	_, err := idempotent.Do(t.Context(), x, theKey, func(context.Context) (int, error) {
-		t.Error("it ran")
-		return 0, nil
-	})
+	_, err := idempotent.Do(t.Context(), x, theKey, never[int](t))
 	unavailable := check.As[*idempotent.ResultUnavailableError](t, err)
 	check.Failed(t, unavailable.Err)
 }

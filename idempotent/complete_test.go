@@ -99,10 +99,7 @@ func TestCompleteWithoutAnEncodableResult(t *testing.T) {
 		check.Nil(t, err)
 		check.Equal(t, event.Outcome, idempotent.OutcomeExecuted)
 		check.Is(t, event.Err, idempotent.ErrResultUnavailable)
-		_, err = idempotent.Do(t.Context(), x, theKey, func(context.Context) (unencodable, error) {
-			t.Error("it ran again")
-			return u, nil
-		})
+		_, err = idempotent.Do(t.Context(), x, theKey, never[unencodable](t))
 		check.Is(t, err, idempotent.ErrResultUnavailable)
 	}
 }

@@ -91,6 +91,23 @@ func mustNotRun(t testing.TB) func(context.Context) (string, error) {
 	}
 }
 
+// never is mustNotRun for a result of type T.
+func never[T any](t testing.TB) func(context.Context) (T, error) {
+	return func(ctx context.Context) (none T, _ error) {
+		t.Helper()
+		_, err := mustNotRun(t)(ctx)
+		return none, err
+	}
+}
+
+// took checks how long ago begun was.
+func took(t testing.TB, begun time.Time, least, most time.Duration, about ...any) {
+	t.Helper()
+	d := time.Since(begun)
+	check.True(t, d >= least, append(about, d)...)
+	check.True(t, d <= most, append(about, d)...)
+}
+
 // do calls with an event, for tests that look at the outcome.
 func do(ctx context.Context, x *idempotent.Executor, fn func(context.Context) (string, error)) (string, *idempotent.Event, error) {
 	ctx, event := adapter.WithEvent(ctx)

@@ -112,9 +112,8 @@ func TestSealedRecordWithoutSealer(t *testing.T) {
 	handler := func(context.Context) ([]byte, error) { return []byte("secret"), nil }
 	sealed := sealing()
 	sealed.Codec = plainBytes{}
-	if _, err := idempotent.Do(t.Context(), newExecutor(t, store, sealed), theKey, handler); err != nil {
-		t.Fatal(err)
-	}
+	_, err := idempotent.Do(t.Context(), newExecutor(t, store, sealed), theKey, handler)
+	check.Must(t, err)
 	value, err := idempotent.Do(t.Context(), newExecutor(t, store, &idempotent.Config{Codec: plainBytes{}}), theKey, handler)
 	check.True(t, value == nil)
 	check.Is(t, err, idempotent.ErrResultUnavailable)

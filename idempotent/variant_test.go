@@ -59,11 +59,10 @@ func TestFinishedExecutionThatRunsAgainHasNoSteps(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	execution := adapter.Execution{ID: []string{"arn"}, Until: time.Now().Add(time.Hour), Settle: func(error) idempotent.Outcome { return idempotent.OutcomeExecuted }}
 	ctx := adapter.With(t.Context(), adapter.Durable(execution))
-	if _, err := idempotent.Do(ctx, x, theKey, unencodable); err != nil {
-		t.Fatal(err)
-	}
+	_, err := idempotent.Do(ctx, x, theKey, unencodable)
+	check.Must(t, err)
 	ran := false
-	_, err := idempotent.Do(ctx, x, theKey, func(ctx context.Context) (chan int, error) {
+	_, err = idempotent.Do(ctx, x, theKey, func(ctx context.Context) (chan int, error) {
 		_, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { ran = true; return 1, nil })
 		return nil, err
 	})

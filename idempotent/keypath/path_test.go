@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestPath(t *testing.T) {
@@ -172,15 +173,10 @@ func gzipped(t *testing.T, text string) string {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
+	_, err = w.Write([]byte(text))
+	check.Must(t, err)
+	check.Must(t, w.Close())
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 

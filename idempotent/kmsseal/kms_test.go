@@ -121,14 +121,13 @@ func TestThroughAnExecutor(t *testing.T) {
 		t.Error("the work was done again")
 		return "", nil
 	}
-	if _, err := pay(func(context.Context) (string, error) { return "secret", nil }); err != nil {
-		t.Fatal(err)
-	}
+	_, err := pay(func(context.Context) (string, error) { return "secret", nil })
+	check.Must(t, err)
 	if value, err := pay(mustNotRun); value != "secret" || err != nil {
 		t.Errorf("replayed %q, %v", value, err)
 	}
 	s.disabled[ours] = true
-	_, err := pay(mustNotRun)
+	_, err = pay(mustNotRun)
 	var failed *kmsseal.Error
 	check.Is(t, err, idempotent.ErrResultUnavailable, "with the key disabled")
 	failed = check.As[*kmsseal.Error](t, err)

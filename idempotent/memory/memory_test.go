@@ -23,9 +23,7 @@ func TestMemory(t *testing.T) {
 		return storetest.Harness{
 			Store: m,
 			Plant: func(t *testing.T, r driver.Record) {
-				if err := m.Put(r); err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, m.Put(r))
 			},
 			Depth:     depth,
 			Schedules: schedules,

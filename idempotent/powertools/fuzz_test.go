@@ -10,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/powertools"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The canonical text is one for an event with other white space or escapes, is
@@ -44,9 +45,7 @@ func FuzzCanonicalText(f *testing.F) {
 				continue
 			}
 			var b bytes.Buffer
-			if err := json.Indent(&b, []byte(event), "\t", "\r\n"); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, json.Indent(&b, []byte(event), "\t", "\r\n"))
 			if spaced, err := powertools.CanonicalText(d, b.String()); err != nil || !bytes.Equal(spaced, text) {
 				t.Fatalf("%v: %q, with white space %q, %v", d, text, spaced, err)
 			}

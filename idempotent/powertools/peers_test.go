@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/powertools"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/powertoolsjs"
 )
 
@@ -38,17 +39,11 @@ type answer struct {
 func ask(t *testing.T, peer *exec.Cmd, requests []request) []answer {
 	t.Helper()
 	in, err := peer.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	out, err := peer.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	peer.Stderr = os.Stderr
-	if err := peer.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, peer.Start())
 	sent := make(chan error, 1)
 	go func() {
 		lines := json.NewEncoder(in)
@@ -67,9 +62,7 @@ func ask(t *testing.T, peer *exec.Cmd, requests []request) []answer {
 			t.Fatalf("answer %d of %v: %v", i, peer.Args, err)
 		}
 	}
-	if err := errors.Join(<-sent, peer.Wait()); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, errors.Join(<-sent, peer.Wait()))
 	return answers
 }
 
@@ -77,9 +70,7 @@ func ask(t *testing.T, peer *exec.Cmd, requests []request) []answer {
 func typescript(t *testing.T) *exec.Cmd {
 	t.Helper()
 	peer, err := powertoolsjs.Keys(t.Context(), os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return peer
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/powertools"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestNewRefusesWhatIsNotTheSameEverywhere(t *testing.T) {
@@ -97,9 +98,7 @@ func TestKeysRefuseEventsWithoutACertainKey(t *testing.T) {
 		{powertools.DotNet, "a", `{"a": true}`, "depends on the class"},
 	} {
 		keyer, err := powertools.New(test.dialect, "p", test.path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		_, err = keyer.Key([]byte(test.event))
 		if !errors.Is(err, idempotent.ErrInvalidPayload) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), secret) {
 			t.Errorf("%v, %s of %.100s: %v, want %s", test.dialect, test.path, test.event, err, test.want)
@@ -117,9 +116,7 @@ func TestAverageUpToTheExactIntegersOfAFloatHasAKey(t *testing.T) {
 		`[123456789012345678901234567890, -123456789012345678901234567889, 0]`: "0.3333333333333333",
 	} {
 		average, err := powertools.Key[string](powertools.Python, "p", "avg(@)", nil)(event)
-		if err != nil {
-			t.Errorf("%s: %v", event, err)
-		}
+		check.Nil(t, err, event)
 		if same, err := powertools.Key[string](powertools.Python, "p", "@", nil)(want); average.Record != same.Record || err != nil {
 			t.Errorf("%s: the key is not that of %s: %v", event, want, err)
 		}
@@ -128,9 +125,8 @@ func TestAverageUpToTheExactIntegersOfAFloatHasAKey(t *testing.T) {
 
 // Powertools for .NET ignores its option from .NET 8 on.
 func TestDotNetTakesMD5ByName(t *testing.T) {
-	if _, err := powertools.New(powertools.DotNet, "p", "a", &powertools.Options{Hash: md5.New}); err != nil {
-		t.Error(err)
-	}
+	_, err := powertools.New(powertools.DotNet, "p", "a", &powertools.Options{Hash: md5.New})
+	check.Nil(t, err)
 }
 
 // What depends on the version of Node in an object without an order does not.
