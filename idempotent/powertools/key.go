@@ -118,11 +118,11 @@ func (k *Keyer) key(event string) (idempotent.Key, error) {
 		return idempotent.Key{}, err
 	}
 	id, err := selected(k.path, data)
+	if err == nil && k.missing(id) {
+		err = &idempotent.MissingKeyError{Part: "id"}
+	}
 	if err != nil {
 		return idempotent.Key{}, err
-	}
-	if k.missing(id) {
-		return idempotent.Key{}, &idempotent.MissingKeyError{Part: "id"}
 	}
 	digest, err := k.digest(id)
 	if err != nil {

@@ -13,14 +13,12 @@ func testAdopt(t *testing.T, h Harness) {
 	adopt := finish(driver.Completed, "alice's result")
 	adopt.Owner = "alice"
 	// released stores the record of a successor that has released it.
-	released := func(t *testing.T) (subject, driver.Record) {
-		s := on(t, h)
+	released := func(s subject) driver.Record {
 		f, c, r := takeOver(withStep(s.claim("alice"), "charge", "1"), "bob")
 		first := withStep(s.claimed("alice"), "charge", "1")
 		s.wins(fenceOf(first), step("charge", "1"), first)
 		s.wins(f, c, r)
-		r = s.released(r, driver.ReleaseRefund)
-		return s, r
+		return s.released(r, driver.ReleaseRefund)
 	}
 	for name, change := range map[string]func(r *driver.Record, c *driver.Change){
 		"completes":        func(*driver.Record, *driver.Change) {},
@@ -29,49 +27,49 @@ func testAdopt(t *testing.T, h Harness) {
 		"with a reference": func(_ *driver.Record, c *driver.Change) { c.Data, c.Payload = nil, "reference" },
 		"without attempt":  func(r *driver.Record, _ *driver.Change) { r.Attempt = 0 },
 	} {
-		t.Run(name, func(t *testing.T) {
-			s, r := released(t)
+		h.test(t, name, func(s subject) {
+			r := released(s)
 			c := adopt
 			change(&r, &c)
 			s.plant(r)
 			s.wins(fenceOf(r), c, finished(r, c))
 		})
 	}
-	t.Run("only by the attempt read", func(t *testing.T) {
-		s, r := released(t)
+	h.test(t, "only by the attempt read", func(s subject) {
+		r := released(s)
 		for _, attempt := range []int64{0, r.Attempt - 1, r.Attempt + 1} {
 			f := fenceOf(r)
 			f.Attempt = attempt
 			s.loses(f, adopt)
 		}
 	})
-	t.Run("not after another takeover", func(t *testing.T) {
-		s, r := released(t)
+	h.test(t, "not after another takeover", func(s subject) {
+		r := released(s)
 		s.takenOver(r, "carol")
 		s.loses(fenceOf(r), adopt)
 	})
-	t.Run("not after another takeover and release", func(t *testing.T) {
-		s, r := released(t)
+	h.test(t, "not after another takeover and release", func(s subject) {
+		r := released(s)
 		third := s.takenOver(r, "carol")
 		s.released(third, driver.ReleaseKeep)
 		s.loses(fenceOf(r), adopt)
 	})
-	t.Run("not a finished record", func(t *testing.T) {
-		s, r := released(t)
+	h.test(t, "not a finished record", func(s subject) {
+		r := released(s)
 		s.wins(fenceOf(r), adopt, finished(r, adopt))
 		late := adopt
 		late.Owner = "dave"
 		s.loses(fenceOf(r), late)
 	})
-	t.Run("not an absent record", func(t *testing.T) {
-		s, r := released(t)
+	h.test(t, "not an absent record", func(s subject) {
+		r := released(s)
 		s.plant(driver.Record{})
 		s.loses(fenceOf(r), adopt)
 	})
 	t.Run("not a lease that runs or is absent", func(t *testing.T) {
 		for name, at := range map[string]time.Time{"runs": now.Add(lease), "absent": {}} {
-			t.Run(name, func(t *testing.T) {
-				s, r := released(t)
+			h.test(t, name, func(s subject) {
+				r := released(s)
 				read := fenceOf(r)
 				r.Lease = at
 				s.plant(r)

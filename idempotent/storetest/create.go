@@ -9,9 +9,7 @@ import (
 )
 
 func testCreate(t *testing.T, h Harness) {
-	t.Run("writes without a record", func(t *testing.T) {
-		on(t, h).claimed("alice")
-	})
+	h.test(t, "writes without a record", func(s subject) { s.claimed("alice") })
 	t.Run("finished at once", func(t *testing.T) {
 		for _, status := range []driver.Status{driver.Completed, driver.Failed} {
 			h.test(t, string(status), func(s subject) {
@@ -127,13 +125,8 @@ func testCreateExpired(t *testing.T, h Harness) {
 // testRecreate calls Create with a zero cutoff, as an owner does whose record
 // was deleted: a finished record is written only if there is none.
 func testRecreate(t *testing.T, h Harness) {
-	result := func(s subject) driver.Record {
-		c := finish(driver.Completed, "42")
-		return finished(s.claim("alice"), c)
-	}
-	h.test(t, "absent", func(s subject) {
-		s.creates(result(s), time.Time{})
-	})
+	result := func(s subject) driver.Record { return finished(s.claim("alice"), finish(driver.Completed, "42")) }
+	h.test(t, "absent", func(s subject) { s.creates(result(s), time.Time{}) })
 	h.testClaimed(t, "deleted", func(s subject, r driver.Record) {
 		s.wins(fenceOf(r), release(driver.ReleaseDelete), driver.Record{})
 		s.creates(result(s), time.Time{})

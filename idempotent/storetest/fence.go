@@ -20,7 +20,7 @@ func ownWrites() []namedChange {
 		{"extend far", driver.Change{Lease: now.AddDate(10, 0, 0)}},
 		{"step", step("charge", "1")},
 		{"complete", finish(driver.Completed, "1")},
-		{"complete elsewhere", elsewhere(driver.Completed, "reference")},
+		{"complete elsewhere", driver.Change{Status: driver.Completed, Payload: "reference", Expires: now.Add(retention)}},
 		{"fail", finish(driver.Failed, "1")},
 		{"delete", release(driver.ReleaseDelete)},
 		{"keep", release(driver.ReleaseKeep)},

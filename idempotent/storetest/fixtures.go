@@ -94,11 +94,6 @@ func finish(status driver.Status, data string) driver.Change {
 	return driver.Change{Status: status, Data: []byte(data), Expires: now.Add(retention)}
 }
 
-// elsewhere is finish with a result in a payload store.
-func elsewhere(status driver.Status, reference string) driver.Change {
-	return driver.Change{Status: status, Payload: reference, Expires: now.Add(retention)}
-}
-
 // finished returns r after the change c, which finishes it.
 func finished(r driver.Record, c driver.Change) driver.Record {
 	r.Status, r.Data, r.Payload, r.Unavailable, r.Expires = c.Status, c.Data, c.Payload, c.Unavailable, c.Expires

@@ -8,15 +8,12 @@ import (
 )
 
 func testGet(t *testing.T, h Harness) {
-	t.Run("absent", func(t *testing.T) {
-		on(t, h).stored(driver.Record{})
-	})
+	h.test(t, "absent", func(s subject) { s.stored(driver.Record{}) })
 	h.test(t, "expired", func(s subject) {
 		// Whether a record is expired is the caller's business.
 		r := s.claim("alice")
 		r.Lease, r.Expires = now.Add(-2*time.Hour), now.Add(-time.Hour)
 		s.creates(r, now)
-		s.stored(r)
 	})
 	h.testClaimed(t, "sees the last write", func(s subject, r driver.Record) {
 		for i := range 20 {

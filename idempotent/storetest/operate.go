@@ -15,18 +15,15 @@ func testOperate(t *testing.T, h Harness) {
 	if !able {
 		return
 	}
-	for _, group := range []struct {
-		name string
-		run  func(*operated)
-	}{
-		{"inspect", testInspect},
-		{"scan", testScan},
-		{"settle", testSettle},
-		{"settle changed", testSettleChanged},
-		{"settle invalid", testSettleInvalid},
-		{"settle race", testSettleRace},
+	for name, run := range map[string]func(*operated){
+		"inspect":        testInspect,
+		"scan":           testScan,
+		"settle":         testSettle,
+		"settle changed": testSettleChanged,
+		"settle invalid": testSettleInvalid,
+		"settle race":    testSettleRace,
 	} {
-		t.Run(group.name, func(t *testing.T) { group.run(&operated{on(t, h), o}) })
+		t.Run(name, func(t *testing.T) { run(&operated{on(t, h), o}) })
 	}
 }
 

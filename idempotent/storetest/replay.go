@@ -23,7 +23,11 @@ func testReplay(t *testing.T, h Harness) {
 		return c
 	}
 	writes := []write{
-		{"take over", subject.lapsed, takeOver},
+		{"take over", func(s subject) driver.Record {
+			r := s.claim("alice")
+			r.Lease = now.Add(-time.Minute)
+			return r
+		}, takeOver},
 		{"take over a foreign record", subject.foreign, takeOver},
 		{"adopt", func(s subject) driver.Record {
 			return afterRelease(s.claim("bob"), driver.ReleaseKeep)
@@ -64,11 +68,4 @@ func (s subject) twice(f driver.Fence, c driver.Change) {
 		s.same("record met by the second copy", after, got)
 	}
 	s.stored(after)
-}
-
-// lapsed returns the record of an owner whose lease has lapsed.
-func (s subject) lapsed() driver.Record {
-	r := s.claim("alice")
-	r.Lease = now.Add(-time.Minute)
-	return r
 }

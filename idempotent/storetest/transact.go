@@ -27,17 +27,14 @@ func testTransact(t *testing.T, h Harness) {
 	if h.Attach == nil {
 		return // Abilities reports a missing Attach.
 	}
-	for _, group := range []struct {
-		name string
-		run  func(t *testing.T, h Harness)
-	}{
-		{"own", testTransactOwn},
-		{"adopt", testTransactAdopt},
-		{"create", testTransactCreate},
-		{"alone", testCommit},
-		{"invalid", testTransactInvalid},
+	for name, run := range map[string]func(t *testing.T, h Harness){
+		"own":     testTransactOwn,
+		"adopt":   testTransactAdopt,
+		"create":  testTransactCreate,
+		"alone":   testCommit,
+		"invalid": testTransactInvalid,
 	} {
-		t.Run(group.name, func(t *testing.T) { group.run(t, h) })
+		t.Run(name, func(t *testing.T) { run(t, h) })
 	}
 }
 
@@ -64,6 +61,13 @@ func (a attached) times(want int) {
 	if got := a.committed(); got != want {
 		a.Errorf("the attachment was committed %d times, want %d", got, want)
 	}
+}
+
+// loses expects that c loses with the attachment, which commits nothing.
+func (a attached) loses(f driver.Fence, c driver.Change) {
+	a.Helper()
+	a.subject.loses(f, a.to(c))
+	a.times(0)
 }
 
 // rejected expects that the attachment was rejected and nothing was written.

@@ -8,9 +8,7 @@ import (
 )
 
 func testTransactCreate(t *testing.T, h Harness) {
-	result := func(s subject) driver.Record {
-		return finished(s.claim("alice"), finish(driver.Completed, "42"))
-	}
+	result := func(s subject) driver.Record { return finished(s.claim("alice"), finish(driver.Completed, "42")) }
 	create := func(a attached, r driver.Record, cutoff time.Time) (driver.Record, bool, error) {
 		return a.Store.Create(a.Context(), r, cutoff, a.with)
 	}

@@ -50,22 +50,16 @@ func testTransactOwn(t *testing.T, h Harness) {
 			// The condition on the record takes precedence.
 			s := on(t, h)
 			s.claimed("alice")
-			a := s.attach(refused)
-			s.loses(driver.Fence{Owner: "mallory"}, a.to(c))
-			a.times(0)
+			s.attach(refused).loses(driver.Fence{Owner: "mallory"}, c)
 			s.plant(driver.Record{})
 		}
 	})
 	h.testClaimed(t, "lost against a result", func(s subject, r driver.Record) {
 		s.wins(fenceOf(r), c, finished(r, c))
-		a := s.attach(true)
-		s.loses(fenceOf(r), a.to(finish(driver.Completed, "2")))
-		a.times(0)
+		s.attach(true).loses(fenceOf(r), finish(driver.Completed, "2"))
 	})
 	h.test(t, "lost against no record", func(s subject) {
-		a := s.attach(false)
-		s.loses(driver.Fence{Owner: "alice"}, a.to(c))
-		a.times(0)
+		s.attach(false).loses(driver.Fence{Owner: "alice"}, c)
 	})
 	h.testClaimed(t, "oversize", func(s subject, r driver.Record) {
 		a := s.attach(false)
@@ -83,27 +77,24 @@ func testTransactOwn(t *testing.T, h Harness) {
 func testTransactAdopt(t *testing.T, h Harness) {
 	c := finish(driver.Completed, "alice's result")
 	c.Owner = "alice"
-	released := func(t *testing.T) (subject, driver.Record) {
-		s := on(t, h)
-		return s, s.plant(afterRelease(withStep(s.claim("bob"), "charge", "1"), driver.ReleaseKeep))
+	released := func(s subject) driver.Record {
+		return s.plant(afterRelease(withStep(s.claim("bob"), "charge", "1"), driver.ReleaseKeep))
 	}
-	t.Run("finishes", func(t *testing.T) {
-		s, r := released(t)
+	h.test(t, "finishes", func(s subject) {
+		r := released(s)
 		a := s.attach(false)
 		s.wins(fenceOf(r), a.to(c), finished(r, c))
 		a.times(1)
 	})
-	t.Run("refused", func(t *testing.T) {
-		s, r := released(t)
+	h.test(t, "refused", func(s subject) {
+		r := released(s)
 		a := s.attach(true)
-		_, ok, err := s.Store.Change(t.Context(), fenceOf(r), a.to(c))
+		_, ok, err := s.Store.Change(s.Context(), fenceOf(r), a.to(c))
 		a.rejected(r, ok, err)
 	})
-	t.Run("lost", func(t *testing.T) {
-		s, r := released(t)
+	h.test(t, "lost", func(s subject) {
+		r := released(s)
 		s.takenOver(r, "carol")
-		a := s.attach(false)
-		s.loses(fenceOf(r), a.to(c))
-		a.times(0)
+		s.attach(false).loses(fenceOf(r), c)
 	})
 }
