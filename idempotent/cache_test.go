@@ -19,12 +19,7 @@ func TestCacheReplaysWithoutTheStore(t *testing.T) {
 	for _, end := range []error{nil, idempotent.Permanent(errors.New("final"))} {
 		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{CacheEntries: 10})
-		first, _, firstErr := do(t.Context(), x, func(context.Context) (string, error) {
-			if end != nil {
-				return "", end
-			}
-			return "first", nil
-		})
+		first, _, firstErr := do(t.Context(), x, func(context.Context) (string, error) { return "first", end })
 		again := try(t.Context(), t, x, mustNotRun(t)).with(first).ended(idempotent.OutcomeReplayed).roundTrips(0)
 		check.Equal(t, again.err == nil, firstErr == nil)
 		check.True(t, again.event.Cached)

@@ -89,12 +89,6 @@ func TestClaimGivesUpAfterManyLostRaces(t *testing.T) {
 	})
 }
 
-func TestUnknownStatusIsRefused(t *testing.T) {
-	store := memory.New(0)
-	check.Must(t, store.Put(driver.Record{ID: recordID(t, theKey), Status: "PAUSED", Lease: time.UnixMilli(1), Expires: time.Now().Add(time.Hour)}))
-	try(t.Context(), t, newExecutor(t, store, nil), mustNotRun(t)).is(idempotent.ErrStore)
-}
-
 // A store may return an expired record: dynamo reads one after a
 // TransactionConflictException, and a waiting call reads one with Get.
 func TestExpiredRecordIsNotReplayed(t *testing.T) {

@@ -135,26 +135,6 @@ func TestCompletionIsSentOnceDespiteATinyReserve(t *testing.T) {
 	})
 }
 
-// In a Lambda function the call returns before the process is stopped, although
-// the result is not recorded.
-func TestFinishGivesUpBeforeTheInvocationEnds(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	for name, config := range map[string]*idempotent.Config{
-		"default": {}, "with a lease": {Lease: time.Minute},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			p := hooked(memory.New(0), fails(isChange, errors.New("AccessDeniedException: dynamodb:UpdateItem")))
-			begun := time.Now()
-			_, _, _ = do(during(t, 30*time.Second), newExecutor(t, p, config), func(context.Context) (string, error) {
-				time.Sleep(time.Second)
-				return "charged", nil
-			})
-			since := time.Since(begun)
-			check.True(t, since < 30*time.Second, since)
-		})
-	}
-}
-
 // Another library completes a record without data when its function returns
 // nothing. The zero value would pass for a result.
 func TestRecordWithoutDataHasNoResult(t *testing.T) {

@@ -41,8 +41,7 @@ func TestDownstreamKey(t *testing.T) {
 	for _, other := range []idempotent.Key{{Scope: "tenant", ID: "l"}, {ID: "k"}, {Scope: "tenan", ID: "tk"}} {
 		check.Differ(t, ask(x, other, nil), first, "has the same key", other)
 	}
-	y, err := idempotent.New("another", store, nil)
-	check.Must(t, err)
+	y := named(t, "another", store, nil)
 	check.Differ(t, ask(y, theKey, nil), first, "another operation has the same key")
 }
 

@@ -239,11 +239,10 @@ func withWaitEndsAtTheHandler(t *testing.T, config time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		done := inBackground(t, newExecutor(t, store, nil), time.Minute, "theirs", nil)
-		outer, err := idempotent.New("outer", store, nil)
-		check.Must(t, err)
+		outer := named(t, "outer", store, nil)
 		begun := time.Now()
 		x := newExecutor(t, store, &idempotent.Config{Wait: config})
-		_, err = idempotent.Do(adapter.With(t.Context(), adapter.Wait(time.Hour)), outer, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
+		_, err := idempotent.Do(adapter.With(t.Context(), adapter.Wait(time.Hour)), outer, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
 			value, _, err := do(ctx, x, mustNotRun(t))
 			return value, err
 		})

@@ -26,7 +26,12 @@ var errNetwork = fmt.Errorf("connection reset: %w", driver.ErrUnavailable)
 
 func newExecutor(t testing.TB, store driver.Store, config *idempotent.Config) *idempotent.Executor {
 	t.Helper()
-	x, err := idempotent.New("op", store, config)
+	return named(t, "op", store, config)
+}
+
+func named(t testing.TB, operation string, store driver.Store, config *idempotent.Config) *idempotent.Executor {
+	t.Helper()
+	x, err := idempotent.New(operation, store, config)
 	check.Must(t, err)
 	return x
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
@@ -15,46 +14,35 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-// A nested call on the key of its own context would wait for itself.
+// A nested call on the key of its own context would wait for itself, also when the
+// outer call failed open.
 func TestNestedCallOnItsOwnKeyIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: time.Hour})
-		begun := time.Now()
-		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
-			_, event, err := do(ctx, x, mustNotRun(t))
-			check.Is(t, err, idempotent.ErrNestedCall)
-			check.Equal(t, event.RoundTrips, 0)
-			check.Equal(t, time.Since(begun), 0)
-			check.False(t, errors.Is(err, idempotent.ErrInProgress), "a call that can never succeed")
-			check.Equal(t, event.Outcome, idempotent.OutcomeFailed)
-			check.Lacks(t, err.Error(), "retry")
-			check.Says(t, err, `"op"`)
-			other := theKey
-			other.ID = "another"
-			_, err = idempotent.Do(ctx, x, other, returns("inner"))
-			check.Nil(t, err)
-			elsewhere := newExecutor(t, memory.New(0), nil)
-			_, err = idempotent.Do(ctx, elsewhere, theKey, returns("inner"))
-			check.Nil(t, err)
-			return "", nil
-		}).succeeded()
-	})
-}
-
-// A nested call on the key of its own context is refused, also when the outer
-// call failed open. It does not wait for itself.
-func TestNestedCallOnItsOwnKeyIsRefusedUnderFailOpen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := hooked(memory.New(0), fails(isCreate, errNetwork))
-		x := newExecutor(t, store, &idempotent.Config{OnStoreError: idempotent.FailOpen, Wait: time.Hour})
-		_, _, _ = do(t.Context(), x, func(ctx context.Context) (string, error) {
+	for name, x := range map[string]*idempotent.Executor{
+		"claimed":     newExecutor(t, memory.New(0), &idempotent.Config{Wait: time.Hour}),
+		"failed open": newExecutor(t, hooked(memory.New(0), fails(isClaim, errNetwork)), &idempotent.Config{OnStoreError: idempotent.FailOpen, Wait: time.Hour}),
+	} {
+		bubble(t, name, func(t *testing.T) {
 			begun := time.Now()
-			_, err := idempotent.Do(ctx, x, theKey, mustNotRun(t))
-			check.Is(t, err, idempotent.ErrNestedCall)
-			check.True(t, time.Since(begun) <= time.Second, time.Since(begun))
-			return "", nil
+			try(t.Context(), t, x, func(ctx context.Context) (string, error) {
+				_, event, err := do(ctx, x, mustNotRun(t))
+				check.Is(t, err, idempotent.ErrNestedCall)
+				check.Equal(t, event.RoundTrips, 0)
+				check.True(t, time.Since(begun) <= time.Second, time.Since(begun))
+				check.False(t, errors.Is(err, idempotent.ErrInProgress), "a call that can never succeed")
+				check.Equal(t, event.Outcome, idempotent.OutcomeFailed)
+				check.Lacks(t, err.Error(), "retry")
+				check.Says(t, err, `"op"`)
+				other := theKey
+				other.ID = "another"
+				_, err = idempotent.Do(ctx, x, other, returns("inner"))
+				check.Nil(t, err)
+				elsewhere := newExecutor(t, memory.New(0), nil)
+				_, err = idempotent.Do(ctx, elsewhere, theKey, returns("inner"))
+				check.Nil(t, err)
+				return "", nil
+			}).succeeded()
 		})
-	})
+	}
 }
 
 // A nested call has an earlier deadline than the invocation, and its lease ends
@@ -64,8 +52,7 @@ func TestNestedLeaseLastsForTheInvocation(t *testing.T) {
 		store := memory.New(0)
 		config := &idempotent.Config{Reserve: 5 * time.Second}
 		outer := newExecutor(t, store, config)
-		inner, err := idempotent.New("inner", store, config)
-		check.Must(t, err)
+		inner := named(t, "inner", store, config)
 		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		key := idempotent.Key{ID: "k"}
@@ -113,8 +100,7 @@ func TestNestedFinishLeavesTheOuterReserve(t *testing.T) {
 		store := memory.New(0)
 		down := hooked(memory.New(0), fails(isChange, errNetwork))
 		outer := newExecutor(t, store, nil)
-		inner, err := idempotent.New("inner", down, nil)
-		check.Must(t, err)
+		inner := named(t, "inner", down, nil)
 		begun := time.Now()
 		_, _, _ = do(during(t, 30*time.Second), outer, func(ctx context.Context) (string, error) {
 			_, _ = idempotent.Do(ctx, inner, idempotent.Key{ID: "k"}, returns("best effort"))
@@ -129,8 +115,7 @@ func TestNestedFinishLeavesTheOuterReserve(t *testing.T) {
 func TestNestedRetryableErrorRefundsNoOuterAttempt(t *testing.T) {
 	store := memory.New(0)
 	outer := newExecutor(t, store, &idempotent.Config{MaxAttempts: 1})
-	inner, err := idempotent.New("inner", store, nil)
-	check.Must(t, err)
+	inner := named(t, "inner", store, nil)
 	charges := 0
 	handler := func(ctx context.Context) (string, error) {
 		charges++ // the outer effect
@@ -149,8 +134,7 @@ func TestNestedRetryableErrorRefundsNoOuterAttempt(t *testing.T) {
 func TestNestedPermanentErrorAndItsReplayHaveOneOutcome(t *testing.T) {
 	store := memory.New(0)
 	outer := newExecutor(t, store, nil)
-	inner, err := idempotent.New("inner", store, nil)
-	check.Must(t, err)
+	inner := named(t, "inner", store, nil)
 	handler := func(ctx context.Context) (string, error) {
 		return idempotent.Do(ctx, inner, idempotent.Key{ID: "mail"}, func(context.Context) (string, error) {
 			return "", fmt.Errorf("mail: %w", idempotent.Permanent(errors.New("no such address")))
@@ -174,8 +158,7 @@ func TestSentinelThatANestedCallReturnedStillClassifies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := memory.New(0)
 			outer := newExecutor(t, store, nil)
-			in, err := idempotent.New("inner", store, nil)
-			check.Must(t, err)
+			in := named(t, "inner", store, nil)
 			runs := 0
 			handler := func(ctx context.Context) (string, error) {
 				runs++ // an effect, e.g. the customer is told
@@ -192,8 +175,7 @@ func TestSentinelThatANestedCallReturnedStillClassifies(t *testing.T) {
 	t.Run("retryable", func(t *testing.T) {
 		store := memory.New(0)
 		outer := newExecutor(t, store, &idempotent.Config{MaxAttempts: 1})
-		in, err := idempotent.New("inner", store, nil)
-		check.Must(t, err)
+		in := named(t, "inner", store, nil)
 		busy := true
 		handler := func(ctx context.Context) (string, error) {
 			_, err := idempotent.Do(ctx, in, idempotent.Key{ID: "probe"}, func(context.Context) (string, error) {

@@ -161,14 +161,16 @@ func TestReadFirstEndsWithItsContext(t *testing.T) {
 }
 
 func TestReadFirstWaitsForTheResult(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBank()
-		done := inBackground(t, newExecutor(t, b, nil), 10*time.Second, "theirs", nil)
-		c := hooked(b, nil)
-		try(t.Context(), t, newExecutor(t, c, &idempotent.Config{ReadFirst: true, Wait: time.Minute}), mustNotRun(t)).returned("theirs").ended(idempotent.OutcomeReplayed)
-		check.Equal(t, c.tries, 0)
-		<-done
-	})
+	for _, optimistic := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBank()
+			done := inBackground(t, newExecutor(t, b.Store, nil), 10*time.Second, "theirs", nil)
+			x := newExecutor(t, b, &idempotent.Config{ReadFirst: true, Wait: time.Minute, Optimistic: optimistic})
+			try(t.Context(), t, x, mustNotRun(t)).returned("theirs").ended(idempotent.OutcomeReplayed)
+			check.Equal(t, b.tries, 0)
+			<-done
+		})
+	}
 }
 
 func TestReadFirstReadsNothingForTheCache(t *testing.T) {
@@ -231,14 +233,4 @@ func TestReadFirstOptimisticThatFails(t *testing.T) {
 		try(t.Context(), t, x, books("ours", nil)).returned("ours").ended(outcome).observed(errNetwork)
 	}
 	b.holds(t, "ours")
-}
-
-func TestReadFirstOptimisticWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBank()
-		done := inBackground(t, newExecutor(t, b, nil), 10*time.Second, "theirs", nil)
-		x := newExecutor(t, b, &idempotent.Config{Optimistic: true, ReadFirst: true, Wait: time.Minute})
-		try(t.Context(), t, x, mustNotRun(t)).returned("theirs").ended(idempotent.OutcomeReplayed)
-		<-done
-	})
 }

@@ -41,14 +41,14 @@ func TestStoppedCallIsUndoneWhateverItsHandlerDoes(t *testing.T) {
 // A panic of the undo function releases such a call like any other.
 func TestStoppedCallWhoseUndoPanicsIsReleased(t *testing.T) {
 	store := memory.New(0)
-	defer func() {
-		check.True(t, recover() != nil, "the panic ended")
-		recordIs(t, store, "released, steps :failure charge")
-	}()
-	_, _ = idempotent.Do(t.Context(), newExecutor(t, limited(t, store), nil), theKey, func(ctx context.Context) (string, error) {
-		_, err := idempotent.SagaStep(ctx, "charge", returns(strings.Repeat("x", 500_000)), func(context.Context, string) error { panic("undo") })
-		panic(err)
+	p := panicOf(func() {
+		_, _, _ = do(t.Context(), newExecutor(t, limited(t, store), nil), func(ctx context.Context) (string, error) {
+			_, err := idempotent.SagaStep(ctx, "charge", returns(strings.Repeat("x", 500_000)), func(context.Context, string) error { panic("undo") })
+			panic(err)
+		})
 	})
+	check.True(t, p != nil, "the panic ended")
+	recordIs(t, store, "released, steps :failure charge")
 }
 
 // A step that runs beside others may find its stored result after the call was

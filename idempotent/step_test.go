@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
@@ -67,23 +66,6 @@ func TestStepRunsOnceOverCrashes(t *testing.T) {
 	check.Equal(t, mails, 2)
 	steps := stored(t, store).Steps
 	check.True(t, len(steps) <= 0, len(steps), "the finished record has steps")
-}
-
-func TestStepCostsOneWrite(t *testing.T) {
-	x := newExecutor(t, memory.New(0), nil)
-	for _, n := range []int{0, 1, 10} {
-		ctx, event := adapter.WithEvent(t.Context())
-		_, err := idempotent.Do(ctx, x, idempotent.Key{ID: strings.Repeat("k", n+1)}, func(ctx context.Context) (string, error) {
-			for i := range n {
-				if _, err := idempotent.Step(ctx, strings.Repeat("s", i+1), returns("done")); err != nil {
-					return "", err
-				}
-			}
-			return "", nil
-		})
-		check.Nil(t, err)
-		check.Equal(t, event.RoundTrips, 2+n)
-	}
 }
 
 func TestStepNames(t *testing.T) {

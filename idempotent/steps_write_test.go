@@ -42,20 +42,19 @@ func TestUnacknowledgedStepKeepsTheClaim(t *testing.T) {
 	}
 }
 
-func isStoreError(p any) bool { _, ok := p.(*idempotent.StoreError); return ok }
-
 func TestUnacknowledgedStepKeepsTheClaimOfAPanic(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, notStepping(store, errNetwork), nil)
-	defer func() {
-		check.True(t, isStoreError(recover()), "it is not the handler's panic that goes on")
-		check.Differ(t, stored(t, store).Owner, "")
-	}()
 	ctx, cancel := context.WithCancel(t.Context())
-	do(ctx, x, func(ctx context.Context) (string, error) {
-		_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) { cancel(); return "", nil })
-		panic(err)
+	p := panicOf(func() {
+		do(ctx, x, func(ctx context.Context) (string, error) {
+			_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) { cancel(); return "", nil })
+			panic(err)
+		})
 	})
+	_, ok := p.(*idempotent.StoreError)
+	check.True(t, ok, "it is not the handler's panic that goes on")
+	check.Differ(t, stored(t, store).Owner, "")
 }
 
 // The step was done, and may be recorded or not.

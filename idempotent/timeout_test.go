@@ -52,9 +52,10 @@ func TestHandlerThatIsCutOffTimesOut(t *testing.T) {
 		}), idempotent.OutcomeTimedOut, errRefusedCard},
 		"without a claim": {optimistic, untilItEnds(context.Context.Err), idempotent.OutcomeTimedOut, nil},
 
-		"failed before its end": {nil, failsWith(context.DeadlineExceeded), idempotent.OutcomeReleased, context.DeadlineExceeded},
-		"nothing was done":      {nil, untilItEnds(func(context.Context) error { return idempotent.Retryable(errRefusedCard) }), idempotent.OutcomeReleased, errRefusedCard},
-		"failed for good":       {nil, untilItEnds(func(context.Context) error { return idempotent.Permanent(errRefusedCard) }), idempotent.OutcomeFailed, errRefusedCard},
+		"failed before its end":             {nil, failsWith(context.DeadlineExceeded), idempotent.OutcomeReleased, context.DeadlineExceeded},
+		"nothing was done":                  {nil, untilItEnds(func(context.Context) error { return idempotent.Retryable(errRefusedCard) }), idempotent.OutcomeReleased, errRefusedCard},
+		"nothing was done, without a claim": {optimistic, untilItEnds(func(ctx context.Context) error { return idempotent.Retryable(ctx.Err()) }), idempotent.OutcomeReleased, context.DeadlineExceeded},
+		"failed for good":                   {nil, untilItEnds(func(context.Context) error { return idempotent.Permanent(errRefusedCard) }), idempotent.OutcomeFailed, errRefusedCard},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			store := newBank()

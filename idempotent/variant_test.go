@@ -71,15 +71,6 @@ func TestFinishedExecutionThatRunsAgainHasNoSteps(t *testing.T) {
 	check.True(t, ok)
 }
 
-// A call that failed before its first effect has not timed out, also where no
-// record is released.
-func TestOptimisticRetryableAtItsDeadlineIsReleased(t *testing.T) {
-	onLambda(t, func(t *testing.T) {
-		handler := untilItEnds(func(ctx context.Context) error { return idempotent.Retryable(ctx.Err()) })
-		try(during(t, 20*time.Second), t, newExecutor(t, newBank(), optimistic), handler).fails(context.DeadlineExceeded).ended(idempotent.OutcomeReleased)
-	})
-}
-
 // Event.Store is the time of the store alone, and Event.Handler that of the handler.
 func TestCommitWithoutARecordIsTheTimeOfTheStore(t *testing.T) {
 	t.Setenv("ONCE_DISABLED", "true")
