@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,7 +44,7 @@ func (c *postgresCheck) quoted() string {
 	return name.Sanitize()
 }
 
-// settings returns what the server and the role set, in the units of pg_settings, and
+// settings returns settings of the server and the role, in the units of pg_settings, and
 // whether the server is a replica.
 func (c *postgresCheck) settings(ctx context.Context) (map[string]string, error) {
 	rows, err := c.pool.Query(ctx, `SELECT name, setting FROM pg_settings WHERE name IN ('server_version_num', 'server_version',
@@ -73,15 +74,33 @@ func (c *postgresCheck) server(settings map[string]string) {
 	}
 }
 
-// shape checks the table and what the role may do with it.
+// shape checks the table, its index, and the role's rights on it.
 func (c *postgresCheck) shape(ctx context.Context) {
 	const toDo = "run once postgres init, or the statements of postgres.SQL; see --table, --schema and --column"
-	var exists bool
-	if err := c.pool.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", c.quoted()).Scan(&exists); err != nil || !exists {
+	rights := []string{"SELECT", "INSERT", "UPDATE", "DELETE"}
+	expires := cmp.Or(c.options.Columns.Expires, "expires")
+	var exists, indexed bool
+	var may []bool
+	err := c.pool.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL,
+		ARRAY(SELECT coalesce(has_table_privilege(to_regclass($1), name), false) FROM unnest($2::text[]) WITH ORDINALITY AS r(name, n) ORDER BY n),
+		EXISTS (SELECT FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+		WHERE i.indrelid = to_regclass($1) AND i.indisvalid AND a.attname = $3)`, c.quoted(), rights, expires).Scan(&exists, &may, &indexed)
+	switch {
+	case err != nil:
+		c.say("table", wrong, err.Error(), toDo)
+		return
+	case !exists:
 		c.say("table", wrong, "there is no table "+c.quoted()+" that the role can see", toDo)
 		return
 	}
-	if !c.rights(ctx) {
+	for i, right := range rights {
+		if may[i] {
+			c.say(right, fine, "the role may", "")
+		} else {
+			c.say(right, wrong, "the role may not", "GRANT "+right+" ON "+c.quoted()+" TO the role of the functions")
+		}
+	}
+	if slices.Contains(may, false) {
 		return // the columns are checked by a plan of an INSERT
 	}
 	if err := postgres.CheckTable(ctx, c.pool, c.table, c.options); err != nil {
@@ -89,44 +108,14 @@ func (c *postgresCheck) shape(ctx context.Context) {
 		return
 	}
 	c.say("table", fine, "it has the columns and the primary key that functions need", "")
-	c.index(ctx)
-}
-
-func (c *postgresCheck) index(ctx context.Context) {
-	expires := cmp.Or(c.options.Columns.Expires, "expires")
-	var found bool
-	err := c.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-		WHERE i.indrelid = to_regclass($1) AND i.indisvalid AND a.attname = $2)`, c.quoted(), expires).Scan(&found)
-	switch {
-	case err != nil:
-		c.say("index", warning, "not known: "+err.Error(), "")
-	case !found:
-		c.say("index", warning, "there is none on "+expires+": each sweep reads the whole table", "run once postgres init")
-	default:
+	if indexed {
 		c.say("index", fine, "on "+expires, "")
+	} else {
+		c.say("index", warning, "there is none on "+expires+": each sweep reads the whole table", "run once postgres init")
 	}
 }
 
-// rights checks what functions do, and reports whether the role may do all of it.
-func (c *postgresCheck) rights(ctx context.Context) (all bool) {
-	all = true
-	for _, right := range []string{"SELECT", "INSERT", "UPDATE", "DELETE"} {
-		var may bool
-		err := c.pool.QueryRow(ctx, "SELECT has_table_privilege(to_regclass($1), $2)", c.quoted(), right).Scan(&may)
-		switch {
-		case err != nil:
-			c.say(right, warning, "not known: "+err.Error(), "")
-		case !may:
-			all = false
-			c.say(right, wrong, "the role may not", "GRANT "+right+" ON "+c.quoted()+" TO the role of the functions")
-		default:
-			c.say(right, fine, "the role may", "")
-		}
-	}
-	return all
-}
-
-// commits checks what claims and completions rely on.
+// commits checks isolation and durability, on which claims and completions rely.
 func (c *postgresCheck) commits(settings map[string]string) {
 	if level := settings["default_transaction_isolation"]; level != "read committed" {
 		c.say("isolation", warning, level+": writes that lose a conflict are repeated, and transactions fail with 40001 more often",
