@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"reflect"
 	"strings"
 	"sync/atomic"
@@ -18,7 +19,7 @@ import (
 	"github.com/lambda-once/once/local/wire"
 )
 
-// Whatever changes while a person reads, the write does not hold.
+// Any change while a person reads prevents the write.
 func TestRecordChangedSinceItWasShownIsNotWritten(t *testing.T) {
 	set := func(name string, v types.AttributeValue) func(map[string]types.AttributeValue) {
 		return func(item map[string]types.AttributeValue) { item[name] = v }
@@ -106,37 +107,55 @@ func (s *scene) remove(id string) {
 	}
 }
 
+// asking is a command that has asked whether to go on.
+type asking struct {
+	cmd    *exec.Cmd
+	answer io.Writer
+	told   strings.Builder
+	rest   io.Reader
+	out    bytes.Buffer
+}
+
+func (s *scene) asking(args ...string) *asking {
+	s.Helper()
+	a := &asking{cmd: s.command(args...)}
+	a.cmd.Stdout = &a.out
+	asks, err := a.cmd.StderrPipe()
+	if err == nil {
+		a.answer, err = a.cmd.StdinPipe()
+	}
+	if err == nil {
+		err = a.cmd.Start()
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	read := bufio.NewReader(io.TeeReader(asks, &a.told))
+	if _, err := read.ReadString('?'); err != nil {
+		s.Fatalf("it does not ask: %v\n%s", err, a.told.String())
+	}
+	a.rest = read
+	return a
+}
+
+func (s *scene) ended(a *asking) ran {
+	s.Helper()
+	if _, err := io.Copy(io.Discard, a.rest); err != nil {
+		s.Fatal(err)
+	}
+	_ = a.cmd.Wait() // the code counts
+	return ran{a.out.String(), a.told.String(), a.cmd.ProcessState.ExitCode()}
+}
+
 // between runs a command, does something when it asks, and says yes.
 func (s *scene) between(args []string, do func()) ran {
 	s.Helper()
-	cmd := s.command(args...)
-	answer, err := cmd.StdinPipe()
-	if err != nil {
-		s.Fatal(err)
-	}
-	asks, err := cmd.StderrPipe()
-	if err != nil {
-		s.Fatal(err)
-	}
-	var out bytes.Buffer
-	cmd.Stdout = &out
-	if err := cmd.Start(); err != nil {
-		s.Fatal(err)
-	}
-	var told strings.Builder
-	read := bufio.NewReader(io.TeeReader(asks, &told))
-	if _, err := read.ReadString('?'); err != nil {
-		s.Fatalf("it does not ask: %v\n%s", err, told.String())
-	}
+	a := s.asking(args...)
 	do()
-	if _, err := io.WriteString(answer, "y\n"); err != nil {
+	if _, err := io.WriteString(a.answer, "y\n"); err != nil {
 		s.Fatal(err)
 	}
-	if _, err := io.Copy(io.Discard, read); err != nil {
-		s.Fatal(err)
-	}
-	_ = cmd.Wait() // the code is what counts
-	return ran{out.String(), told.String(), cmd.ProcessState.ExitCode()}
+	return s.ended(a)
 }
 
 // The SDK sends a write again whose answer was lost, and its condition then
@@ -180,9 +199,9 @@ func TestTimeIsDynamoDBs(t *testing.T) {
 	s.ok("release", "pay#behind", "--yes", "--endpoint", dated(time.Hour))
 }
 
-// What was sent and not answered may have been written.
+// A write without an answer may have been applied.
 func TestUnacknowledgedWriteHasItsOwnCode(t *testing.T) {
-	t.Setenv("AWS_MAX_ATTEMPTS", "1") // a retry would meet what the first has written
+	t.Setenv("AWS_MAX_ATTEMPTS", "1") // a retry would meet the first write
 	for name, args := range map[string][]string{
 		"release": {"release", "pay#1"},
 		"delete":  {"release", "pay#1", "--delete", "--force"},
@@ -208,7 +227,7 @@ func TestUnacknowledgedWriteHasItsOwnCode(t *testing.T) {
 	}
 }
 
-// Another takes the record between an unacknowledged write and the next.
+// The record is taken over between an unacknowledged write and the next.
 func TestUnacknowledgedWriteThatIsOvertakenHasItsOwnCode(t *testing.T) {
 	s := newScene(t)
 	s.put(s.claimItem())
@@ -247,28 +266,12 @@ func TestRefusedWriteWritesNothing(t *testing.T) {
 func TestInterruptedQuestionWritesNothing(t *testing.T) {
 	s := newScene(t)
 	s.put(s.claimItem())
-	cmd := s.command("release", "pay#1")
-	if _, err := cmd.StdinPipe(); err != nil {
+	a := s.asking("release", "pay#1")
+	if err := a.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	asks, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	read := bufio.NewReader(asks)
-	if _, err := read.ReadString('?'); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	rest, err := io.ReadAll(read)
-	_ = cmd.Wait() // the code is what counts
-	if code := cmd.ProcessState.ExitCode(); err != nil || code != codeDeclined || !strings.Contains(string(rest), "nothing was written") {
-		t.Errorf("exit %d, %v, it says %s", code, err, rest)
+	if r := s.ended(a); r.code != codeDeclined || !strings.Contains(r.err, "nothing was written") {
+		t.Errorf("exit %d, it says %s", r.code, r.err)
 	}
 	if r := s.stored("pay#1"); r.Owner != "dead" {
 		t.Errorf("the record is %+v", r)

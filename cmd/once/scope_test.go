@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -47,7 +48,7 @@ func TestRecordOfAnHTTPCallerIsFound(t *testing.T) {
 		"":                                       {httpapi.NoIdentity(), caller},
 	} {
 		event := events.APIGatewayV2HTTPRequest{
-			Version: "2.0", RawPath: "/payments", Body: "{}", Headers: map[string]string{"idempotency-key": "k-" + flagsKey(flags)},
+			Version: "2.0", RawPath: "/payments", Body: "{}", Headers: map[string]string{"idempotency-key": fmt.Sprintf("k-%x", flags)},
 			RequestContext: events.APIGatewayV2HTTPRequestContext{
 				HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{Method: "POST", Path: "/payments"}, Authorizer: c.by,
 			},
@@ -65,16 +66,6 @@ func TestRecordOfAnHTTPCallerIsFound(t *testing.T) {
 			t.Errorf("once %q: %s", args, out)
 		}
 	}
-}
-
-// flagsKey is a key of its own for each case.
-func flagsKey(flags string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' {
-			return r
-		}
-		return '-'
-	}, flags)
 }
 
 func TestRecordOfARequestScopeIsFound(t *testing.T) {

@@ -40,78 +40,52 @@ func (s *scene) isStuck(x *idempotent.Executor) {
 	}
 }
 
-func TestResolvedResultIsReplayed(t *testing.T) {
-	for name, args := range map[string][]string{
-		"text":   nil,
-		"native": {"--native"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newScene(t)
-			x := s.stuck()
-			if args != nil {
-				var err error
-				if s.store, err = dynamo.New(s.client, s.table, &dynamo.Options{Data: dynamo.Native}); err != nil {
-					t.Fatal(err)
-				}
-				x = s.executor(&idempotent.Config{MaxAttempts: 1})
-			}
-			file := filepath.Join(t.TempDir(), "result.json")
-			if err := os.WriteFile(file, []byte(`{"id": "p-7"}`), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if out := s.ok(with("resolve", append(args, "--retention", "24h", "--completed", "--data", file, "--yes")...)...); !strings.HasPrefix(out, "COMPLETED: pay#") {
-				t.Errorf("it says %q", out)
-			}
-			if got, err := s.pay(x, "again"); err != nil || got.ID != "p-7" {
-				t.Errorf("replayed %v, %v", got, err)
-			}
-		})
-	}
-}
-
-func TestResolveKeepsTheRetention(t *testing.T) {
+func TestResolvedResultIsReplayedAsANativeValue(t *testing.T) {
 	s := newScene(t)
 	s.stuck()
-	began := time.Now()
-	s.ok(with("resolve", "--completed", "--no-result", "--retention", "48h", "--yes")...)
-	id, err := idempotent.Key{Scope: "ada", ID: "order-1"}.RecordID("pay")
-	if err != nil {
+	var err error
+	if s.store, err = dynamo.New(s.client, s.table, &dynamo.Options{Data: dynamo.Native}); err != nil {
 		t.Fatal(err)
 	}
-	r := s.stored(id)
-	if left := r.Expires.Sub(began); left < 48*time.Hour || left > 48*time.Hour+time.Minute {
-		t.Errorf("it is kept for %v", left)
+	file := filepath.Join(t.TempDir(), "result.json")
+	if err := os.WriteFile(file, []byte(`{"id": "p-7"}`), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if r.Fingerprint == "" || !r.Lease.IsZero() || !strings.HasPrefix(r.Owner, "operator-") {
-		t.Errorf("the record is %+v", r)
+	s.ok(with("resolve", "--native", "--retention", "24h", "--completed", "--data", file, "--yes")...)
+	if got, err := s.pay(s.executor(&idempotent.Config{MaxAttempts: 1}), "again"); err != nil || got.ID != "p-7" {
+		t.Errorf("replayed %v, %v", got, err)
 	}
 }
 
-// Calls may come for as long as the record was to be kept.
+// A record that never expires needs a retention. Calls may come for as long as the
+// rest was to be kept.
 func TestResolveNeverShortensTheRetention(t *testing.T) {
-	s := newScene(t)
-	item := s.claimItem()
-	kept := time.Now().Add(30 * 24 * time.Hour).Unix()
-	item["expiration"] = number(kept)
-	s.put(item)
-	r := s.run("resolve", "pay#1", "--failed", "no", "--retention", "1h", "--yes")
-	if got := s.stored("pay#1").Expires.Unix(); r.code != 0 || got != kept || !strings.Contains(r.err, "after that the key runs again") {
-		t.Errorf("exit %d, it expires at %d, want %d\n%s", r.code, got, kept, r.err)
-	}
-}
-
-func TestResolveOfWhatNeverExpiresNeedsARetention(t *testing.T) {
+	const month = 30 * 24 * time.Hour
 	s := newScene(t)
 	s.put(s.claimItem())
 	s.refused(codeUsage, "set --retention", "resolve", "pay#1", "--failed", "no", "--yes")
-	began := time.Now()
-	s.ok("resolve", "pay#1", "--failed", "no", "--retention", "1h", "--yes")
-	if left := s.stored("pay#1").Expires.Sub(began); left < time.Hour || left > time.Hour+time.Minute {
-		t.Errorf("it is kept for %v", left)
+	for _, c := range []struct {
+		kept, want time.Duration
+		retention  string
+	}{{0, time.Hour, "1h"}, {0, 48 * time.Hour, "48h"}, {month, month, "1h"}} {
+		item, began := s.claimItem(), time.Now()
+		if c.kept > 0 {
+			item["expiration"] = number(began.Add(c.kept).Unix() + 1)
+		}
+		s.put(item)
+		s.ok("resolve", "pay#1", "--failed", "no", "--retention", c.retention, "--yes")
+		r := s.stored("pay#1")
+		if left := r.Expires.Sub(began); left < c.want || left > c.want+time.Minute {
+			t.Errorf("%+v: it is kept for %v", c, left)
+		}
+		if r.Fingerprint == "" || !r.Lease.IsZero() || !strings.HasPrefix(r.Owner, "operator-") {
+			t.Errorf("the record is %+v", r)
+		}
 	}
 }
 
-func TestResolveWithoutAResult(t *testing.T) {
+// The data of an unfinished record is no result.
+func TestNoResultIsTheZeroValue(t *testing.T) {
 	s := newScene(t)
 	x := s.stuck()
 	if r := s.run(with("resolve", "--retention", "24h", "--completed", "--no-result", "--yes")...); r.code != 0 || !strings.Contains(r.err, "the zero value of their type") {
@@ -120,11 +94,6 @@ func TestResolveWithoutAResult(t *testing.T) {
 	if got, err := s.pay(x, "again"); err != nil || got != (receipt{}) {
 		t.Errorf("replayed %v, %v", got, err)
 	}
-}
-
-// Data of an unfinished record is nobody's result.
-func TestNoResultIsTheZeroValue(t *testing.T) {
-	s := newScene(t)
 	item := s.claimItem()
 	item["data"] = text(`"stale"`)
 	s.put(item)
@@ -145,20 +114,16 @@ func TestResolvedFailureIsReplayed(t *testing.T) {
 	}
 }
 
-func TestBrokenItemsAreNotWritten(t *testing.T) {
+// An item of something else in the table may have a status, and an expiration.
+func TestItemsThatAreNoRecordsAreNotWritten(t *testing.T) {
 	s := newScene(t)
 	s.put(map[string]types.AttributeValue{"id": text("pay#1"), "status": text("PAUSED")})
-	s.refused(codeRefused, "its status is PAUSED", "release", "pay#1", "--yes", "--force")
-	s.refused(codeRefused, "its status is PAUSED", "resolve", "pay#1", "--completed", "--no-result", "--yes", "--force")
-}
-
-// An item of something else in the table may have a status, and an expiration.
-func TestForeignItemsThatHaveEndedAreNotWritten(t *testing.T) {
-	s := newScene(t)
 	s.put(map[string]types.AttributeValue{"id": text("session#1"), "status": text("ACTIVE"), "expiration": number(1_600_000_000)})
-	s.refused(codeRefused, "its status is ACTIVE", "release", "session#1", "--delete", "--yes")
-	s.refused(codeRefused, "its status is ACTIVE", "release", "session#1", "--yes")
-	s.refused(codeRefused, "its status is ACTIVE", "resolve", "session#1", "--failed", "no", "--yes")
+	for id, says := range map[string]string{"pay#1": "its status is PAUSED", "session#1": "its status is ACTIVE"} {
+		for _, args := range [][]string{{"release"}, {"release", "--delete"}, {"resolve", "--failed", "no"}} {
+			s.refused(codeRefused, says, append(args, id, "--yes", "--force")...)
+		}
+	}
 }
 
 // A settled record that calls cannot read would not be settled.
