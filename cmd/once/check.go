@@ -44,7 +44,7 @@ const (
 	wrong   verdict = "wrong"   // functions fail
 )
 
-// finding is what a check found.
+// finding is the result of a check.
 type finding struct {
 	Check   string  `json:"check"`
 	Verdict verdict `json:"verdict"`

@@ -14,8 +14,8 @@ import (
 	"github.com/lambda-once/once/local/wire"
 )
 
-// answers replace those of DynamoDB Local, by the name of a call: what the account
-// says that it has no settings or permissions for.
+// answers replace those of DynamoDB Local, by the name of a call. They are those of
+// an account without some setting or permission.
 type answers map[string]string
 
 const (
@@ -125,7 +125,7 @@ func TestCheckTriesGroupCommit(t *testing.T) {
 	}
 }
 
-// What a table lacks is found, with what to do about it.
+// A lack of the table is found, with advice.
 func TestCheckFindsWhatIsNotRight(t *testing.T) {
 	s := newScene(t)
 	for name, c := range map[string]struct {
@@ -187,7 +187,7 @@ func TestCheckFindsWhatIsNotRight(t *testing.T) {
 	}
 }
 
-// Keys of other names or types are what Powertools and SAM users meet first.
+// Users of Powertools and SAM first meet keys with a different name or type.
 func TestCheckFindsWrongKeys(t *testing.T) {
 	s := newScene(t)
 	for name, kind := range map[string]types.ScalarAttributeType{"pk": types.ScalarAttributeTypeS, "id": types.ScalarAttributeTypeN} {
@@ -214,7 +214,7 @@ func TestCheckFindsWrongKeys(t *testing.T) {
 	}
 }
 
-// A person reads a line for each check, and what to do below it.
+// A person reads a line for each check, and advice below it.
 func TestCheckIsReadable(t *testing.T) {
 	s := newScene(t)
 	r := s.run("check", "--endpoint", s.endpoint(answers{"DescribeContinuousBackups": exposed}, protected))

@@ -92,7 +92,7 @@ func (o *dynamodbFlags) open(ctx context.Context, name string) (*table, error) {
 	if o.native {
 		options.Data = dynamo.Native
 	} else {
-		options.CompressAbove = -1 // Powertools may read what once writes
+		options.CompressAbove = -1 // Powertools may read the result
 	}
 	records, err := dynamo.New(client, name, &options)
 	if err != nil {

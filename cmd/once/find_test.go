@@ -47,8 +47,7 @@ func TestRecordIsFoundByTheDigitsOfAnError(t *testing.T) {
 	}
 }
 
-// The hash of a key with a Record, as another library makes them, is no part
-// of its id.
+// The hash of a key with a Record, such as one of Powertools, is no part of its id.
 func TestRecordOfAnotherLibraryIsFoundByTheDigits(t *testing.T) {
 	s := newScene(t)
 	x := s.executor(nil)

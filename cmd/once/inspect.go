@@ -85,7 +85,7 @@ func inspect(ctx context.Context, to terminal, args []string) error {
 	return nil
 }
 
-// advice returns what happens to a record next, and what a person can do.
+// advice returns how a record goes on, and how a person can change that.
 func advice(s state, undoing bool) string {
 	switch s {
 	case running:

@@ -95,7 +95,7 @@ func invoke(ctx context.Context, to terminal, args []string) (err error) {
 	return nil
 }
 
-// withoutOutput leaves out what the function's log has shown already.
+// withoutOutput leaves out the function's output, which its log has shown.
 func withoutOutput(err error) error {
 	var start *lambdaruntime.InitError
 	var crash *lambdaruntime.CrashedError

@@ -26,7 +26,7 @@ type wanted struct {
 	id        string // to be tried first; "" if only the digits are known
 	digits    string // "" if the id is the whole name
 	operation string // that the digits belong to; "" if that is not known
-	hint      string // on what else may be meant, where there is no such record
+	hint      string // if there is no such record
 }
 
 // hashDigits are as many as error texts show, up to all of them.

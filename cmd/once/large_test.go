@@ -22,7 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Records of TestLargeTable, unless ONCE_RECORDS says another number: "make
+// Records of TestLargeTable, unless ONCE_RECORDS is set: "make
 // once-large" has 100,000, for which DynamoDB Local takes a minute.
 const largeTable = 20_000
 
@@ -106,7 +106,7 @@ func (s *scene) fill(n int) {
 }
 
 // measured runs the command, bounds its memory and answers its progress. The
-// kernel counts as the command's also what this process has when it starts it.
+// kernel also counts the memory of this process when it starts the command.
 func (s *scene) measured(out io.Writer, binary string, args ...string) string {
 	s.Helper()
 	cmd := s.command(args...)
@@ -128,8 +128,8 @@ func (s *scene) measured(out io.Writer, binary string, args ...string) string {
 	return stderr.String()
 }
 
-// progressOf demands a line for every 10,000 records or so, in which what is read
-// grows from line to line, and with it the pages and the read units.
+// progressOf demands a line for every 10,000 records or so, in which the items,
+// pages and read units grow.
 func (s *scene) progressOf(n int, told string) {
 	s.Helper()
 	lines, items, pages, units := strings.Split(strings.TrimSuffix(told, "\n"), "\n"), 0, 0, 0

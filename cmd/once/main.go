@@ -9,7 +9,7 @@
 //	once release KEY      have the next call run again
 //	once resolve KEY      store the result, or the error, that all calls then get
 //	once sweep            delete expired records where nothing else does
-//	once check            whether the store, and what the caller may do, are right
+//	once check            whether the store and the caller's permissions are right
 //	once migrate EVENTS   whether a Go function finds the records of Powertools
 //	once postgres init    create the table of the records in PostgreSQL
 //	once dynamodb -- CMD  run a command against DynamoDB Local
@@ -20,7 +20,7 @@
 // KEY is the id of a record, which contains a '#'. It may also be the 12 digits
 // of a key's hash that errors show; once then reads the ids of the whole table.
 // With --operation it is the idempotency key itself. --scope, --jwt and the
-// flags for the other scopes of package handlers name the key's owner.
+// other flags for scopes of package handlers name the key's owner.
 //
 // Credentials, Region and endpoint of DynamoDB come from the places that every
 // program with the AWS SDK reads. The commands that show records need
@@ -29,9 +29,9 @@
 // actions that a function needs are missing.
 //
 // --postgres takes a connection string: postgres://user@host:5432/database, or
-// "host=… user=… dbname=…". Other users of the machine can see a password in a
+// "host=… user=… dbname=…". All users of the machine can see a password in a
 // command. --postgres env takes the string from DATABASE_URL or, without it, its
-// parts from PGHOST, PGUSER, PGPASSWORD and the other variables of libpq. --redis env
+// parts from PGHOST, PGUSER, PGPASSWORD and further variables of libpq. --redis env
 // takes the URL from REDIS_URL, and the password may be in REDISCLI_AUTH.
 //
 // sweep is not for Redis, which deletes expired records by itself, and migrate is

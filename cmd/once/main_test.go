@@ -112,7 +112,7 @@ func denies(answer *wire.Response) {
 	answer.Status, answer.Header = http.StatusBadRequest, http.Header{"X-Amzn-Errortype": {"AccessDeniedException"}}
 }
 
-// ran is what a run of the command gave.
+// ran is the output of a run of the command.
 type ran struct {
 	out, err string
 	code     int

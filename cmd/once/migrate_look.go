@@ -15,7 +15,7 @@ import (
 	"github.com/lambda-once/once/idempotent/seal"
 )
 
-// lookup is what becomes of an event.
+// lookup is the result for an event.
 type lookup string
 
 const (
@@ -76,7 +76,7 @@ func (m *migration) look(ctx context.Context, event []byte) (looked, error) {
 	return l, nil
 }
 
-// judge says what a call with this fingerprint makes of the record.
+// judge returns how a call with this fingerprint treats the record.
 func judge(r *record, at state, fingerprint string) (lookup, string) {
 	switch {
 	case len(r.Problems) > 0:
@@ -133,7 +133,7 @@ func (m *migration) print(w io.Writer) {
 }
 
 // ending returns the error of the worst lookup. A missing --validation comes first:
-// the other lookups count once the settings are right.
+// the rest counts once the settings are right.
 func (m *migration) ending() error {
 	switch n := m.counts; {
 	case m.events == 0:

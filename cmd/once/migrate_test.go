@@ -123,7 +123,7 @@ func TestMigrateCountsAllEventsOfAFile(t *testing.T) {
 	golden(t, "migrate-json", s.run(append(args, "--json")...).out)
 }
 
-// The flag is named also where other records are not replayable.
+// The flag is named also where some records are not replayable.
 func TestMigrateWithoutTheValidationOfTheRecordsNamesTheFlag(t *testing.T) {
 	s := newScene(t)
 	s.finished(abcPython, "c81e728d9d4c2f636f067f89cc14862c", text(`1`))

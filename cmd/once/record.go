@@ -21,7 +21,7 @@ type record struct {
 	undoing bool // the call has failed for good
 }
 
-// newRecord reads the steps, with what those of package idempotent mean for the others.
+// newRecord reads the steps, and from those of package idempotent which are undone.
 func newRecord(e driver.Entry) *record {
 	r := &record{Entry: e}
 	for _, name := range slices.Sorted(maps.Keys(e.Steps)) {
@@ -48,8 +48,8 @@ func (r *record) operation() string { return r.ID[:max(strings.Index(r.ID, "#"),
 // with MaxAttempts do.
 func (r *record) neverExpires() bool { return r.Expires.IsZero() || r.Expires.UTC().Year() >= 9999 }
 
-// foreign reports whether another library wrote the record: it has neither owner
-// nor attempt.
+// foreign reports whether a different library wrote the record: it has neither owner nor
+// attempt.
 func (r *record) foreign() bool { return r.Owner == "" && r.Attempt == 0 }
 
 // released reports whether the lease was ended by a release.

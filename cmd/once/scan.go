@@ -49,7 +49,7 @@ func (o *scanFlags) openAll(ctx context.Context, f *flag.FlagSet, args []string)
 	return o.open(ctx, f)
 }
 
-// query returns what the flags select.
+// query returns the filter of the flags.
 func (o *scanFlags) query() driver.Filter {
 	f := driver.Filter{Status: driver.Status(o.status), Prefix: o.prefix}
 	if o.operation != "" {
@@ -66,7 +66,7 @@ type progress struct {
 	items    int
 	units    float64
 	reported int
-	sweep    string // what a sweep does with records, such as "deleted"
+	sweep    string // the verb of a sweep, such as "deleted"
 	swept    int    // records, so far
 }
 

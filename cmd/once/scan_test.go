@@ -68,7 +68,7 @@ func TestStatsBoundsOperations(t *testing.T) {
 // watch tells each change as it comes.
 func TestWatchWritesChanges(t *testing.T) {
 	s := newScene(t)
-	// It ends by itself if it does not say what is waited for.
+	// It ends by itself if an expected line does not come.
 	cmd := s.command("watch", "--interval", "20ms", "--looks", "1000")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

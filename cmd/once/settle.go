@@ -66,7 +66,7 @@ func (o *writeFlags) weigh(all []objection) error {
 	return nil
 }
 
-// settle shows the record, asks for confirmation, writes, and prints what it did.
+// settle shows the record, asks for confirmation, writes, and prints the result.
 func (o *writeFlags) settle(ctx context.Context, to terminal, t *store, r *record, c driver.Change, what, done string) error {
 	now := t.now()
 	before := now.Add(-o.skew)

@@ -16,8 +16,8 @@ import (
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
-// golden compares an output with a file of testdata. What depends on the time
-// of the test is replaced: "(2 days ago)" by "(AGO)".
+// golden compares an output with a file of testdata. Times relative to the
+// test are replaced: "(2 days ago)" by "(AGO)".
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	got = regexp.MustCompile(`\((in )?[0-9hms]+( days)?( ago)?\)`).ReplaceAllString(got, "(AGO)")
@@ -108,8 +108,7 @@ func (s *scene) completed(records ...driver.Record) {
 	plant(s.T, s.store, records...)
 }
 
-// What the store has compressed, or could not keep, is shown as functions get
-// it.
+// A result that is compressed, or could not be stored, is shown as functions get it.
 func TestInspectShowsEveryStoredForm(t *testing.T) {
 	s := newScene(t)
 	long := `"` + strings.Repeat("x", 5000) + `"`
@@ -126,7 +125,7 @@ func TestInspectShowsEveryStoredForm(t *testing.T) {
 	golden(t, "data-binary-json", s.ok("inspect", "pay#binary", "--data", "--json"))
 }
 
-// What is not here, or not for everybody, is named and not shown.
+// A result that is elsewhere or sealed is named and not shown.
 func TestInspectShowsWhereAResultIs(t *testing.T) {
 	s := newScene(t)
 	sealed, err := hex.DecodeString("ff7365616c65643a0104323032360000a0a1a2a3a4a5a6a7a8a9aaab9d3a154967f120cf4f54a5ae52070a8e7d62efa926629ef7207241a5")

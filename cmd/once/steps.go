@@ -27,7 +27,7 @@ type step struct {
 	Undo  string `json:"undo,omitempty"`
 }
 
-// What is stored of a step, and whether it is undone.
+// The stored form of a step, and whether it is undone.
 const (
 	keptResult    = "result"
 	keptNothing   = "nothing" // the reason why the result could not be stored

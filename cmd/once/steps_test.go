@@ -36,8 +36,7 @@ func (s *scene) order(x *idempotent.Executor, refusals *int) error {
 	return err
 }
 
-// A saga that could not be undone at once, and the same when it is: what the
-// core writes is what is read here.
+// A saga that package idempotent has written, before and after it is undone.
 func TestInspectShowsSagas(t *testing.T) {
 	s := newScene(t)
 	x := s.executor(nil)
@@ -128,11 +127,11 @@ func TestInspectShowsAFailureThatCannotBeRead(t *testing.T) {
 	if out := s.ok("inspect", "pay#1"); !strings.Contains(out, "\nfailed       for good, with an error that cannot be read\n") {
 		t.Errorf("got\n%s", out)
 	}
-	// Whoever resolves it leaves what is not undone as it is.
+	// A resolution leaves steps that are not undone as they are.
 	s.refused(codeRefused, "its steps are being undone", "resolve", "pay#1", "--retention", "24h", "--completed", "--no-result", "--yes")
 }
 
-// What the functions cannot read at all is shown as far as it can be.
+// A record that functions cannot read is shown as far as it can be.
 func TestInspectShowsABrokenFailure(t *testing.T) {
 	s := newScene(t)
 	item := s.claimItem()

@@ -83,7 +83,7 @@ func (o *storeFlags) check(f *flag.FlagSet) (err error) {
 	return err
 }
 
-// only refuses stores of other kinds than a command is for.
+// only refuses stores to which a command does not apply.
 func (o *storeFlags) only(command, reason string, kinds ...kind) error {
 	if slices.Contains(kinds, o.kind()) {
 		return nil
@@ -96,7 +96,7 @@ type store struct {
 	driver.Operable
 	place string                  // such as "table records"
 	ahead time.Duration           // of this machine's clock is the server's
-	redis goredis.UniversalClient // nil for another kind
+	redis goredis.UniversalClient // nil without --redis
 }
 
 // open checks the flags and opens the store. It sends nothing.
@@ -163,8 +163,8 @@ func (s *store) scan(ctx context.Context, f driver.Filter, p *progress, each fun
 	}
 }
 
-// failed returns the error of a call. What the store refuses before it sends anything is
-// the user's mistake.
+// failed returns the error of a call. An error that the store returns before it sends
+// anything is the user's mistake.
 func (s *store) failed(err error) error {
 	var mistakes *driver.ConfigError
 	if isInvalid(err) || errors.As(err, &mistakes) {
@@ -200,8 +200,8 @@ func isInvalid(err error) bool {
 	return errors.As(err, &invalid)
 }
 
-// isSettled reports whether met is what c leaves of r. The operator's token, or what a
-// release leaves, is enough.
+// isSettled reports whether met is r after c. The operator's token, or the traces of a
+// release, are enough.
 func isSettled(r driver.Record, c driver.Change, met driver.Record) bool {
 	switch {
 	case c.Release == driver.ReleaseDelete:

@@ -63,7 +63,7 @@ func (o *sweepFlags) check(f *flag.FlagSet) error {
 	return o.only("sweep", "it deletes expired records by itself", ofDynamoDB, ofPostgres)
 }
 
-// A swept is what a sweep has done.
+// A swept is the result of a sweep.
 type swept struct {
 	Records int       `json:"records"` // deleted, or counted
 	DryRun  bool      `json:"dry_run"`
@@ -131,7 +131,7 @@ func sweep(ctx context.Context, to terminal, args []string) error {
 	return errors.Join(err, s.print(to.out))
 }
 
-// pages sweeps page by page. With an error it sets what was done, too.
+// pages sweeps page by page. It also counts the records before an error.
 func (s *swept) pages(ctx context.Context, t *store, limit int, p *progress) error {
 	for s.Records < limit && !s.Complete {
 		var n int

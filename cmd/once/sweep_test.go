@@ -78,7 +78,7 @@ func left(t *testing.T, store driver.Store, records []driver.Record) (ids []stri
 	return ids
 }
 
-// sweeps checks that a dry run counts what a sweep then deletes, and nothing else.
+// sweeps checks that a dry run counts the records that a sweep then deletes.
 func (s *scene) sweeps(store driver.Store, args ...string) {
 	s.Helper()
 	all, expired := assorted()
@@ -152,7 +152,7 @@ func TestSweepUsesDynamoDBsClock(t *testing.T) {
 	}
 }
 
-// What was done before an error is told, and where to continue.
+// The deletions before an error are told, and where to continue.
 func TestSweepThatFailsSaysWhatItDid(t *testing.T) {
 	s := sweptScene(t)
 	const all = 12
@@ -283,6 +283,6 @@ func (i *interruptible) run() ran {
 			break
 		}
 	}
-	_ = i.cmd.Wait() // the code is what counts
+	_ = i.cmd.Wait() // the code counts
 	return ran{out.String(), told.String(), i.cmd.ProcessState.ExitCode()}
 }

@@ -79,7 +79,7 @@ func allRefused(body []byte) bool {
 	return true
 }
 
-// said returns what a call did, by its requests, and forgets them.
+// said describes a call by its requests, and forgets them.
 func (t *tableCalls) said() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

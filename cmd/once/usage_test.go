@@ -91,7 +91,7 @@ func TestMissingTableIsAnError(t *testing.T) {
 	s.refused(codeFailed, "the table does not exist in this account and Region", "list", "--table", "nowhere")
 }
 
-// The first text in backquotes is what a flag takes, as "--jwt name=value":
+// The first text in backquotes stands for the value of a flag, as "--jwt name=value":
 // prose there reads as broken.
 func TestHelpSaysWhatAFlagTakes(t *testing.T) {
 	s := newScene(t)

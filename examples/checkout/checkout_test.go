@@ -82,7 +82,7 @@ func (f *function) place(t *testing.T, o order) (r receipt, err error) {
 	return r, err
 }
 
-// want compares what the services have done, and whether there is an order,
+// want compares the effects of the services, and whether there is an order,
 // which there never is without its message.
 func (f *function) want(t *testing.T, placed int, paths ...string) {
 	t.Helper()
@@ -90,7 +90,7 @@ func (f *function) want(t *testing.T, placed int, paths ...string) {
 	f.wantStored(t, placed, placed)
 }
 
-// wantDone compares what the services have done.
+// wantDone compares the effects of the services.
 func (f *function) wantDone(t *testing.T, paths ...string) {
 	t.Helper()
 	var done []string
@@ -303,8 +303,8 @@ func TestKilledWithinAStep(t *testing.T) {
 	}
 }
 
-// The same order id with another amount is a mistake; another customer's is
-// another order.
+// The same order id with a different amount is a mistake. Of a different customer it is
+// a new order.
 func TestKeys(t *testing.T) {
 	f := deploy(t, 1)
 	mistaken, others := theOrder("o-1"), theOrder("o-1")

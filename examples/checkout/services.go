@@ -70,7 +70,7 @@ func (s services) post(ctx context.Context, path string, body any) (m made, err 
 	return m, json.Unmarshal(answer, &m)
 }
 
-// refused reports whether a response is a permanent failure. Any other failure may
+// refused reports whether a response is a permanent failure. Other failures may
 // have had its effect, and the next attempt repeats it with the same key. That
 // includes 409, by which services report that the first request is still running.
 func refused(path string, status int) error {

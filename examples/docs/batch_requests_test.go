@@ -88,7 +88,7 @@ func (o *outside) Do(r *http.Request) (*http.Response, error) {
 }
 
 // The requests of grouped batches in docs/cost-and-scale.md and README, whose
-// functions take equal time. Others depend on which function ends first.
+// functions take equal time. The rest depends on which function ends first.
 func TestRequestsOfAGroupedBatch(t *testing.T) {
 	client, table := dynamodblocal.NewTable(t)
 	for i, c := range []struct {

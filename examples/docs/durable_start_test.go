@@ -44,7 +44,7 @@ func dispatchPayments(pay durableFunction) func(context.Context, events.SQSEvent
 	return durablefunc.Dispatch("pay", handlers.SQS, durableOrderOf, start, nil)
 }
 
-// comparingFunction also reads what an execution was started with.
+// comparingFunction also reads the input of an execution.
 type comparingFunction struct{ durableFunction }
 
 func (f comparingFunction) ExecutionInput(ctx context.Context, name string) ([]byte, error) {

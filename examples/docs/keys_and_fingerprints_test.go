@@ -44,7 +44,7 @@ func TestKeysPageOfComposedKeys(t *testing.T) {
 	}
 }
 
-// What the page says of fingerprints.
+// The statements of the page about fingerprints.
 func TestKeysPageOfFingerprints(t *testing.T) {
 	for _, c := range []struct {
 		a, b  any

@@ -19,7 +19,7 @@ var (
 )
 
 // Every link of a page leads to a file or folder of the repository, and to a
-// heading where it has an anchor. Those to other hosts are left alone.
+// heading where it has an anchor. Links to hosts are left alone.
 func TestEveryLinkResolves(t *testing.T) {
 	anchors, n := map[string]map[string]bool{}, 0
 	for _, p := range pages(t) {
@@ -44,7 +44,7 @@ func TestEveryLinkResolves(t *testing.T) {
 	}
 }
 
-// unresolved says what is wrong with a link in the page from, if anything is.
+// unresolved returns the mistake of a link in the page from, or "".
 func unresolved(from, target string, anchors map[string]map[string]bool) string {
 	u, err := url.Parse(target)
 	switch {

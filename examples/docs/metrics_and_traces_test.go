@@ -45,7 +45,7 @@ func TestReferenceHasEveryMetric(t *testing.T) {
 	}
 }
 
-// A line has the metrics and, beside them, only what the reference names.
+// The reference names every member of a line beside the metrics.
 func TestReferenceNamesEveryMemberOfALine(t *testing.T) {
 	var out bytes.Buffer
 	metrics, err := emf.New(&emf.Options{Writer: &out})

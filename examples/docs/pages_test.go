@@ -20,18 +20,18 @@ type page struct {
 	blocks []block
 }
 
-// A block is what stands between two fences.
+// A block is the text between two fences.
 type block struct {
 	language string
 	line     int // of the opening fence
 	lines    []string
 }
 
-// languages are those that blocks may have. A block of Go with another one
+// languages are those that blocks may have. A block of Go with a different one
 // would escape the test that it compiles.
 var languages = []string{"go", "json", "mermaid", "python", "sh", "text", "ts", "yaml"}
 
-// pages returns README.md, the other pages at the root, and those of docs/.
+// pages returns README.md, all pages at the root, and those of docs/.
 func pages(t *testing.T) []page {
 	t.Helper()
 	paths := []string{"README.md"}
@@ -59,7 +59,7 @@ func pages(t *testing.T) []page {
 	return all
 }
 
-// parsePage finds the blocks of a page. It refuses other spellings of a fence,
+// parsePage finds the blocks of a page. It refuses different spellings of a fence,
 // which a test of the blocks would miss.
 func parsePage(path, text string) (page, error) {
 	p := page{path: path, text: text}
@@ -94,7 +94,7 @@ func parsePage(path, text string) (page, error) {
 	return p, nil
 }
 
-// text returns all pages, one after the other.
+// text returns all pages as one text.
 func text(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder

@@ -58,8 +58,8 @@ func executor(t *testing.T, operation string, c *idempotent.Config) *idempotent.
 	return x
 }
 
-// What the first paragraph of the README says of a second click that comes
-// while the first still runs.
+// The first paragraph of the README speaks of a second click that comes while the first
+// still runs.
 func TestReadmeSecondClick(t *testing.T) {
 	intro, _, _ := strings.Cut(read(t, "README.md"), "\n```go")
 	for _, said := range []string{"refused as *in progress*", "`Config.Wait`"} {

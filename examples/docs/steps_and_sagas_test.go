@@ -14,7 +14,7 @@ type trip struct{ ID string }
 
 type booking struct{ Flight, Hotel string }
 
-// service books at others.
+// service books flights and hotels.
 type service struct {
 	flights, hotels func(ctx context.Context, key string, t trip) (string, error)
 }

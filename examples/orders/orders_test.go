@@ -86,7 +86,7 @@ func TestOneOrderAnID(t *testing.T) {
 	for i, batch := range [][]message{
 		{{"m1", cup}, {"m2", plate}, {"m3", cup}}, // sent twice, delivered together
 		{{"m1", cup}}, // delivered again
-		{{"m4", `{"quantity": 2, "sku":"cup", "orderId":"o-1"}`}}, // sent again, in another spelling
+		{{"m4", `{"quantity": 2, "sku":"cup", "orderId":"o-1"}`}}, // sent again, spelled differently
 		{{"m5", plate}, {"m6", cup}, {"m7", plate}, {"m8", cup}},  // and again
 	} {
 		if got, err := deliver(t.Context(), f.Environment(i%2), batch...); err != nil || got != allPlaced {
@@ -114,7 +114,7 @@ func TestPartialFailures(t *testing.T) {
 	batch := []message{
 		{"m1", plate},
 		{"m2", nothing},
-		{"m3", `{"orderId":"o-1","sku":"cup","quantity":3}`}, // the id of another order
+		{"m3", `{"orderId":"o-1","sku":"cup","quantity":3}`}, // the id of a different order
 		{"m4", `{"sku":"cup","quantity":3}`},
 		{"m5", `quantity=3`},
 		{"m6", cup},

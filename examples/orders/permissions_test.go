@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A function may do what it does, in all that can happen to a message, and
-// nothing else. infra compares this policy with that of the CDK app.
+// The policy allows the calls of the function, in all cases of a message, and no more.
+// infra compares this policy with that of the CDK app.
 func TestPolicyAllowsWhatTheFunctionCalls(t *testing.T) {
 	seen := newTap(t)
 	var called []string

@@ -13,7 +13,7 @@ import (
 // are placed at the same time, half of the batch. Messages that are delivered
 // again share one read.
 //
-// A write waits for the others of its batch for 2 ms at most. On a busy machine one
+// A write waits for the rest of its batch for 2 ms at most. On a busy machine one
 // may come later, so the median of several batches counts.
 func TestABatchNeedsThreeRequests(t *testing.T) {
 	const batches, atOnce = 9, 5
@@ -46,7 +46,7 @@ func TestABatchNeedsThreeRequests(t *testing.T) {
 }
 
 // together holds the responses to an operation on a table until there are some:
-// DynamoDB Local, unlike DynamoDB, executes requests one after the other.
+// DynamoDB Local, unlike DynamoDB, executes one request at a time.
 func together(size int, operation, table string) func(*wire.Request) {
 	var mu sync.Mutex
 	all, there := make(chan struct{}), 0

@@ -11,7 +11,7 @@ import (
 	"github.com/lambda-once/once/local/wire"
 )
 
-// tap is an endpoint of DynamoDB Local that remembers what was sent to it.
+// tap is an endpoint of DynamoDB Local that notes its requests.
 type tap struct {
 	*wire.Proxy
 	mu    sync.Mutex

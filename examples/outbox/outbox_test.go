@@ -145,7 +145,7 @@ func TestNamesOfAttributes(t *testing.T) {
 	}
 }
 
-// What SQS replaces would be another message under the same id.
+// A replaced character would make a different message under the same id.
 func TestCharactersThatSQSDoesNotTake(t *testing.T) {
 	for _, text := range []string{"a\x00", "\x1b[0m", "\ufffe", "\uffff"} {
 		s := &service{}

@@ -118,7 +118,7 @@ func TestOneChargeAKey(t *testing.T) {
 	if first.Headers["Idempotent-Replayed"] != "" {
 		t.Errorf("the first response is a replay: %+v", first)
 	}
-	// Another spelling of the key, or of the body, is the same request.
+	// A different spelling of the key, or of the body, is the same request.
 	for _, again := range []events.APIGatewayV2HTTPRequest{
 		event("k1", body), event(`"k1"`, body), event("k1", `{"source":"card_1", "currency":"EUR", "amount":1299}`),
 	} {

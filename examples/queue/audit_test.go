@@ -8,7 +8,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// look compares what one statement sees: at no moment is there a completed transfer
+// look reads all in one statement: at no moment is there a completed transfer
 // without its notice, or a notice without it, and money neither appears nor vanishes.
 //
 // It also has retries come due at once, which River would delay by up to minutes.

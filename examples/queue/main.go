@@ -1,6 +1,6 @@
 // Command queue is two Lambda functions that share a database in PostgreSQL. One is
 // invoked directly: it transfers money between two accounts, and enqueues a notice about
-// the transfer, once for each transfer ID. The other is invoked on a schedule: it sends
+// the transfer, once for each transfer ID. The second is invoked on a schedule: it sends
 // the notices to a receiver. The queue is River, https://riverqueue.com. The stack of the
 // examples has no PostgreSQL, and does not deploy them.
 //
@@ -16,7 +16,7 @@
 //	DATABASE_URL  the database. It has the tables of schema.sql, and those of River, which
 //	              "river migrate-up" creates
 //	RECEIVER_URL  where notices are sent, by POST. With it, the function is the scheduled
-//	              one; without it, the other
+//	              one; without it, the second
 //	JOB_TIMEOUT   the time to send a notice; default 10s. The timeout of the scheduled
 //	              function must be longer
 //	RESCUE_AFTER  the time after which a notice is sent again whose process was killed. It
@@ -83,7 +83,7 @@ func scheduled(ctx context.Context, url string) (handler any, err error) {
 	if s.rescueAfter <= s.timeout {
 		return nil, fmt.Errorf("RESCUE_AFTER is %v, and must be longer than JOB_TIMEOUT, %v", s.rescueAfter, s.timeout)
 	}
-	// River's own queries run beside each other.
+	// River runs queries of its own at the same time.
 	if s.pool, err = open(ctx, 4); err != nil {
 		return nil, err
 	}

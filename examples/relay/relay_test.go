@@ -239,7 +239,7 @@ func TestRelayedTwice(t *testing.T) {
 	}
 }
 
-// A refused message is reported, stays unmarked, and does not delay other orders.
+// A refused message is reported, stays unmarked, and delays no further order.
 func TestARefusedMessage(t *testing.T) {
 	f := deploy(t)
 	f.publish("o-1", "one")

@@ -15,7 +15,7 @@
 //	IDEMPOTENCY_TABLE      table of the idempotency records
 //	SHARED_TABLE           table with one item for each execution: a new id, and the
 //	                       id of the record
-//	POWERTOOLS_DIALECT     "typescript" or "python": the library of the other functions
+//	POWERTOOLS_DIALECT     "typescript" or "python": the library of the counterparts
 //	POWERTOOLS_PREFIX      their key prefix
 //	POWERTOOLS_KEY         their JMESPath expression for the key; default: the whole event
 //	POWERTOOLS_VALIDATION  their JMESPath expression for payload validation; default: none
@@ -84,7 +84,7 @@ func setUp(ctx context.Context) (handler, error) {
 	return overRecords(x, keys, effects), nil
 }
 
-// newKeys returns the dialect and the keyer of the other functions. In TypeScript
+// newKeys returns the dialect and the keyer of the counterparts. In TypeScript
 // they use the default of throwOnNoIdempotencyKey, which hashes an empty key.
 func newKeys() (powertools.Dialect, *powertools.Keyer, error) {
 	dialect, err := powertools.ParseDialect(os.Getenv("POWERTOOLS_DIALECT"))

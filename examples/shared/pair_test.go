@@ -123,7 +123,7 @@ func (p *pair) record(t *testing.T, id string) map[string]types.AttributeValue {
 	return out.Item
 }
 
-// text returns a string, or "" for any other value.
+// text returns a string, or "" for a value of a different type.
 func text(v types.AttributeValue) string {
 	s, _ := v.(*types.AttributeValueMemberS)
 	if s == nil {

@@ -28,7 +28,7 @@ for line in sys.stdin:
     print(json.dumps({"record": record, "event": event}, sort_keys=True))
 `
 
-// loads reads events and what was stored for them, and prints those events that are
+// loads reads events and their stored results, and prints those events that are
 // not in it.
 const loads = `
 import json, sys
@@ -38,7 +38,7 @@ for event, stored in zip(sys.stdin, sys.stdin):
 `
 
 // Our record of an event is that of Python, with JSON text that Python loads; and we
-// replay what Python has stored.
+// replay results that Python has stored.
 func TestEveryValueReplaysBothWaysWithPython(t *testing.T) {
 	t.Parallel()
 	client, records := dynamodblocal.NewTable(t)

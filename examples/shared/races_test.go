@@ -31,7 +31,7 @@ func (p *pair) begin(t *testing.T, f *lambdaruntime.Runtime, event string, execu
 	return done
 }
 
-// Each of them refuses what the other runs.
+// Each library refuses a key that its counterpart runs.
 func TestDuplicateOfARunningCallIsRefusedByBoth(t *testing.T) {
 	t.Parallel()
 	for name, refusal := range map[string]string{"Once": "IdempotencyAlreadyInProgressError", "Powertools": "InProgressError"} {
@@ -77,8 +77,8 @@ func untilTaken(t *testing.T, f *lambdaruntime.Runtime, event string) reply {
 	return reply{}
 }
 
-// frozen lets a function run until its effect, and stops it there until the other has
-// taken its record over. The two events have one key.
+// frozen lets a function run until its effect, and stops it there until its counterpart
+// has taken its record over. The two events have one key.
 func (p *pair) frozen(t *testing.T, late, other *lambdaruntime.Runtime) (taken reply, end result) {
 	t.Helper()
 	done := p.begin(t, late, `{"id":"k","by":"the late one"}`, 1)

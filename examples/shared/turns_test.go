@@ -9,7 +9,7 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// values have every type of JSON, and what the two libraries spell in different ways.
+// values have every type of JSON, and spellings in which the libraries differ.
 var values = []string{
 	`true`, `1`, `-1.5`, `1.0`, `0.1`, `1e3`, `1e-7`, `123456789012`, `9007199254740991`,
 	`"a"`, `"a/b\u007f\t\"\\"`, `"<&>"`, `"é"`, `"\u00e9"`, `"日本"`, `"\ud83d\ude00"`, `"\u2028"`, `"42"`, `"null"`,
@@ -17,7 +17,7 @@ var values = []string{
 	`{"B":1,"a":2,"A":3,"b":4}`, `{"a b":{"c.d":[{"e":"f"}]}}`, `{"e":[],"o":{},"n":null,"f":false,"z":0,"s":"","t":true}`,
 }
 
-// Whichever function comes first, the other finds its record under every key, and
+// Whichever function comes first, its counterpart finds the record under every key, and
 // replays every result.
 func TestEveryValueReplaysBothWays(t *testing.T) {
 	t.Parallel()
@@ -61,7 +61,7 @@ func TestWholeEventIsTheKeyOfBoth(t *testing.T) {
 	}
 }
 
-// A function that fails leaves nothing that the other would replay.
+// A function that fails leaves nothing to replay.
 func TestFailureReleasesTheRecordForTheOther(t *testing.T) {
 	t.Parallel()
 	nowhere := []string{"SHARED_TABLE=nowhere"}
@@ -107,7 +107,7 @@ func TestAnotherPayloadIsRefusedByBoth(t *testing.T) {
 	}
 }
 
-// What one of them cannot replay is an error there, in every repetition, and never
+// A result that a library cannot replay is an error there, in every repetition, and never
 // a second execution.
 func TestNumbersThatTypeScriptCannotReplayAreErrorsThere(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"github.com/lambda-once/once/local/powertoolsjs"
 )
 
-// What Powertools does to records that it does not own. docs/powertools.md says so;
+// Powertools changes records that it does not own. docs/powertools.md says so;
 // when a release of Powertools repairs it, these tests and that page change.
 
 // wrappers are the ways to protect a handler in TypeScript, with the executions of a key
@@ -48,7 +48,7 @@ func TestOnlyMiddyDeletesTheLiveRecordOfADuplicate(t *testing.T) {
 	}
 }
 
-// The same with the completed record of another payload.
+// The same with the completed record of a different payload.
 func TestOnlyMiddyDeletesTheCompletedRecordOfAnotherPayload(t *testing.T) {
 	t.Parallel()
 	for program, want := range wrappers {

@@ -38,7 +38,7 @@ func TestTransferInPostgreSQLSurvivesEveryCrash(t *testing.T) {
 	}, f.open, f.check)
 }
 
-// The kit finds what mode plain exists to show.
+// The kit finds the loss that mode plain exists to show.
 func TestEveryCrashOfAPlainTransferIsFound(t *testing.T) {
 	t.Parallel()
 	f := newTables(t)

@@ -132,7 +132,7 @@ func (f function) balances(t *testing.T, ids ...string) []int64 {
 	return list
 }
 
-// answer is what a caller receives: a receipt, or the type of an error.
+// answer is the response to a caller: a receipt, or the type of an error.
 type answer struct{ receipt, failure string }
 
 // ask invokes the function. It returns an error if the invocation had no response.

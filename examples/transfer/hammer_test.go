@@ -103,7 +103,7 @@ func final(a answer) bool {
 	return a.receipt != "" || a.failure == "InsufficientFundsError"
 }
 
-// strike kills one process after the other, each during its work.
+// strike kills processes in turn, each during its work.
 func (s *storm) strike(stopped chan<- struct{}) {
 	defer close(stopped)
 	ticker := time.NewTicker(150 * time.Millisecond)

@@ -33,7 +33,7 @@ func TestOnceATransferID(t *testing.T) {
 		for i := range 4 {
 			answers(t, f.Environment(i%2), first, receiptOf(first))
 		}
-		// Another spelling is the same request.
+		// A different spelling is the same request.
 		answers(t, f, `{"amount":30, "to":"bob", "from":"alice", "transferId":"t-1"}`, receiptOf(first))
 		answers(t, f, event("t-1", "alice", "bob", 31), answer{failure: "KeyReusedError"})
 		if got := f.balances(t, "alice", "bob"); !slices.Equal(got, []int64{70, 50}) {

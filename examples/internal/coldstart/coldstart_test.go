@@ -20,7 +20,7 @@ import (
 
 const (
 	mostBytes = 1_000_000
-	// mostMade is what packages may allocate before main: by a target of "make
+	// mostMade bounds the allocations of packages before main: by a target of "make
 	// bench", in less than a millisecond.
 	mostMade = 100_000
 )
@@ -65,7 +65,7 @@ func loaded(t *testing.T, binary string) (bytes int) {
 
 func TestProtectedFunctionInitializesLittleMoreThanABareOne(t *testing.T) {
 	bare, protected := compile(t, "bare", runtime.GOOS, runtime.GOARCH), compile(t, "protected", runtime.GOOS, runtime.GOARCH)
-	// Other programs of this machine disturb the time of single runs. The log is for
+	// The load of this machine disturbs the time of single runs. The log is for
 	// "make bench".
 	var millis []float64
 	made := 0
@@ -87,7 +87,7 @@ func TestProtectedFunctionInitializesLittleMoreThanABareOne(t *testing.T) {
 	}
 }
 
-// What few calls need, such as compressors, is made by the first that does.
+// Parts that few calls need, such as compressors, are made by the first that does.
 func TestConstructorsAllocateLittle(t *testing.T) {
 	const most, times = 5_000, 100
 	client := dynamodb.New(dynamodb.Options{})
@@ -112,7 +112,7 @@ func TestConstructorsAllocateLittle(t *testing.T) {
 
 var initLine = regexp.MustCompile(`(?m)^init (\S+) @\S+ ms, (\S+) ms clock, (\d+) bytes, `)
 
-// An initialization is what a package does before main.
+// An initialization is the work of a package before main.
 type initialization struct {
 	millis float64
 	bytes  int

@@ -78,7 +78,7 @@ func Call[T any](ctx context.Context, to Invoker, event any) (result T, err erro
 	return result, json.Unmarshal(r.Payload, &result)
 }
 
-// Failure returns the type of a function's error, or the text of any other error.
+// Failure returns the type of a function's error, or the text of an error without one.
 func Failure(err error) string {
 	if failed, ok := errors.AsType[*lambdaruntime.FunctionError](err); ok {
 		return failed.Type
