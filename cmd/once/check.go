@@ -74,42 +74,16 @@ func check(ctx context.Context, to terminal, args []string) error {
 	if _, err := parse(f, args, 0); err != nil {
 		return err
 	}
-	if err := o.check(f); err != nil {
+	id, err := idempotent.Key{ID: rand.Text()}.RecordID(cmp.Or(*operation, "check"))
+	if err != nil {
+		return &ending{codeUsage, err}
+	}
+	t, err := o.open(ctx, f)
+	if err != nil {
 		return err
 	}
 	var found findings
-	place := "table " + o.table
-	switch o.kind() {
-	case ofDynamoDB:
-		id, err := idempotent.Key{ID: rand.Text()}.RecordID(cmp.Or(*operation, "check"))
-		if err != nil {
-			return &ending{codeUsage, err}
-		}
-		t, err := o.dynamodb.open(ctx, o.table)
-		if err != nil {
-			return err
-		}
-		if place = t.place; t.checkSettings(ctx, &found) {
-			t.checkAccess(ctx, id, &found)
-			if *group {
-				t.checkGroupAccess(ctx, id, &found)
-			}
-		}
-	case ofPostgres:
-		pool, err := o.postgres.pool(ctx)
-		if err != nil {
-			return err
-		}
-		defer pool.Close()
-		(&postgresCheck{pool, o.table, &o.postgres.options, &found}).all(ctx)
-	case ofRedis:
-		s, err := o.redis.open()
-		if err != nil {
-			return err
-		}
-		place = s.place
-		(&redisCheck{s, &found}).all(ctx)
-	}
+	t.check(ctx, id, *group, &found)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -118,9 +92,9 @@ func check(ctx context.Context, to terminal, args []string) error {
 	}
 	switch {
 	case found.has(wrong):
-		return endf(codeNotRight, "functions cannot use %s as it is", place)
+		return endf(codeNotRight, "functions cannot use %s as it is", t.place)
 	case found.has(warning) && *strict:
-		return endf(codeNotRight, "%s has warnings", place)
+		return endf(codeNotRight, "%s has warnings", t.place)
 	}
 	return nil
 }

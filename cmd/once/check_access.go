@@ -9,6 +9,17 @@ import (
 	"github.com/aws/smithy-go"
 )
 
+// check checks the table and the caller's permissions. id names no record.
+func (t *table) check(ctx context.Context, id string, group bool, found *findings) {
+	if !t.checkSettings(ctx, found) {
+		return
+	}
+	t.checkAccess(ctx, id, found)
+	if group {
+		t.checkGroupAccess(ctx, id, found)
+	}
+}
+
 // checkAccess tries the calls of a function, on a key without a record. Writes
 // have a condition that never holds: DynamoDB checks permissions first.
 func (t *table) checkAccess(ctx context.Context, id string, found *findings) {

@@ -2,22 +2,24 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"regexp"
 	"sync"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/redis"
 )
 
 // redisCheck checks a server of Redis, or each primary of a cluster. It reads only.
 type redisCheck struct {
-	store *store
+	client goredis.UniversalClient
+	store  *redis.Store
 	*findings
 }
 
-func (c *redisCheck) all(ctx context.Context) {
-	if cluster, ok := c.store.redis.(*goredis.ClusterClient); ok {
+func (c *redisCheck) all(ctx context.Context, id string) {
+	if cluster, ok := c.client.(*goredis.ClusterClient); ok {
 		var mu sync.Mutex
 		err := cluster.ForEachMaster(ctx, func(ctx context.Context, node *goredis.Client) error {
 			mu.Lock()
@@ -29,11 +31,17 @@ func (c *redisCheck) all(ctx context.Context) {
 			c.unreached("server", err)
 		}
 	} else {
-		c.server(ctx, c.store.redis, "")
+		c.server(ctx, c.client, "")
 	}
-	if !c.has(wrong) {
-		c.scripts(ctx)
+	if c.has(wrong) {
+		return
 	}
+	// A script is tried on the key of no record.
+	if _, err := c.store.Get(ctx, id); err != nil {
+		c.say("scripts", wrong, err.Error(), "allow the user the commands of docs/redis.md on the keys of the prefix")
+		return
+	}
+	c.say("scripts", fine, "the user may run them", "")
 }
 
 func (c *redisCheck) unreached(check string, err error) {
@@ -99,13 +107,4 @@ func (c *redisCheck) replicas(connected, least, suffix string) {
 	}
 	c.say("replicas"+suffix, warning, fmt.Sprintf("%s, min-replicas-to-write %s: a failover can lose claims and results that were answered", connected, least),
 		"give effects a downstream key; min-replicas-to-write and Options.Replicas make the loss less likely")
-}
-
-// scripts tries a script on a key that no record has.
-func (c *redisCheck) scripts(ctx context.Context) {
-	if _, err := c.store.Get(ctx, "check#"+rand.Text()); err != nil {
-		c.say("scripts", wrong, err.Error(), "allow the user the commands of docs/redis.md on the keys of the prefix")
-		return
-	}
-	c.say("scripts", fine, "the user may run them", "")
 }

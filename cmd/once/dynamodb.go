@@ -53,14 +53,13 @@ func renames(f *flag.FlagSet, flag, usage string, fields map[string]*string) {
 
 // table is an open table of DynamoDB.
 type table struct {
-	store
 	name      string
 	client    *dynamodb.Client
 	partition string            // with a composite key
 	attr      dynamo.Attributes // with the names that check needs
 }
 
-func (o *dynamodbFlags) open(ctx context.Context, name string) (*table, error) {
+func (o *dynamodbFlags) open(ctx context.Context, name string) (*store, error) {
 	if name == "" {
 		return nil, endf(codeUsage, "set --table or IDEMPOTENCY_TABLE")
 	}
@@ -106,8 +105,7 @@ func (o *dynamodbFlags) open(ctx context.Context, name string) (*table, error) {
 			t.partition += "#0"
 		}
 	}
-	t.store = store{Operable: records, place: "table " + name}
-	return t, nil
+	return &store{Operable: records, place: "table " + name, check: t.check}, nil
 }
 
 // key returns the primary key that an item with this id could have, in the first of the

@@ -2,61 +2,11 @@
 // person. It is a tool for operators of functions that use Once. It works on
 // DynamoDB (--table), PostgreSQL (--postgres), and Redis or Valkey (--redis).
 //
-//	once inspect KEY      one record
-//	once list             records, such as --status INPROGRESS --older-than 15m
-//	once stats            counts and sizes of each operation
-//	once watch            records in progress, as they change
-//	once release KEY      have the next call run again
-//	once resolve KEY      store the result, or the error, that all calls then get
-//	once sweep            delete expired records where nothing else does
-//	once check            whether the store and the caller's permissions are right
-//	once migrate EVENTS   whether a Go function finds the records of Powertools
-//	once postgres init    create the table of the records in PostgreSQL
-//	once dynamodb -- CMD  run a command against DynamoDB Local
-//	once invoke FUNCTION  run a Lambda function on this machine
-//	once demo             the demo
-//	once version          the version of this program
+// once --help lists the commands, and each command has --help. docs/operate.md describes
+// them, the flags of the stores and the permissions that they need.
 //
-// KEY is the id of a record, which contains a '#'. It may also be the 12 digits
-// of a key's hash that errors show; once then reads the ids of the whole table.
-// With --operation it is the idempotency key itself. --scope, --jwt and the
-// other flags for scopes of package handlers name the key's owner.
-//
-// Credentials, Region and endpoint of DynamoDB come from the places that every
-// program with the AWS SDK reads. The commands that show records need
-// dynamodb:GetItem and dynamodb:Scan; release and resolve need GetItem, UpdateItem
-// and DeleteItem. sweep needs Scan and DeleteItem. check reports which of the
-// actions that a function needs are missing.
-//
-// --postgres takes a connection string: postgres://user@host:5432/database, or
-// "host=… user=… dbname=…". All users of the machine can see a password in a
-// command. --postgres env takes the string from DATABASE_URL or, without it, its
-// parts from PGHOST, PGUSER, PGPASSWORD and further variables of libpq. --redis env
-// takes the URL from REDIS_URL, and the password may be in REDISCLI_AUTH.
-//
-// sweep is not for Redis, which deletes expired records by itself, and migrate is
-// for DynamoDB only. A command that does not apply ends with code 2.
-//
-// A stored result may be personal data. Only inspect --data shows it.
-//
-// A command writes only if the record is still as it was shown. It asks for
-// confirmation unless --yes is set.
-//
-// It exits with
-//
-//	0  done
-//	1  failed: the database refused or could not be reached, or the function
-//	   failed, or a sweep was interrupted
-//	2  used wrongly
-//	3  there is no such record
-//	4  the record has changed since it was shown; nothing was written
-//	5  the state of the record forbids it; nothing was written
-//	6  not confirmed; nothing was written
-//	7  a write is unacknowledged: it may have been written, or not
-//	8  functions cannot use the table or its records as they are, or with the
-//	   caller's permissions
-//
-// once dynamodb exits with the code of its command.
+// A command writes only if the record is still as it was shown, and asks for confirmation
+// unless --yes is set. A stored result may be personal data: only inspect --data shows it.
 package main
 
 import (
@@ -68,16 +18,17 @@ import (
 	"os/signal"
 )
 
-// Codes to exit with.
+// Codes to exit with. With 4, 5 and 6 nothing was written. once dynamodb exits with the
+// code of its command.
 const (
-	codeFailed         = 1
-	codeUsage          = 2
+	codeFailed         = 1 // the store refused or was not reached, the function failed, or a sweep was interrupted
+	codeUsage          = 2 // used wrongly, or the command does not apply to the store
 	codeNoRecord       = 3
-	codeChanged        = 4
-	codeRefused        = 5
-	codeDeclined       = 6
-	codeUnacknowledged = 7
-	codeNotRight       = 8
+	codeChanged        = 4 // the record has changed since it was shown
+	codeRefused        = 5 // the state of the record forbids it
+	codeDeclined       = 6 // not confirmed
+	codeUnacknowledged = 7 // a write may have been applied, or not
+	codeNotRight       = 8 // functions cannot use the table or its records
 )
 
 // ending is an error with its code.

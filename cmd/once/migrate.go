@@ -70,9 +70,8 @@ func (o *migrateFlags) keyer() (*powertools.Keyer, error) {
 		return nil, endf(codeUsage, "set --dry-run: records of Powertools are used as they are, and there is nothing to write")
 	case o.skew < 0:
 		return nil, errSkew
-	}
-	if err := o.only("migrate", "Powertools has no records there", ofDynamoDB); err != nil {
-		return nil, err
+	case o.kind() != ofDynamoDB:
+		return nil, endf(codeUsage, "once migrate does not apply to %s: Powertools has no records there", o.kind())
 	}
 	d, err := powertools.ParseDialect(o.dialect)
 	o.options.Hash = hashes[o.hash]

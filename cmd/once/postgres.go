@@ -71,7 +71,9 @@ func (o *postgresFlags) open(ctx context.Context, table string) (*store, error) 
 	if err != nil {
 		return nil, &ending{codeUsage, err}
 	}
-	return &store{Operable: records, place: "table " + table}, nil
+	return &store{Operable: records, place: "table " + table, check: func(ctx context.Context, _ string, _ bool, found *findings) {
+		(&postgresCheck{pool, table, &o.options, found}).all(ctx)
+	}}, nil
 }
 
 const aboutPostgres = `

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"flag"
 	"os"
 
@@ -61,5 +62,8 @@ func (o *redisFlags) open() (*store, error) {
 	if err != nil {
 		return nil, &ending{codeUsage, err}
 	}
-	return &store{Operable: records, place: "Redis under " + printable(cmp.Or(o.options.Prefix, "once:")), redis: client}, nil
+	return &store{Operable: records, place: "Redis under " + printable(cmp.Or(o.options.Prefix, "once:")),
+		check: func(ctx context.Context, id string, _ bool, found *findings) {
+			(&redisCheck{client, records, found}).all(ctx, id)
+		}}, nil
 }

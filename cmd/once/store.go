@@ -6,10 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"slices"
 	"time"
-
-	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -83,20 +80,14 @@ func (o *storeFlags) check(f *flag.FlagSet) (err error) {
 	return err
 }
 
-// only refuses stores to which a command does not apply.
-func (o *storeFlags) only(command, reason string, kinds ...kind) error {
-	if slices.Contains(kinds, o.kind()) {
-		return nil
-	}
-	return endf(codeUsage, "once %s does not apply to %s: %s", command, o.kind(), reason)
-}
-
 // store is an open store.
 type store struct {
 	driver.Operable
-	place string                  // such as "table records"
-	ahead time.Duration           // of this machine's clock is the server's
-	redis goredis.UniversalClient // nil without --redis
+	place string        // such as "table records"
+	ahead time.Duration // of this machine's clock is the server's
+	// check checks the store for functions. id names no record, and group includes the
+	// calls of group commit.
+	check func(ctx context.Context, id string, group bool, found *findings)
 }
 
 // open checks the flags and opens the store. It sends nothing.
@@ -110,11 +101,7 @@ func (o *storeFlags) open(ctx context.Context, f *flag.FlagSet) (*store, error) 
 	case ofRedis:
 		return o.redis.open()
 	}
-	t, err := o.dynamodb.open(ctx, o.table)
-	if err != nil {
-		return nil, err
-	}
-	return &t.store, nil
+	return o.dynamodb.open(ctx, o.table)
 }
 
 // now returns the time by the server's clock, once the server has responded: a laptop
@@ -128,7 +115,7 @@ func (s *store) get(ctx context.Context, id string) (*record, error) {
 	e, err := s.Inspect(ctx, id)
 	switch {
 	case err != nil:
-		return nil, s.failed(err)
+		return nil, callError(err)
 	case e.ID == "":
 		return nil, endf(codeNoRecord, "no record %s in %s", printable(id), s.place)
 	}
@@ -148,7 +135,7 @@ func (s *store) scan(ctx context.Context, f driver.Filter, p *progress, each fun
 	for after := ""; ; {
 		page, err := s.Scan(ctx, f, after)
 		if err != nil {
-			return s.failed(err)
+			return callError(err)
 		}
 		s.observed(page.At)
 		for _, e := range page.Entries {
@@ -163,9 +150,9 @@ func (s *store) scan(ctx context.Context, f driver.Filter, p *progress, each fun
 	}
 }
 
-// failed returns the error of a call. An error that the store returns before it sends
+// callError returns the error of a call. An error that the store returns before it sends
 // anything is the user's mistake.
-func (s *store) failed(err error) error {
+func callError(err error) error {
 	var mistakes *driver.ConfigError
 	if isInvalid(err) || errors.As(err, &mistakes) {
 		return &ending{codeUsage, err}

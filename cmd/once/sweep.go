@@ -60,7 +60,7 @@ func (o *sweepFlags) check(f *flag.FlagSet) error {
 	case given(f, "after") && o.after == "":
 		return endf(codeUsage, "--after names no position; is a variable unset?")
 	}
-	return o.only("sweep", "it deletes expired records by itself", ofDynamoDB, ofPostgres)
+	return nil
 }
 
 // A swept is the result of a sweep.
@@ -88,9 +88,13 @@ func sweep(ctx context.Context, to terminal, args []string) error {
 	if err != nil {
 		return err
 	}
+	sweeper, ok := t.Operable.(driver.Sweeper)
+	if !ok {
+		return endf(codeUsage, "once sweep does not apply to %s: it deletes expired records by itself", o.kind())
+	}
 	one, err := t.Scan(ctx, driver.Filter{Brief: true, Limit: 1}, "") // for its time
 	if err != nil {
-		return t.failed(err)
+		return callError(err)
 	}
 	s := &swept{DryRun: o.dryRun, Before: one.At.Add(-o.older).UTC().Truncate(time.Second), After: o.after}
 	if !o.dryRun && !o.yes {
@@ -111,7 +115,7 @@ func sweep(ctx context.Context, to terminal, args []string) error {
 		fmt.Fprintln(to.err, "once: interrupted; waiting for the deletions under way")
 		close(told)
 	})
-	err = s.pages(ctx, t, cmp.Or(o.limit, math.MaxInt), p)
+	err = s.pages(ctx, sweeper, cmp.Or(o.limit, math.MaxInt), p)
 	if o.kind() == ofPostgres || o.dryRun {
 		s.After = "" // PostgreSQL finds expired records by an index
 	}
@@ -132,7 +136,7 @@ func sweep(ctx context.Context, to terminal, args []string) error {
 }
 
 // pages sweeps page by page. It also counts the records before an error.
-func (s *swept) pages(ctx context.Context, t *store, limit int, p *progress) error {
+func (s *swept) pages(ctx context.Context, t driver.Sweeper, limit int, p *progress) error {
 	for s.Records < limit && !s.Complete {
 		var n int
 		var done driver.Progress
@@ -142,11 +146,11 @@ func (s *swept) pages(ctx context.Context, t *store, limit int, p *progress) err
 			page, err = t.Scan(ctx, driver.Filter{Expired: s.Before, Brief: true}, s.After)
 			n, done = len(page.Entries), page.Progress
 		} else {
-			n, done, err = t.Operable.(driver.Sweeper).Sweep(ctx, s.Before, limit-s.Records, s.After)
+			n, done, err = t.Sweep(ctx, s.Before, limit-s.Records, s.After)
 		}
 		s.Records, s.After = s.Records+n, done.Next
 		if err != nil {
-			return t.failed(err)
+			return callError(err)
 		}
 		p.swept = s.Records
 		p.page(done)

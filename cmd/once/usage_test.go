@@ -63,7 +63,7 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		"--hash is none of":                        {"migrate", "-", "--dry-run", "--dialect", "python", "--prefix", "pay", "--hash", "crc32"},
 		"--native is for the --dialect typescript": {"migrate", "-", "--dry-run", "--dialect", "python", "--prefix", "pay", "--native"},
 		// Nothing is sent to a store to which a command or flag does not apply.
-		"sweep does not apply to Redis":        {"sweep", "--yes", "--redis", nowhere},
+		"sweep does not apply to Redis":        {"sweep", "--yes", "--redis", "redis://" + nowhere},
 		"migrate does not apply to Redis":      {"migrate", "--dry-run", "--dialect", "python", "-", "--redis", nowhere},
 		"migrate does not apply to PostgreSQL": {"migrate", "--dry-run", "--dialect", "python", "-", "--postgres", nowhere},
 		"--native is for DynamoDB":             {"list", "--native", "--redis", nowhere},

@@ -84,8 +84,8 @@ func (o *watcher) look(ctx context.Context, w io.Writer, t *store, draw bool) er
 	out := bufio.NewWriter(w)
 	if draw {
 		o.draw(out, now, left, before)
-	} else if err := o.changes(out, now, left, before); err != nil {
-		return err
+	} else {
+		o.changes(out, now, left, before)
 	}
 	o.seen = now
 	return out.Flush()
@@ -116,35 +116,30 @@ func (o *watcher) draw(w io.Writer, now map[string]*record, left int, before tim
 	fmt.Fprintf(w, "\x1b[H%s\x1b[J", strings.ReplaceAll(table.String(), "\n", "\x1b[K\n"))
 }
 
-// changes writes a line for each record that has changed.
-func (o *watcher) changes(w io.Writer, now map[string]*record, left int, before time.Time) error {
+// changes writes a line for each record that has changed. An error of w comes back when it
+// is flushed.
+func (o *watcher) changes(w *bufio.Writer, now map[string]*record, left int, before time.Time) {
+	line := func(r *record, is state) {
+		if o.json {
+			s := r.json(before)
+			s.State = is
+			_ = writeJSON(w, s)
+		} else {
+			fmt.Fprintf(w, "%s  %-9s  attempt %d  %s\n", stamp(time.Now()), is, r.Attempt, printable(r.ID))
+		}
+	}
 	for _, r := range sortedByLease(now) {
 		was := o.seen[r.ID]
 		if was == nil || was.at(before) != r.at(before) || was.Owner != r.Owner || was.Attempt != r.Attempt {
-			if err := o.line(w, r, r.at(before), before); err != nil {
-				return err
-			}
+			line(r, r.at(before))
 		}
 	}
 	for _, r := range sortedByLease(o.seen) {
 		// Beyond the bound, a missing record may be omitted.
 		if now[r.ID] == nil && left == 0 {
-			if err := o.line(w, r, "gone", before); err != nil {
-				return err
-			}
+			line(r, "gone")
 		}
 	}
-	return nil
-}
-
-func (o *watcher) line(w io.Writer, r *record, is state, before time.Time) error {
-	if o.json {
-		s := r.json(before)
-		s.State = is
-		return writeJSON(w, s)
-	}
-	_, err := fmt.Fprintf(w, "%s  %-9s  attempt %d  %s\n", stamp(time.Now()), is, r.Attempt, printable(r.ID))
-	return err
 }
 
 // sortedByLease returns the oldest first: a person looks for those.
