@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -10,41 +10,38 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
-	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // The digits in an error text are enough to find the record, with or without
 // the operation.
 func TestRecordIsFoundByTheDigitsOfAnError(t *testing.T) {
-	s := newScene(t)
-	s.claimed("pay#0000000000000000", "another", time.Now().Add(time.Hour))
-	x := s.executor(&idempotent.Config{MaxAttempts: 1})
-	if _, err := s.pay(x, errCrash); !errors.Is(err, errCrash) {
-		t.Fatal(err)
-	}
-	_, err := s.pay(x, "p-1")
-	digits := regexp.MustCompile(`key ([0-9a-f]{12}) `).FindStringSubmatch(err.Error())
-	if digits == nil {
-		t.Fatalf("no digits in: %v", err)
-	}
-	id, err := idempotent.Key{Scope: "ada", ID: "order-1"}.RecordID("pay")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, hash, _ := strings.Cut(id, "#")
-	for _, args := range [][]string{
-		{digits[1]}, {"pay#" + digits[1]}, {"--operation", "pay", digits[1]}, {hash}, {"--operation", "pay", hash}, {id},
-	} {
-		if out := s.ok(append([]string{"inspect"}, args...)...); !strings.Contains(out, id) {
-			t.Errorf("once inspect %s: %s", args, out)
+	onStores(t, func(s *storeScene) {
+		s.claim("pay#0000000000000000", time.Hour)
+		id, err := idempotent.Key{Scope: "ada", ID: "order-1"}.RecordID("pay")
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	s.refused(codeNoRecord, "no record of operation refund", "inspect", "--operation", "refund", digits[1])
-	s.refused(codeNoRecord, "give its --operation", "inspect", "0123456789ab")
-	s.ok("release", digits[1], "--yes")
-	if r := s.stored(id); !r.Lease.Equal(driver.LeaseEnded) || r.Refunds != 1 {
-		t.Errorf("released: %+v", r)
-	}
+		s.claim(id, time.Hour)
+		x, err := idempotent.New("pay", s.records, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.pay(x, "p-1")
+		digits := regexp.MustCompile(`key ([0-9a-f]{12}) `).FindStringSubmatch(fmt.Sprint(err))
+		if digits == nil {
+			t.Fatalf("no digits in: %v", err)
+		}
+		_, hash, _ := strings.Cut(id, "#")
+		for _, args := range [][]string{
+			{digits[1]}, {"pay#" + digits[1]}, {"--operation", "pay", digits[1]}, {hash}, {"--operation", "pay", hash}, {id},
+			{"--operation", "pay", "--scope", "ada", "order-1"},
+		} {
+			s.prints(id, append([]string{"inspect"}, args...)...)
+		}
+		s.ends(codeNoRecord, "no record of operation refund", "inspect", "--operation", "refund", digits[1])
+		s.ends(codeNoRecord, "give its --operation", "inspect", "0123456789ab")
+		s.prints("released: "+id, "release", digits[1], "--yes", "--force")
+	})
 }
 
 // The hash of a key with a Record, such as one of Powertools, is no part of its id.

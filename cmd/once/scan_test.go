@@ -32,17 +32,6 @@ func TestListShowsRecordsByTheirFlags(t *testing.T) {
 	golden(t, "list-operation", sorted(s.ok("list", "--operation", "pay", "--status", "completed")))
 }
 
-func TestListOlderThanComparesLeases(t *testing.T) {
-	s := newScene(t)
-	now := time.Now()
-	s.claimed("pay#20m", "a", now.Add(-20*time.Minute))
-	s.claimed("pay#10m", "b", now.Add(-10*time.Minute))
-	s.claimed("pay#live", "c", now.Add(time.Minute))
-	if out := s.ok("list", "--status", "INPROGRESS", "--older-than", "15m"); !strings.Contains(out, "pay#20m") || strings.Contains(out, "pay#10m") || strings.Contains(out, "pay#live") {
-		t.Errorf("list:\n%s", out)
-	}
-}
-
 func TestStatsCountsEachOperation(t *testing.T) {
 	s := newScene(t)
 	s.samples()
