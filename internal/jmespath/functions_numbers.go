@@ -66,7 +66,7 @@ func average(c call) (any, error) {
 	case err != nil || n == 0:
 		return nil, err
 	case c.dialect == Exact:
-		total.Mul(total, new(big.Int).Exp(big.NewInt(10), big.NewInt(averagePlaces), nil))
+		total.Mul(total, powerOf10(averagePlaces))
 		return exactNumber(divide(total, int64(n)).String() + "e" + strconv.Itoa(exponent-averagePlaces))
 	// jmespath divides by a float in 1.0.1, and by an integer in 1.1.0. The two
 	// are one division while a float holds the sum.

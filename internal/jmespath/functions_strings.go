@@ -81,7 +81,11 @@ func trim(cut func(string, func(rune) bool) string) func(call) (any, error) {
 	return func(c call) (any, error) {
 		trimmed := unicode.IsSpace
 		if len(c.args) > 1 && c.args[1] != "" {
-			trimmed = func(r rune) bool { return strings.ContainsRune(c.args[1].(string), r) }
+			set := map[rune]bool{} // both arguments may be as long as the event
+			for _, r := range c.args[1].(string) {
+				set[r] = true
+			}
+			trimmed = func(r rune) bool { return set[r] }
 		}
 		return cut(c.args[0].(string), trimmed), nil
 	}

@@ -68,34 +68,41 @@ func (n Number) round(sign int) (any, error) {
 	if d.point >= len(d.digits) {
 		return n, nil
 	}
-	whole := d.scaled(d.digits[:max(d.point, 0)], 0)
+	whole := d.integer(d.digits[:max(d.point, 0)])
 	if d.sign == sign {
 		whole.Add(whole, big.NewInt(int64(sign)))
 	}
 	return exactNumber(whole.String())
 }
 
-// scaled returns digits as an integer with the sign of d and a number of zeros.
-func (d decimal) scaled(digits string, zeros int) *big.Int {
-	i, _ := new(big.Int).SetString("0"+digits+strings.Repeat("0", zeros), 10)
+// integer returns digits as an integer with the sign of d.
+func (d decimal) integer(digits string) *big.Int {
+	i, _ := new(big.Int).SetString("0"+digits, 10)
 	return i.Mul(i, big.NewInt(int64(d.sign)))
 }
 
 // addNumbers returns the sum of exact numbers as total × 10^exponent, and reports
-// whether none has more places before or after the point.
+// whether none has more places before or after the point. Numbers are scaled when those
+// with the same exponent have been added: an event may have many of 1e999.
 func addNumbers(list []Number, places int) (total *big.Int, exponent int, ok bool) {
-	point := 0
+	sums := map[int]*big.Int{} // by exponent
 	for _, n := range list {
 		d := n.decimal()
-		exponent, point = min(exponent, d.point-len(d.digits)), max(point, d.point)
-	}
-	if exponent < -places || point > places {
-		return nil, 0, false
+		e := d.point - len(d.digits)
+		if e < -places || d.point > places {
+			return nil, 0, false
+		}
+		if sums[e] == nil {
+			sums[e] = new(big.Int)
+		}
+		sums[e].Add(sums[e], d.integer(d.digits))
+		exponent = min(exponent, e)
 	}
 	total = new(big.Int)
-	for _, n := range list {
-		d := n.decimal()
-		total.Add(total, d.scaled(d.digits, d.point-len(d.digits)-exponent))
+	for e, sum := range sums {
+		total.Add(total, sum.Mul(sum, powerOf10(e-exponent)))
 	}
 	return total, exponent, true
 }
+
+func powerOf10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +94,29 @@ func TestLongNumberAmongMany(t *testing.T) {
 	} {
 		check.Equal(t, exactly(t, test.expr, event), test.want, test.expr)
 	}
+	check.True(t, time.Since(start) < 10*time.Second, time.Since(start))
+}
+
+// A sum takes memory for its event, and not for the digits of each number.
+func TestSumOfManyExponentsIsBounded(t *testing.T) {
+	var numbers []string
+	for i := range 100_000 {
+		numbers = append(numbers, fmt.Sprintf("1e%d", i%1900-900))
+	}
+	event := "[" + strings.Join(numbers, ",") + "]"
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	check.True(t, strings.HasPrefix(exactly(t, "sum(@)", event), "5.7777"))
+	runtime.ReadMemStats(&after)
+	allocated := after.TotalAlloc - before.TotalAlloc
+	check.True(t, allocated < 200*uint64(len(event)), allocated)
+}
+
+// Trimming a text is linear in both arguments: otherwise this takes minutes.
+func TestTrimIsLinear(t *testing.T) {
+	event := `{"text":"` + strings.Repeat("é", 500_000) + `","set":"` + strings.Repeat("a", 1_000_000) + `é"}`
+	start := time.Now()
+	check.Equal(t, exactly(t, "trim(text, set)", event), `""`)
 	check.True(t, time.Since(start) < 10*time.Second, time.Since(start))
 }
 
