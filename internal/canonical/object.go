@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"strings"
 )
 
 // member is where one member of an object stands in dst.
@@ -140,23 +141,11 @@ func (c *canonicalizer) compare(m, n member) int {
 // unescaped returns the byte of the escape at the start of s, and the length of
 // the escape. Canonical ones stand for ASCII only.
 func unescaped(s []byte) (byte, int) {
-	switch s[1] {
-	case 'b':
-		return '\b', 2
-	case 'f':
-		return '\f', 2
-	case 'n':
-		return '\n', 2
-	case 'r':
-		return '\r', 2
-	case 't':
-		return '\t', 2
-	case 'u':
+	if s[1] == 'u' {
 		r, _ := hex4(s[2:])
 		return byte(r), 6
-	default:
-		return s[1], 2
 	}
+	return shortEscaped[strings.IndexByte(shortEscapes, s[1])], 2
 }
 
 // utf16Rank makes the order of UTF-8 bytes that of UTF-16: the two differ only

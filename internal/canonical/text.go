@@ -1,6 +1,7 @@
 package canonical
 
 import (
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -56,20 +57,18 @@ func (c *canonicalizer) escape() error {
 		c.pos = len(c.raw)
 		return c.fail("unexpected end")
 	}
-	switch rest[0] {
-	case '"', '\\', 'b', 'f', 'n', 'r', 't':
-		c.dst = append(c.dst, '\\', rest[0])
-		c.pos += 2
-		return nil
-	case '/':
-		c.dst = append(c.dst, '/')
-		c.pos += 2
-		return nil
-	case 'u':
+	switch b := rest[0]; {
+	case b == 'u':
 		return c.unicodeEscape(rest[1:])
+	case b == '/':
+		c.dst = append(c.dst, '/')
+	case strings.IndexByte(shortEscapes, b) >= 0:
+		c.dst = append(c.dst, '\\', b)
 	default:
 		return c.fail("unknown escape")
 	}
+	c.pos += 2
+	return nil
 }
 
 func (c *canonicalizer) unicodeEscape(digits []byte) error {
@@ -90,31 +89,31 @@ func (c *canonicalizer) unicodeEscape(digits []byte) error {
 	} else if r == utf8.RuneError && c.marshalled {
 		return c.fail("invalid UTF-8 before it was marshalled")
 	}
-	c.dst = appendEscaped(c.dst, r)
+	c.dst = AppendEscaped(c.dst, r)
 	c.pos += n
 	return nil
 }
 
-func appendEscaped(dst []byte, r rune) []byte {
+// The characters with an escape of two bytes, and the second byte of each.
+const (
+	shortEscaped = "\"\\\b\f\n\r\t"
+	shortEscapes = `"\bfnrt`
+)
+
+// AppendEscaped appends a character of a string, with the escapes of RFC 8785.
+func AppendEscaped(dst []byte, r rune) []byte {
 	const hex = "0123456789abcdef"
-	switch r {
-	case '"', '\\':
-		return append(dst, '\\', byte(r))
-	case '\b':
-		return append(dst, `\b`...)
-	case '\f':
-		return append(dst, `\f`...)
-	case '\n':
-		return append(dst, `\n`...)
-	case '\r':
-		return append(dst, `\r`...)
-	case '\t':
-		return append(dst, `\t`...)
+	if r >= utf8.RuneSelf {
+		return utf8.AppendRune(dst, r)
 	}
-	if r < ' ' {
+	switch i := strings.IndexByte(shortEscaped, byte(r)); {
+	case i >= 0:
+		return append(dst, '\\', shortEscapes[i])
+	case r < ' ':
 		return append(dst, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+	default:
+		return append(dst, byte(r))
 	}
-	return utf8.AppendRune(dst, r)
 }
 
 func hex4(s []byte) (r rune, ok bool) {

@@ -1,7 +1,6 @@
 package canonical
 
 import (
-	"bytes"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -78,16 +77,4 @@ func marshalError(err error) error {
 		reason = "type " + t.Type.String() + " has no JSON form"
 	}
 	return &Error{Offset: -1, Reason: reason, Err: err}
-}
-
-// Decode decodes canonical JSON. Numbers become json.Number, and equal numbers
-// are equal strings.
-func Decode(text []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, &Error{Offset: -1, Reason: "not decoded", Err: err}
-	}
-	return v, nil
 }

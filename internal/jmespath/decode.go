@@ -56,62 +56,55 @@ func (p *decoder) value() (any, error) {
 }
 
 func (p *decoder) array() (any, error) {
-	p.pos++
 	list := []any{}
-	if p.space(); p.peek() == ']' {
-		p.pos++
-		return list, nil
-	}
-	for {
+	err := p.elements(']', func() error {
 		v, err := p.value()
-		if err != nil {
-			return nil, err
-		}
 		list = append(list, v)
-		switch p.space(); p.peek() {
-		case ',':
-			p.pos++
-		case ']':
-			p.pos++
-			return list, nil
-		default:
-			return nil, p.fail("expected ',' or ']'")
-		}
-	}
+		return err
+	})
+	return list, err
 }
 
 func (p *decoder) object() (any, error) {
-	p.pos++
 	o := newObject(0)
-	if p.space(); p.peek() == '}' {
-		p.pos++
-		return o, nil
-	}
-	for {
+	err := p.elements('}', func() error {
 		if p.space(); p.peek() != '"' {
-			return nil, p.fail("expected a key")
+			return p.fail("expected a key")
 		}
 		key, err := p.string()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if p.space(); p.peek() != ':' {
-			return nil, p.fail("expected ':'")
+			return p.fail("expected ':'")
 		}
 		p.pos++
 		v, err := p.value()
-		if err != nil {
-			return nil, err
-		}
 		o.set(key, v)
+		return err
+	})
+	return o, err
+}
+
+// elements reads the elements of an array or an object, up to its end.
+func (p *decoder) elements(end byte, element func() error) error {
+	p.pos++
+	if p.space(); p.peek() == end {
+		p.pos++
+		return nil
+	}
+	for {
+		if err := element(); err != nil {
+			return err
+		}
 		switch p.space(); p.peek() {
 		case ',':
 			p.pos++
-		case '}':
+		case end:
 			p.pos++
-			return o, nil
+			return nil
 		default:
-			return nil, p.fail("expected ',' or '}'")
+			return p.fail("expected ',' or '" + string(end) + "'")
 		}
 	}
 }

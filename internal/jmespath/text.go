@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf16"
 
 	"github.com/lambda-once/once/internal/canonical"
@@ -89,23 +88,11 @@ func (s Style) appendString(dst []byte, text string) []byte {
 		case r >= 0x7f:
 			dst = append(dst, text[:n]...)
 		default:
-			dst = appendASCII(dst, byte(r))
+			dst = canonical.AppendEscaped(dst, r)
 		}
 		text = text[n:]
 	}
 	return append(dst, '"')
-}
-
-// appendASCII escapes what all dialects escape in the same way.
-func appendASCII(dst []byte, b byte) []byte {
-	switch i := strings.IndexByte("\"\\\b\f\n\r\t", b); {
-	case i >= 0:
-		return append(dst, '\\', `"\bfnrt`[i])
-	case b < ' ':
-		return fmt.Appendf(dst, `\u%04x`, b)
-	default:
-		return append(dst, b)
-	}
 }
 
 // appendPythonFloat writes repr(f), and the words of json.dumps that are not
