@@ -1,16 +1,13 @@
 package durablefunc
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 
-	"github.com/lambda-once/once/handlers/internal/digest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/canonical"
 )
 
 // An ExecutionStarter starts executions of one durable function, by means of
@@ -103,17 +100,14 @@ func ExecutionName(operation string, key idempotent.Key) (string, error) {
 		return "", err
 	}
 	if key.Record != "" {
-		return executionName(operation, hexSHA256(key.Record)), nil
+		return executionName(operation, canonical.SHA256([]byte(key.Record))), nil
 	}
-	return hexSHA256(id), nil
+	return canonical.SHA256([]byte(id)), nil
 }
 
 // executionName returns 64 of the characters [a-zA-Z0-9-_], which is the limit.
-func executionName(operation, keyHash string) string { return hexSHA256(operation + "#" + keyHash) }
-
-func hexSHA256(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
+func executionName(operation, keyHash string) string {
+	return canonical.SHA256([]byte(operation + "#" + keyHash))
 }
 
 func startExecution(ctx context.Context, client ExecutionStarter, name string, input []byte) error {
@@ -138,20 +132,9 @@ func startExecution(ctx context.Context, client ExecutionStarter, name string, i
 	case readErr != nil:
 		exists.ReadErr = readErr
 		return exists // the next delivery may learn more
-	case sameInput(first, input):
+	case canonical.Equal(first, input): // the service need not return the bytes that it was sent
 		return nil
 	}
 	exists.KeyReused = true
 	return idempotent.Permanent(exists)
-}
-
-// sameInput ignores how JSON is spelled: the service need not return the bytes
-// that it was sent.
-func sameInput(a, b []byte) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	kindA, digestA := digest.Body(a, true)
-	kindB, digestB := digest.Body(b, true)
-	return kindA == kindB && digestA == digestB
 }

@@ -12,6 +12,7 @@ import (
 	"hash"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/canonical"
 )
 
 // Of returns the digest of several texts.
@@ -54,8 +55,7 @@ func Body(body []byte, isJSON bool) (kind, digest string) {
 			return "json", digest
 		}
 	}
-	sum := sha256.Sum256(body)
-	return "bytes", hex.EncodeToString(sum[:])
+	return "bytes", canonical.SHA256(body)
 }
 
 // LooksLikeJSON reports whether text begins as a JSON object or array does.
