@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
@@ -43,6 +42,12 @@ func TestPoisonReceivesOnlyWhatNeverSucceeds(t *testing.T) {
 		_, err := idempotent.Do(ctx, bank, idempotent.Key{ID: "charge"}, func(context.Context) (int, error) { return 0, nil })
 		return err
 	}
+	unreleasable := intercepted{memory.New(0), func(_ context.Context, c storeCall, call func() error) error {
+		if c.change.Release != 0 {
+			return errors.New("no permission")
+		}
+		return call()
+	}}
 	type key = func(handlers.KinesisRecord[order]) (idempotent.Key, error)
 	for name, test := range map[string]struct {
 		store  driver.Store
@@ -52,7 +57,7 @@ func TestPoisonReceivesOnlyWhatNeverSucceeds(t *testing.T) {
 		want   bool
 	}{
 		"another call's unknown outcome": {run: charge},
-		"the same, and no release":       {store: handlertest.Unreleasable{Store: memory.New(0)}, run: charge},
+		"the same, and no release":       {store: unreleasable, run: charge},
 		"a key function that panics":     {key: func(handlers.KinesisRecord[order]) (idempotent.Key, error) { panic("not loaded") }},
 		"a key function out of time": {key: func(handlers.KinesisRecord[order]) (idempotent.Key, error) {
 			return idempotent.Key{}, context.DeadlineExceeded

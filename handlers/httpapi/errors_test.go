@@ -252,7 +252,13 @@ func TestHTTPObserved(t *testing.T) {
 // A handler's nil pointer in an error does not make Once panic.
 func TestTypedNilErrorOfAnHTTPHandlerIsReturned(t *testing.T) {
 	for name, e := range map[string]error{"replayed": (*idempotent.ReplayedError)(nil), "store": (*idempotent.StoreError)(nil), "another": (*url.Error)(nil)} {
-		_, err := postV2(t, newExecutor(t, handlertest.Unreleasable{Store: memory.New(0)}, nil), httpapi.NoIdentity(), nil, v2Response{}, e)
+		unreleasable := &hooked{Store: memory.New(0), change: func(_ driver.Fence, c driver.Change) error {
+			if c.Release != 0 {
+				return errors.New("no permission")
+			}
+			return nil
+		}}
+		_, err := postV2(t, newExecutor(t, unreleasable, nil), httpapi.NoIdentity(), nil, v2Response{}, e)
 		check.Equal(t, err, e, name)
 	}
 }

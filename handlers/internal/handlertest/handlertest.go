@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -86,16 +85,6 @@ func (o Observer) Observe(_ context.Context, e idempotent.Event) { o(e) }
 type DeclinedError struct{ Code string }
 
 func (e *DeclinedError) Error() string { return "declined " + e.Code }
-
-// Unreleasable is a store that does not release.
-type Unreleasable struct{ driver.Store }
-
-func (s Unreleasable) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	if c.Release != 0 {
-		return driver.Record{}, false, errors.New("no permission")
-	}
-	return s.Store.Change(ctx, f, c)
-}
 
 // Quiet ignores failures, in tests whose records fail on purpose.
 func Quiet(context.Context, *handlers.RecordError) {}
