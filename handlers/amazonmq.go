@@ -2,13 +2,43 @@ package handlers
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/idempotent"
 )
+
+// ActiveMQMessage is a message of an ActiveMQ queue. The data in its Source is
+// in base64.
+type ActiveMQMessage[T any] = Delivery[events.ActiveMQMessage, T]
+
+// ActiveMQ handles messages of Amazon MQ for ActiveMQ. fn runs once per key.
+// With a nil key, the key is the broker and the message id, which the broker
+// assigns and keeps in a redelivery. Chain keys are as in [SQS], in a property.
+//
+// ActiveMQ takes no report of single messages: if one fails, Lambda delivers
+// all of them again, and those that are done do not run again.
+func ActiveMQ[T any](x *idempotent.Executor, key func(ActiveMQMessage[T]) (idempotent.Key, error), fn func(context.Context, ActiveMQMessage[T]) error, o *EventOptions) func(context.Context, events.ActiveMQEvent) error {
+	b := newEventBatch(source{name: "activemq", eventSources: []string{"aws:mq"}}, x, key, fn, o)
+	warnOfRetention("activemq", x)
+	return func(ctx context.Context, event events.ActiveMQEvent) error {
+		return b.handleAll(ctx, len(event.Messages), func(i int) record[ActiveMQMessage[T]] {
+			m := event.Messages[i]
+			r := readBase64[T](m, m.Data, message{id: m.MessageID, chain: m.Properties[ChainAttribute]})
+			r.eventSource, r.key = event.EventSource, streamKey(event.EventSourceARN, m.MessageID)
+			return r
+		})
+	}
+}
+
+// ActiveMQProperty returns a key function that uses a property as the ID.
+func ActiveMQProperty[T any](name string) func(ActiveMQMessage[T]) (idempotent.Key, error) {
+	return idempotent.Field(func(m ActiveMQMessage[T]) string { return m.Source.Properties[name] })
+}
 
 // RabbitMQMessage is a message of a RabbitMQ queue. The data in its Source is
 // in base64.
@@ -75,4 +105,19 @@ func headerText(value any) string {
 		text[i] = byte(int(b)) // Java's bytes are signed
 	}
 	return string(text)
+}
+
+// shortRetention is how long SQS keeps a message by default. Brokers keep theirs
+// until they are consumed.
+const shortRetention = 4 * 24 * time.Hour
+
+// warnOfRetention logs that a queue may deliver a message when its record has
+// expired. The handler does not know how long its queue keeps messages.
+func warnOfRetention(source string, x *idempotent.Executor) {
+	if x.Retention() >= shortRetention {
+		return
+	}
+	slog.Default().LogAttrs(context.Background(), slog.LevelWarn,
+		"the records of a queue expire early, and a message that is delivered after that runs again; set Config.Retention to what the queue and its dead-letter queue keep together",
+		slog.String("source", source), slog.String("operation", x.Operation()), slog.Duration("retention", x.Retention()))
 }

@@ -1,0 +1,192 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/handlers/internal/lanes"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// KinesisRecord is a record of a stream.
+type KinesisRecord[T any] = Delivery[events.KinesisEventRecord, T]
+
+// KinesisOptions are the options of [Kinesis]: [StreamOptions].
+type KinesisOptions = StreamOptions[events.KinesisEventRecord]
+
+// Kinesis handles batches of a stream. The event source mapping must have
+// ReportBatchItemFailures: without it, Lambda takes a report of failures for
+// success.
+//
+// fn runs once per key. With a nil key, the key is the stream and the event id,
+// which contains shard and sequence number. Records that the producer library
+// has aggregated share a sequence number, and arrive as one record. Kinesis does
+// not support mappings with a tumbling window, which have a state.
+//
+// Records run in order. The batch ends at the first that fails, from which
+// Lambda delivers again. Records after it with other partition keys that are
+// already done do not run again.
+func Kinesis[T any](x *idempotent.Executor, key func(KinesisRecord[T]) (idempotent.Key, error), fn func(context.Context, KinesisRecord[T]) error, o *KinesisOptions) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
+	b := newStreamBatch(source{name: "kinesis", eventSources: []string{"aws:kinesis"}, reports: true}, x, key, fn, o, func(r KinesisRecord[T]) events.KinesisEventRecord { return r.Source })
+	return func(ctx context.Context, event events.KinesisEvent) (events.KinesisEventResponse, error) {
+		ids, err := b.handleStream(ctx, len(event.Records), func(i int) record[KinesisRecord[T]] {
+			e := event.Records[i]
+			r := readRecord[T](e, e.Kinesis.Data, message{})
+			r.id, r.eventSource, r.key = e.Kinesis.SequenceNumber, e.EventSource, streamKey(e.EventSourceArn, e.EventID)
+			return r
+		}, func(i int) string { return event.Records[i].Kinesis.PartitionKey })
+		if err != nil {
+			return events.KinesisEventResponse{}, err
+		}
+		return events.KinesisEventResponse{BatchItemFailures: identifiers[events.KinesisBatchItemFailure](ids)}, nil
+	}
+}
+
+// streamKey returns a key with the stream as its scope, because ids are unique
+// within a stream. Without either, there is no key.
+func streamKey(stream, id string) idempotent.Key {
+	if stream == "" || id == "" {
+		return idempotent.Key{}
+	}
+	return idempotent.Key{Scope: stream, ID: id}
+}
+
+// DynamoDBStreamOptions are the options of [DynamoDBStream]: [StreamOptions].
+type DynamoDBStreamOptions = StreamOptions[events.DynamoDBEventRecord]
+
+// DynamoDBStream handles batches of a table's stream, under the rules of
+// [Kinesis]. With a nil key, the key is the stream and the event id. The
+// replicas of a global table have streams of their own: one change is an event
+// in each Region, and each has its own id.
+func DynamoDBStream(x *idempotent.Executor, key func(events.DynamoDBEventRecord) (idempotent.Key, error), fn func(context.Context, events.DynamoDBEventRecord) error, o *DynamoDBStreamOptions) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+	b := newStreamBatch(source{name: "dynamodb stream", eventSources: []string{"aws:dynamodb"}, reports: true}, x, key, fn, o, func(r events.DynamoDBEventRecord) events.DynamoDBEventRecord { return r })
+	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+		ids, err := b.handleStream(ctx, len(event.Records), func(i int) record[events.DynamoDBEventRecord] {
+			e := event.Records[i]
+			return record[events.DynamoDBEventRecord]{
+				id: e.Change.SequenceNumber, eventSource: e.EventSource, delivery: e, key: streamKey(e.EventSourceArn, e.EventID),
+			}
+		}, func(i int) string { return itemKey(event.Records[i]) })
+		if err != nil {
+			return events.DynamoDBEventResponse{}, err
+		}
+		return events.DynamoDBEventResponse{BatchItemFailures: identifiers[events.DynamoDBBatchItemFailure](ids)}, nil
+	}
+}
+
+// itemKey returns the lane of a record: changes of one item stay in order.
+// Records whose keys cannot be read share a lane.
+func itemKey(r events.DynamoDBEventRecord) string {
+	text, err := json.Marshal(r.Change.Keys)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// StreamOptions are the options of [Kinesis], [DynamoDBStream] and [Kafka],
+// whose own type of a record is E. The zero value of every field stands for
+// its default, and a nil *StreamOptions for all of them.
+type StreamOptions[E any] struct {
+	// Ahead is how many records are claimed before their turn: their requests to
+	// the store are then on the way together, and not one by one. Their
+	// functions still run in the order and concurrency that this handler
+	// promises. A crash leaves the claims until their leases end, and each then
+	// costs a takeover. A window needs about 25 KB a record. Nothing is claimed
+	// ahead with Config.MaxAttempts or Config.Optimistic. Set it to -1 if fn
+	// itself calls the executor with the key of a later record of the batch.
+	// Default 10; a negative number claims each record in its turn.
+	Ahead int
+
+	// Concurrency is how many records run at once. Records of one partition
+	// key, item key or Kafka partition run in order all the same. Default 1.
+	Concurrency int
+
+	// HideErrorText hides the text of handlers' own errors in the log line that
+	// OnFailure writes by default, which then contains their type instead. Set
+	// it if these texts quote data that must not be logged. An executor with a
+	// Config.Sealer hides them in any case. Default false.
+	HideErrorText bool
+
+	// Margin is the time left below which no further record starts. It counts
+	// back from the handlers' deadline, which is Config.Reserve before the
+	// invocation's. Set it longer than the slowest handler takes: a handler that
+	// is cut off after its effect runs again. A Margin that leaves no room to
+	// start fails the invocation with a [*MarginError]. Default 1 s, and at most
+	// half of the time that the handlers have.
+	Margin time.Duration
+
+	// OnFailure receives every record that is not done, when the batch has been
+	// handled. It must not panic. Default: a line on [slog.Default] with the
+	// error's text, cut to 1 KiB, and the stack of a panic.
+	OnFailure func(context.Context, *RecordError)
+
+	// Poison receives a record that fails at every delivery: its body does not
+	// decode, it has no valid key, its error was [idempotent.Permanent], its key
+	// was used with a different payload, or its outcome is unknown. Send it
+	// somewhere else: with a nil error it is acknowledged. Poison is called for
+	// several records at once, and again for a record that is delivered again
+	// because of an earlier one.
+	//
+	// Default: the record is reported as failed. It blocks its shard or
+	// partition until the mapping has used up its retries, or the record
+	// expires; then it goes to the mapping's OnFailure destination.
+	Poison func(ctx context.Context, r E, err error) error
+
+	// Unrecorded is how many functions may have begun while their completion is
+	// not recorded yet: as many can run a second time after a crash. A larger
+	// number lets the next function start while the completion of the one before
+	// it is on its way. Records that run in order always wait for it. Default
+	// Concurrency.
+	Unrecorded int
+
+	// Wait is how long a record waits, within the Margin, for a duplicate that
+	// is running. Default: until the end of the invocation, because later
+	// records have to wait anyway.
+	Wait time.Duration
+}
+
+// newStreamBatch makes the batch of a stream. of returns the source's record in the
+// handler's argument.
+func newStreamBatch[E, D any](s source, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, o *StreamOptions[E], of func(D) E) *batch[D] {
+	if o == nil {
+		o = &StreamOptions[E]{}
+	}
+	b := newBatch(s, x, key, fn, policy{
+		concurrency: o.Concurrency, unrecorded: o.Unrecorded, ahead: o.Ahead, margin: o.Margin, wait: o.Wait,
+		onFailure: o.OnFailure, hideText: o.HideErrorText,
+	})
+	if poison := o.Poison; poison != nil {
+		b.poison = func(ctx context.Context, d D, err error) error { return poison(ctx, of(d), err) }
+	}
+	return b
+}
+
+// handleStream returns the id of the record from which the stream must be
+// delivered again, if there is one. Only the first failure counts, so nothing
+// after it is started.
+func (b *batch[D]) handleStream(ctx context.Context, size int, read func(i int) record[D], lane func(i int) string) (ids []string, _ error) {
+	v, err := b.begin(ctx, size, read)
+	if err != nil {
+		return nil, err
+	}
+	order := lanes.InOrder(size)
+	if b.policy.concurrency > 1 {
+		order = lanes.By(size, lane)
+	}
+	return v.firstID(v.handle(ctx, lanes.Schedule{Lanes: order, Halt: lanes.HaltEvent}))
+}
+
+// firstID returns the id of the first record that failed, if there is one.
+func (v *invocation[D]) firstID(results []error) (ids []string, _ error) {
+	if err := v.checkIDs(results); err != nil {
+		return nil, err
+	}
+	if at := failedIndex(results); at >= 0 {
+		ids = append(ids, v.records[at].id)
+	}
+	return ids, nil
+}
