@@ -37,8 +37,8 @@ func Append(dst, raw []byte) ([]byte, error) {
 }
 
 // appendMarshalled is Append for the output of json.Marshal, which
-// writes \ufffd for what was not UTF-8 (and a genuine U+FFFD unescaped): two
-// different values with one text.
+// writes \ufffd for bytes that were not UTF-8 (and a genuine U+FFFD unescaped):
+// two different values would have one text.
 func appendMarshalled(dst, raw []byte) ([]byte, error) {
 	return canonicalize(dst, raw, true)
 }
@@ -63,8 +63,8 @@ func canonicalize(dst, raw []byte, marshalled bool) ([]byte, error) {
 }
 
 // canonicalizer reads raw once and writes dst with keys in the order of raw.
-// Objects whose keys are in another order than the canonical one are recorded,
-// and reordered by one more pass over dst.
+// Objects whose keys are not in the canonical order are recorded, and reordered by
+// one more pass over dst.
 type canonicalizer struct {
 	raw, dst   []byte
 	pos, depth int

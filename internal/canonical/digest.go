@@ -38,7 +38,7 @@ func SHA256(text []byte) string {
 }
 
 // Equal reports whether a and b are the same bytes, or two spellings of one JSON
-// value: a store that keeps values and not their text returns another one.
+// value: a store that keeps values and not their text may spell them differently.
 func Equal(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true

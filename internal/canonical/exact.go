@@ -77,7 +77,7 @@ func Unmarshal(data []byte, result any) error {
 func unmarshalExact(data []byte, result any) error {
 	var whole json.RawMessage
 	if err := json.Unmarshal(data, &whole); err != nil {
-		return err // a Decoder accepts what follows the value
+		return err // a Decoder accepts text after the value
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

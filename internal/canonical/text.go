@@ -17,7 +17,7 @@ var plain = func() (t [256]bool) {
 // text reads a string and writes it with the escapes of RFC 8785, which are
 // those of ECMAScript's JSON.stringify.
 func (c *canonicalizer) text() error {
-	from := c.pos // the start of what can be copied as it is
+	from := c.pos // the start of the bytes that can be copied
 	i := from + 1
 	for i < len(c.raw) {
 		b := c.raw[i]

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// inherited are the names that every object of TypeScript has. An event without
-// such a member selects what it inherits, which is a function or an object.
+// inherited are the names that every object of TypeScript has. In an event without
+// such a member, the name selects an inherited function or object.
 var inherited = []string{
 	"__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__", "constructor",
 	"hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
@@ -21,8 +21,8 @@ var textual = []kind{"identifier", "@", "chain", "|", "index", "index chain", "c
 // maxCount bounds the counts and the steps of slices in Exact.
 const maxCount = 1 << 20
 
-// checkNode refuses what is not well defined in the dialect, so that no key is an
-// approximation, and what would fail only when events come.
+// checkNode refuses an expression that is not well defined in the dialect, so that no key
+// is an approximation and no mistake shows only when events come.
 func checkNode(d Dialect, n *node, decoders bool) error {
 	if d.SelectsText() && (!slices.Contains(textual, n.kind) || n.kind == "call" && !isDecoder(n.text)) {
 		return fmt.Errorf("%v: only members, indices, pipes and the functions of Powertools are supported", d)

@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// compare evaluates a comparison. The four that order values are null for what
-// the language does not order.
+// compare evaluates a comparison. The four that order values are null for values
+// that the language does not order.
 func compare(d Dialect, operator kind, a, b any) (any, error) {
 	switch operator {
 	case "==":
@@ -52,8 +52,8 @@ func equal(d Dialect, a, b any) bool {
 	return x == y && equalInside(d, a, b)
 }
 
-// equalInside compares what a list or an object contains. There, 1 equals true
-// in Python.
+// equalInside compares elements of lists and members of objects. In Python, 1 equals
+// true there.
 func equalInside(d Dialect, a, b any) bool {
 	if d.isPython() {
 		a, b = asNumber(a, b), asNumber(b, a)

@@ -76,7 +76,7 @@ func (p *decoder) escape() (rune, error) {
 		if pair := utf16.DecodeRune(r, low); ok && pair != '\ufffd' {
 			return pair, nil
 		}
-		p.pos = back // another escape, which is none of this one's
+		p.pos = back // the second escape is no part of the first
 	}
 	return r, nil
 }

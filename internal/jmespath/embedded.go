@@ -22,7 +22,7 @@ const maxDecompressed = 10 << 20
 // requests would then share.
 var ErrNoContent = errors.New("a decoding function was called with null")
 
-// What is refused in every dialect.
+// Errors of every dialect.
 var (
 	errTooDeep   = errors.New("nested too deeply")
 	errTooLarge  = errors.New("more than 10 MiB")
@@ -35,7 +35,7 @@ func decodeJSON(c call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.dialect == Exact { // refuses what has no canonical JSON
+	if c.dialect == Exact { // refuses texts without canonical JSON
 		b, err := canonical.Append(nil, []byte(text))
 		if err != nil {
 			return c.decoded(nil, err)
@@ -63,7 +63,7 @@ func decodeBase64(c call) (any, error) {
 	return c.decoded(string(b), err)
 }
 
-// content returns what a function is to decode.
+// content returns the text that a function decodes.
 func (c call) content() (string, error) {
 	if c.args[0] == nil && c.dialect == Exact {
 		return "", ErrNoContent
@@ -75,7 +75,7 @@ func (c call) content() (string, error) {
 	return text, nil
 }
 
-// decoded returns what a function has decoded. In TypeScript, malformed content
+// decoded returns the result of a decoding function. In TypeScript, malformed content
 // is no error: it is undefined, which is a missing key, and null in a list.
 func (c call) decoded(v any, err error) (any, error) {
 	if err == nil {
@@ -92,8 +92,8 @@ func (c call) decoded(v any, err error) (any, error) {
 	return nil, &canonical.Error{Offset: -1, Reason: c.name + ": " + reason, Err: err}
 }
 
-// plainBase64 is what all languages decode to the same bytes. Python skips other
-// characters. Exact skips line breaks, as encoding/base64 does.
+// plainBase64 matches texts that all languages decode to the same bytes. Python skips
+// any other character. Exact skips line breaks, as encoding/base64 does.
 var plainBase64 = regexp.MustCompile(`^[A-Za-z0-9+/]*={0,2}$`)
 
 func fromBase64(d Dialect, text string) ([]byte, error) {
@@ -108,7 +108,7 @@ func fromBase64(d Dialect, text string) ([]byte, error) {
 }
 
 // gunzip inflates all members of a gzip file. Zeros after a member are padding,
-// which compress/gzip would take for another member, as Exact does. Node stops
+// which compress/gzip would take for a member, as Exact does. Node stops
 // there; Python looks for a member behind them.
 func gunzip(d Dialect, b []byte) ([]byte, error) {
 	file := bytes.NewReader(b)

@@ -2,7 +2,7 @@ package jmespath
 
 import "math"
 
-// A scope is what does not change during a search.
+// A scope holds the constants of a search.
 type scope struct {
 	dialect Dialect
 	root    any
@@ -133,7 +133,7 @@ func (n *node) build(in scope, v any) (any, error) {
 	return o, nil
 }
 
-// project applies an expression to each element, and leaves out what is null.
+// project applies an expression to each element, and leaves out null results.
 func (n *node) project(in scope, v any) (any, error) {
 	left := n.children[0]
 	v, err := left.evaluate(in, v)
@@ -198,7 +198,7 @@ func slice[T any](n *node, list []T) []T {
 	if n.bounds[2] != nil {
 		step = *n.bounds[2]
 	}
-	first, last := 0, len(list) // the bounds of what is counted
+	first, last := 0, len(list) // the bounds of the indices
 	start, stop := 0, len(list)
 	if step < 0 {
 		first, last = -1, len(list)-1

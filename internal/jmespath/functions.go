@@ -30,7 +30,7 @@ func f(parameters string, evaluate func(call) (any, error)) function {
 	return function{strings.Fields(parameters), evaluate}
 }
 
-// functions are what an expression may call in each dialect.
+// functions are those of every dialect.
 var functions = map[string]function{
 	"abs": f("n", absolute), "avg": f("l", average), "ceil": f("n", rounded(1, math.Ceil)), "contains": f("ls *", contains),
 	"ends_with": f("s s", compareText(strings.HasSuffix)), "floor": f("n", rounded(-1, math.Floor)), "join": f("s l", join), "keys": f("o", keys),
@@ -120,7 +120,7 @@ func (c call) fail() error {
 }
 
 // inapplicable reports that an expression does not apply to an event. The
-// language itself fails then, or does what this package leaves out.
+// language itself fails then, or has a rule that this package leaves out.
 func inapplicable(reason string) error {
 	return &canonical.Error{Offset: -1, Reason: "the key expression does not apply to it: " + reason}
 }

@@ -126,8 +126,8 @@ func (c call) sumNumbers() (total *big.Int, exponent int, _ error) {
 	return total, exponent, nil
 }
 
-// plainNumber is what all dialects read as the same number. Python and TypeScript
-// have more, such as 0x1f or 1_000.
+// plainNumber matches texts that all dialects read as the same number. Python and
+// TypeScript read more, such as 0x1f or 1_000.
 var plainNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
 func toNumber(c call) (any, error) {

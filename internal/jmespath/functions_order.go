@@ -2,8 +2,8 @@ package jmespath
 
 import "slices"
 
-// extreme returns the function that selects the first element whose order to all
-// others is sign or 0.
+// extreme returns the function that selects the first of the largest elements, or of
+// the smallest if sign is -1.
 func extreme(sign int) func(call) (any, error) {
 	return func(c call) (any, error) {
 		list := c.args[0].([]any)
@@ -21,7 +21,7 @@ func extreme(sign int) func(call) (any, error) {
 	}
 }
 
-// ranks returns what a list is ordered by.
+// ranks returns the values that order a list.
 func (c call) ranks(list []any) ([]any, error) {
 	by := list
 	if c.apply != nil {
@@ -36,8 +36,8 @@ func (c call) ranks(list []any) ([]any, error) {
 	return decimals(by), nil
 }
 
-// decimals decodes numbers that are compared several times: one may be as long as the
-// event, and in an event of many others.
+// decimals decodes numbers that are compared several times: an event may contain many
+// numbers, and one of nearly its own length.
 func decimals(list []any) []any {
 	decoded := slices.Clone(list)
 	for i, e := range list {

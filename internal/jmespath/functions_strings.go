@@ -48,7 +48,7 @@ func padRight(c call) (any, error) {
 	return c.args[0].(string) + padding, err
 }
 
-// padding counts bytes, as it always did: another count would be another key.
+// padding counts bytes, as it always did: a different count would change keys.
 func (c call) padding() (string, error) {
 	pad := " "
 	if len(c.args) > 2 {

@@ -19,7 +19,7 @@ type token struct {
 	at    int    // bytes from the start of the expression
 }
 
-// powers are how tightly a token binds what is to its left.
+// powers says how tightly a token binds the expression to its left.
 var powers = map[kind]int{
 	"|": 1, "||": 2, "&&": 3, "==": 5, "!=": 5, "<": 5, "<=": 5, ">": 5, ">=": 5,
 	"[]": 9, "*": 20, "[?": 21, ".": 40, "!": 45, "{": 50, "[": 55, "(": 60,

@@ -71,7 +71,7 @@ func (p *parser) expression(power int) (*node, error) {
 
 func current() *node { return &node{kind: "@"} }
 
-// prefix parses what begins with a token.
+// prefix parses the beginning of an expression.
 func (p *parser) prefix() (*node, error) {
 	at := p.tokens
 	t := p.next()
@@ -122,7 +122,7 @@ func (p *parser) prefix() (*node, error) {
 	return nil, p.unexpected()
 }
 
-// infix parses what continues an expression.
+// infix parses the continuation of an expression.
 func (p *parser) infix(left *node) (*node, error) {
 	at := p.tokens
 	t := p.next()

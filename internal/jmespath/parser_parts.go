@@ -1,6 +1,6 @@
 package jmespath
 
-// project parses what is applied to each element of left.
+// project parses the expression that is applied to each element of left.
 func (p *parser) project(k kind, left *node, power int) (*node, error) {
 	right, err := p.projected(power)
 	return &node{kind: k, children: []*node{left, right}}, err
@@ -44,7 +44,7 @@ func (p *parser) filter(left *node) (*node, error) {
 	return &node{kind: "filter", children: []*node{left, right, condition}}, nil
 }
 
-// member parses what follows a dot.
+// member parses the expression after a dot.
 func (p *parser) member(power int) (*node, error) {
 	switch p.peek() {
 	case "identifier", "quoted", "*":

@@ -66,7 +66,7 @@ func CompareIndices(a, b string) int {
 	}
 }
 
-// isArrayIndex reports whether a key is what ECMAScript calls an array index.
+// isArrayIndex reports whether a key is an array index of ECMAScript.
 func isArrayIndex(key string) bool {
 	if len(key) == 0 || len(key) > 10 || key[0] == '0' && len(key) > 1 {
 		return false
