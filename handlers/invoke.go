@@ -19,9 +19,7 @@ func Invoke[Req, Resp any](x *idempotent.Executor, key func(Req) (idempotent.Key
 	mistakes.If(x == nil, "handlers: Invoke: the executor is nil")
 	mistakes.If(key == nil, "handlers: Invoke: the key function is nil")
 	mistakes.If(fn == nil, "handlers: Invoke: the handler is nil")
-	if err := mistakes.Err(); err != nil {
-		panic(err)
-	}
+	mistakes.Panic()
 	wrapped := idempotent.Wrap(x, key, func(ctx context.Context, request Req) (Resp, error) {
 		response, err := fn(ctx, request)
 		return response, lambdaerror.Named(err)

@@ -73,9 +73,7 @@ func StartExecution[D any](client ExecutionStarter, input func(D) ([]byte, error
 	var mistakes driver.Mistakes
 	mistakes.If(client == nil, "durablefunc: StartExecution: the client is nil")
 	mistakes.If(input == nil && !ok, "durablefunc: StartExecution: the record has no body of its own, so the function for the input must not be nil")
-	if err := mistakes.Err(); err != nil {
-		panic(err)
-	}
+	mistakes.Panic()
 	if input == nil {
 		input = func(d D) ([]byte, error) { return any(d).(hasBody).BodyJSON() }
 	}

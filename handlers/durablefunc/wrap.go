@@ -81,9 +81,7 @@ func Wrap[Event any](x *idempotent.Executor, executionTimeout time.Duration, key
 			mistakes = append(mistakes, err)
 		}
 	}
-	if err := mistakes.Err(); err != nil {
-		panic(err)
-	}
+	mistakes.Panic()
 	if o == nil {
 		o = &Options{}
 	}

@@ -37,18 +37,12 @@ type exchange struct {
 	status *StatusError
 }
 
-func panicOn(mistakes driver.Mistakes) {
-	if err := mistakes.Err(); err != nil {
-		panic(err)
-	}
-}
-
 // newGuard panics with the mistakes, and those that it finds.
 func newGuard(adapter string, source source, x *idempotent.Executor, scope Scope, o *Options, mistakes driver.Mistakes) *guard {
 	mistakes.If(x == nil, "httpapi: %s: the executor is nil", adapter)
 	scope.check(adapter, source, &mistakes)
 	o.check(&mistakes)
-	panicOn(mistakes)
+	mistakes.Panic()
 	g := &guard{options: o.complete(), scope: scope}
 	if o == nil || o.Methods == nil {
 		g.optional = optionalMethods

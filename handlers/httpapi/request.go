@@ -77,7 +77,7 @@ type Caller struct {
 func HeaderKey(name string) func(Request) (idempotent.Key, error) {
 	var mistakes driver.Mistakes
 	mistakes.If(!httpkey.IsFieldName(name), "httpapi: HeaderKey: %q is not a field name", name)
-	panicOn(mistakes)
+	mistakes.Panic()
 	name = http.CanonicalHeaderKey(name)
 	return func(r Request) (idempotent.Key, error) {
 		values := r.Headers[name]

@@ -190,7 +190,7 @@ func sourcesOf(name string, scopes []Scope, mistakes driver.Mistakes) source {
 		sources &= s.sources
 	}
 	mistakes.If(len(scopes) == 0 || sources == 0, "httpapi: %s: no adapter supports all of the scopes", name)
-	panicOn(mistakes)
+	mistakes.Panic()
 	return sources
 }
 
@@ -209,7 +209,7 @@ func field(name string, sources source, prefix string, get func(*Caller) any, ch
 func function(name, prefix string, sources source, ok bool, find func(context.Context, *incoming) (string, error)) Scope {
 	var mistakes driver.Mistakes
 	mistakes.If(!ok, "httpapi: %s: the function is nil", name)
-	panicOn(mistakes)
+	mistakes.Panic()
 	return Scope{name, sources, func(ctx context.Context, r *incoming) (string, bool, error) {
 		text, err := find(ctx, r)
 		if errors.Is(err, idempotent.ErrMissingKey) {

@@ -102,9 +102,7 @@ func Outbox(publish func(ctx context.Context, destination string, batch []outbou
 	mistakes.If(o.BatchSize < 0, "relay: Options.BatchSize is %d; it must not be negative", o.BatchSize)
 	mistakes.If(o.Concurrency < 0, "relay: Options.Concurrency is %d; it must not be negative", o.Concurrency)
 	mistakes.If(o.Margin < 0, "relay: Options.Margin is %v; it must not be negative", o.Margin)
-	if err := mistakes.Err(); err != nil {
-		panic(err)
-	}
+	mistakes.Panic()
 	r := &relay{publish: publish, options: *o, recent: outbox.NewRecent(10_000)}
 	r.options.BatchSize = cmp.Or(o.BatchSize, 10)
 	r.options.Concurrency = cmp.Or(o.Concurrency, 1)

@@ -40,3 +40,11 @@ func (m Mistakes) Err() error {
 	}
 	return &ConfigError{Err: errors.Join(m...)}
 }
+
+// Panic panics with the [*ConfigError] of Err if there are mistakes. It serves
+// constructors of handlers, which return no error.
+func (m Mistakes) Panic() {
+	if err := m.Err(); err != nil {
+		panic(err)
+	}
+}
