@@ -73,9 +73,7 @@ func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.K
 	mistakes.If(fn == nil, "handlers: %s: the handler is nil", s.name)
 	mistakes.If(s.keyless && key == nil, "handlers: %s: the key function is nil, and messages have no key of their own", s.name)
 	p.check(s.name, &mistakes)
-	if err := mistakes.Err(); err != nil {
-		panic(err)
-	}
+	mistakes.Panic()
 	p = p.filled()
 	if !adapter.ClaimsAhead(x) {
 		p.ahead = 0
@@ -116,7 +114,8 @@ func identityOf(k idempotent.Key) identity { return identity{k.Scope, k.ID, k.Re
 // begin decodes all records before any runs, because their keys decide which
 // of them are duplicates.
 func (b *batch[D]) begin(ctx context.Context, size int, read func(i int) record[D]) (*invocation[D], error) {
-	lastStart, err := b.policy.lastStart(b.source.name, b.handlerDeadline(ctx))
+	deadline, _ := adapter.HandlerDeadline(ctx, b.x) // or the zero time
+	lastStart, err := b.policy.lastStart(b.source.name, deadline)
 	v := &invocation[D]{batch: b, records: make([]record[D], size), lastStart: lastStart}
 	if size == 0 {
 		// An acknowledgement could lose the event of a different source.
@@ -148,13 +147,4 @@ func (b *batch[D]) begin(ctx context.Context, size int, read func(i int) record[
 	}
 	v.duplicates = lanes.Duplicates(keys)
 	return v, nil
-}
-
-// handlerDeadline returns the time by which the handlers of an invocation must
-// return, or the zero time.
-func (b *batch[D]) handlerDeadline(ctx context.Context) time.Time {
-	if deadline, ok := adapter.HandlerDeadline(ctx, b.x); ok {
-		return deadline
-	}
-	return time.Time{}
 }

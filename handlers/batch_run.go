@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/lambda-once/once/handlers/internal/lanes"
@@ -179,11 +178,6 @@ func (v *invocation[D]) recordError(i int, err error) *RecordError {
 		failed.Event = *event
 	}
 	return failed
-}
-
-// failedIndex returns the index of the first record that failed, or -1.
-func failedIndex(results []error) int {
-	return slices.IndexFunc(results, func(err error) bool { return err != nil })
 }
 
 // identifiers returns a report of failures in the form of Lambda. It is never

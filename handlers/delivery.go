@@ -55,18 +55,13 @@ type DecodeError struct {
 
 func (e *DecodeError) Error() string {
 	text := "handlers: the body is not " + e.Type
-	var inner *DecodeError
-	var shape *ShapeError
-	var syntax *json.SyntaxError
-	var mismatch *json.UnmarshalTypeError
-	switch {
-	case errors.As(e.Err, &inner):
+	if inner, ok := errors.AsType[*DecodeError](e.Err); ok {
 		text += ": inside it, " + strings.TrimPrefix(inner.Error(), "handlers: ")
-	case errors.As(e.Err, &shape):
+	} else if shape, ok := errors.AsType[*ShapeError](e.Err); ok {
 		text += ": " + shape.Error()
-	case errors.As(e.Err, &syntax):
+	} else if syntax, ok := errors.AsType[*json.SyntaxError](e.Err); ok {
 		text += fmt.Sprintf(": invalid JSON at byte %d", syntax.Offset)
-	case errors.As(e.Err, &mismatch):
+	} else if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](e.Err); ok {
 		text += fmt.Sprintf(": the JSON value that ends at byte %d is of another type", mismatch.Offset)
 	}
 	return text

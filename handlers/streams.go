@@ -185,8 +185,10 @@ func (v *invocation[D]) firstID(results []error) (ids []string, _ error) {
 	if err := v.checkIDs(results); err != nil {
 		return nil, err
 	}
-	if at := failedIndex(results); at >= 0 {
-		ids = append(ids, v.records[at].id)
+	for i, err := range results {
+		if err != nil {
+			return []string{v.records[i].id}, nil
+		}
 	}
-	return ids, nil
+	return nil, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
@@ -22,12 +23,7 @@ func (e execution) end(err error) ([]byte, error) {
 // hasNoKey reports whether an error, which is the same in every retry, leaves an
 // execution without its key.
 func hasNoKey(err error) bool {
-	for _, final := range []error{handlers.ErrDecode, ErrNoEvent, idempotent.ErrInvalidKey, idempotent.ErrInvalidPayload, idempotent.ErrMissingKey} {
-		if errors.Is(err, final) {
-			return true
-		}
-	}
-	return false
+	return isAny(err, handlers.ErrDecode, ErrNoEvent, idempotent.ErrInvalidKey, idempotent.ErrInvalidPayload, idempotent.ErrMissingKey)
 }
 
 // isFinal reports whether an error of the executor is the same in every retry.
@@ -36,12 +32,11 @@ func isFinal(err error) bool {
 	if errors.As(err, &lost) {
 		return lost.Err == nil || errors.Is(lost.Err, ErrResponse) // of a different kind of handler
 	}
-	for _, final := range []error{idempotent.ErrKeyReused, idempotent.ErrOutcomeUnknown, idempotent.ErrReplayed, idempotent.ErrStepsLeft} {
-		if errors.Is(err, final) {
-			return true
-		}
-	}
-	return hasNoKey(err)
+	return hasNoKey(err) || isAny(err, idempotent.ErrKeyReused, idempotent.ErrOutcomeUnknown, idempotent.ErrReplayed, idempotent.ErrStepsLeft)
+}
+
+func isAny(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
 // failedResponse ends an execution with an error that no retry overcomes.
