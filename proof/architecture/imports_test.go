@@ -45,7 +45,7 @@ var order = map[string]string{
 	"handlers":                     "idempotent idempotent/adapter idempotent/driver",
 	"handlers/relay":               "handlers handlers/internal/lanes handlers/internal/panics idempotent/driver idempotent/outbound",
 	"handlers/httpapi":             "handlers/internal/digest handlers/internal/lambdaerror handlers/internal/panics idempotent idempotent/adapter idempotent/driver",
-	"handlers/durablefunc":         "handlers handlers/internal/digest idempotent idempotent/adapter idempotent/driver",
+	"handlers/durablefunc":         "handlers idempotent idempotent/adapter idempotent/driver internal/canonical",
 	"local/wire":                   "",
 	"local/kill":                   "local/lambdaruntime",
 	"proof/durable":                "",
