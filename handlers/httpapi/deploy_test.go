@@ -64,10 +64,10 @@ func convert(from, to any) error {
 var (
 	deployV2 = deployment(httpapi.APIGatewayV2, payloadV2(func(user string) map[string]any {
 		return map[string]any{"jwt": map[string]any{"claims": map[string]string{"sub": user}}}
-	}), respondSingle)
+	}), respondCookies)
 	deployURL = deployment(httpapi.FunctionURL, payloadV2(func(user string) map[string]any {
 		return map[string]any{"iam": map[string]any{"userArn": "arn:aws:iam::111122223333:user/" + user}}
-	}), respondSingle)
+	}), respondCookies)
 	deployREST     = deployment(httpapi.APIGateway, payloadREST, respondMulti)
 	deployALB      = deployment(httpapi.ALB, payloadALB("headers", "queryStringParameters"), respondSingle)
 	deployALBMulti = deployment(httpapi.ALB, payloadALB("multiValueHeaders", "multiValueQueryStringParameters"), respondMulti)
@@ -77,12 +77,15 @@ func respondMulti(headers http.Header, response map[string]any) {
 	response["multiValueHeaders"] = headers
 }
 
-// respondSingle lists cookies where the format has a place, and the last one where it
-// has none.
+func respondCookies(headers http.Header, response map[string]any) {
+	response["headers"], response["cookies"] = first(headers), headers["Set-Cookie"]
+}
+
+// respondSingle has a place for one cookie.
 func respondSingle(headers http.Header, response map[string]any) {
 	single := first(headers)
 	if cookies := headers["Set-Cookie"]; len(cookies) > 0 {
-		single["Set-Cookie"], response["cookies"] = cookies[len(cookies)-1], cookies
+		single["Set-Cookie"] = cookies[len(cookies)-1]
 	}
 	response["headers"] = single
 }

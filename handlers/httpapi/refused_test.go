@@ -88,8 +88,8 @@ func TestRefusedRequestsAreLoggedAtMostOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, memory.New(0), nil)
 		protect := func() func() {
-			handler := onV2(httpapi.JWTClaim("sub"))(x)
-			return func() { isProblem(t, invoked(t, t.Context(), handler, fmt.Sprintf(formatV2, "null")), 403) }
+			s := newSite(t, httpDrivers[0], x, nil, created)
+			return func() { isProblem(t, s.get(httpCall{headers: keyed(secretKey).headers}), 403) }
 		}
 		one, two := protect(), protect()
 		var unlogged []any
