@@ -22,7 +22,7 @@ func (e *Execution) Run(ctx context.Context) (status, result string) {
 		switch {
 		case now.status == running && !time.Now().Before(next):
 			if _, err := e.Once(ctx); err == nil {
-				try, next = 1, time.Now().Add(e.untilDue())
+				try, next = 1, e.look().due
 			} else {
 				next = time.Now().Add(e.service.Backoff(try))
 				try++
@@ -131,12 +131,13 @@ func (e *Execution) record(text []byte, err error) (response, error) {
 func (e *Execution) accept(text []byte) (response, error) {
 	var answer response
 	refused := ""
+	_, waiting := e.nextDue()
 	switch err := json.Unmarshal(text, &answer); {
 	case err == nil && answer.Status == succeeded && answer.Error != nil:
 		refused = "Cannot provide an Error for SUCCEEDED status."
 	case err == nil && answer.Status == failed && answer.Result != nil:
 		refused = "Cannot provide a Result for FAILED status."
-	case err == nil && answer.Status == pending && !e.interrupted && !e.isWaiting():
+	case err == nil && answer.Status == pending && !e.interrupted && !waiting:
 		refused = "Cannot return PENDING status with no pending operations."
 	case err != nil || answer.Status != succeeded && answer.Status != failed && answer.Status != pending:
 		refused = "Invalid Status in invocation output."
@@ -150,27 +151,15 @@ func (e *Execution) accept(text []byte) (response, error) {
 	return response{}, errors.New("InvalidParameterValueException: " + refused)
 }
 
-func (e *Execution) isWaiting() bool {
+// nextDue returns when the next operation can continue, or false if none waits. It needs
+// the service's lock.
+func (e *Execution) nextDue() (next time.Time, waiting bool) {
 	for _, o := range e.operations {
-		if _, waits := o.due(); waits {
-			return true
+		if at, waits := o.due(); waits && (!waiting || at.Before(next)) {
+			next, waiting = at, true
 		}
 	}
-	return false
-}
-
-// untilDue returns the time until the next operation can continue.
-func (e *Execution) untilDue() time.Duration {
-	e.service.mu.Lock()
-	defer e.service.mu.Unlock()
-	var next time.Duration
-	found := false
-	for _, o := range e.operations {
-		if at, waits := o.due(); waits && (!found || time.Until(at) < next) {
-			next, found = time.Until(at), true
-		}
-	}
-	return max(next, 0)
+	return next, waiting
 }
 
 // Errors returns the errors of its invocations.

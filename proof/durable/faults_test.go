@@ -127,14 +127,6 @@ func TestFaultAtEveryPointLeavesOneEffect(t *testing.T) {
 	}
 }
 
-// DynamoDB Local takes real time, so it has the worst of the faults.
-func TestCrashAtEveryPointLeavesOneEffectInDynamoDB(t *testing.T) {
-	everyPoint(func(at int) (reached string) {
-		inDynamoDB(t, func(w *world) { reached = oneEffectDespite(w, crashBefore, at) })
-		return reached
-	})
-}
-
 // oneEffectDespite runs an execution and a duplicate, and returns the point that
 // the fault struck.
 func oneEffectDespite(w *world, f fault, at int) string {

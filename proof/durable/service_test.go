@@ -2,13 +2,9 @@ package durable_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"testing"
 	"time"
-
-	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/proof/durable"
 )
 
 // The service sends a large event on a second page, and times in another form.
@@ -34,20 +30,6 @@ func TestEveryFormOfARequestHasOneEffect(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestExecutionWhoseEventIsOnALaterPageEndsIfNothingFetchesIt(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.EmptyFirstPage = true
-		w.deploy(w.pay)
-		if status, result := w.deliver("first"); status != "FAILED" || result != "NoEventError" {
-			w.Errorf("%s, %s", status, result)
-		}
-		if r := w.paid(); r.Status != driver.Absent {
-			w.Errorf("it left %+v", r)
-		}
-		w.wantEffects(0)
-	})
 }
 
 // The service repeats an invocation that fails until the execution times out.
@@ -86,48 +68,4 @@ func TestServiceRefusesAResponseWhoseStatusDoesNotFit(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A handler does not send it to the service, and keeps the claim.
-func TestResponseWhoseStatusDoesNotFitIsNotReturned(t *testing.T) {
-	inMemory(t, func(w *world) {
-		fits := false
-		pay := durable.Wrap(w.Service, 1000, w.pay)
-		w.deployAtWire(func(ctx context.Context, request []byte) ([]byte, error) {
-			if !fits {
-				return json.Marshal(map[string]int{"statusCode": 200})
-			}
-			return pay(ctx, request)
-		})
-		first := w.Start("first", theOrder)
-		if _, err := first.Once(w.Context()); err == nil {
-			w.Error("it is accepted")
-		}
-		w.wantConflict(w.Start("duplicate", theOrder))
-		fits = true
-		w.run(first)
-		w.wantEffects(1)
-	})
-}
-
-// A transient error of the key function is repeated, before the key is claimed and
-// after it.
-func TestErrorOfTheKeyFunctionDoesNotEndAnExecution(t *testing.T) {
-	everyStore(t, func(w *world) {
-		w.deploy(w.pay)
-		first := w.Start("first", theOrder)
-		for range 2 {
-			w.keyFails = errors.New("the directory cannot be reached")
-			if _, err := first.Once(w.Context()); !errors.Is(err, w.keyFails) {
-				w.Errorf("got %v", err)
-			}
-			w.keyFails = nil
-			if _, err := first.Once(w.Context()); err != nil {
-				w.Error(err)
-			}
-		}
-		w.run(first)
-		w.wantSuccess(w.deliver("duplicate"))
-		w.wantEffects(1)
-	})
 }

@@ -16,6 +16,7 @@ type view struct {
 	status, result string
 	closed         bool
 	ends           time.Time
+	due            time.Time // when the next operation can continue
 	changed        <-chan struct{}
 }
 
@@ -27,7 +28,8 @@ func (e *Execution) look() view {
 	if !e.stopped.IsZero() {
 		ends = time.Now().Add(365 * 24 * time.Hour) // unknown
 	}
-	return view{e.status, e.result, e.isClosed(), ends, e.changed}
+	due, _ := e.nextDue()
+	return view{e.status, e.result, e.isClosed(), ends, due, e.changed}
 }
 
 // The methods below need the service's lock.
