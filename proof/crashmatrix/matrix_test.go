@@ -36,46 +36,13 @@ func only(t *testing.T, name string) mode {
 	return modes[i]
 }
 
-// A matrix that cannot fail would show nothing.
+// A matrix that cannot fail would show nothing. Every call of the undisturbed run is
+// met before and after.
 func TestABrokenPromiseIsAnError(t *testing.T) {
 	t.Parallel()
 	liar := only(t, "plain")
 	liar.harmful = false
-	var out bytes.Buffer
-	err := run(t.Context(), &out, "../..", []mode{liar})
-	if err == nil || !strings.Contains(err.Error(), "plain: the promise was broken at") {
-		t.Errorf("got %v", err)
-	}
-	text := strings.Join(strings.Fields(out.String()), " ")
-	for _, want := range []string{
-		"4 dynamodb UpdateItem before ", "debits 2, credits 1 BROKEN: money is lost", "plain 14 10 NOT as promised",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing in\n%s", want, out.String())
-		}
-	}
-}
-
-func TestAHarmlessMatrixShowsNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("TestABrokenPromiseIsAnError shows as much of a matrix")
-	}
-	t.Parallel()
-	safe := only(t, "optimistic")
-	safe.harmful = true
-	err := run(t.Context(), new(bytes.Buffer), "../..", []mode{safe})
-	if err == nil || !strings.Contains(err.Error(), "this matrix shows nothing") {
-		t.Errorf("got %v", err)
-	}
-}
-
-// Every call of the undisturbed run is met before and after.
-func TestEveryPointIsMet(t *testing.T) {
-	if testing.Short() {
-		t.Skip("TestABrokenPromiseIsAnError plays the same points")
-	}
-	t.Parallel()
-	s, err := newStage(t.Context(), "../..", []mode{only(t, "plain")})
+	s, err := newStage(t.Context(), "../..", []mode{liar})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,10 +51,22 @@ func TestEveryPointIsMet(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	m := &matrix{mode: only(t, "plain"), done: make(chan struct{})}
+	m := &matrix{mode: liar, done: make(chan struct{})}
 	m.fill(t.Context(), s)
+	if err := m.verdict(); err == nil || !strings.Contains(err.Error(), "plain: the promise was broken at") {
+		t.Errorf("got %v", err)
+	}
+	text := strings.Join(strings.Fields(m.String()+summary([]*matrix{m}, 0)), " ")
+	for _, want := range []string{
+		"4 dynamodb UpdateItem before ", "debits 2, credits 1 BROKEN: money is lost", "plain 14 10 NOT as promised",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%v", want, m)
+		}
+	}
+	calls := m.results[0].Calls
 	var operations []string
-	for _, c := range m.results[0].Calls {
+	for _, c := range calls {
 		operations = append(operations, c.Server+" "+c.Operation)
 	}
 	want := []string{"lambda next", "dynamodb PutItem", "dynamodb UpdateItem", "dynamodb UpdateItem", "dynamodb UpdateItem", "lambda response", "lambda next"}
@@ -98,8 +77,16 @@ func TestEveryPointIsMet(t *testing.T) {
 		t.Fatalf("%d runs for %d calls", len(m.results), len(want))
 	}
 	for i, r := range m.results[1:] {
-		if call := m.results[0].Calls[i/2]; m.errs[i+1] != nil || r.Call != call || (r.At.String() == "after") != (i%2 == 1) || r.seen == "" {
+		if call := calls[i/2]; m.errs[i+1] != nil || r.Call != call || (r.At.String() == "after") != (i%2 == 1) || r.seen == "" {
 			t.Errorf("run %d: %+v, %v, want call %+v", i, r, m.errs[i+1], call)
 		}
+	}
+}
+
+func TestAHarmlessMatrixShowsNothing(t *testing.T) {
+	m := &matrix{mode: mode{name: "safe", harmful: true}, results: []result{{}, {Point: after(1, "dynamodb", "PutItem")}}}
+	m.errs = make([]error, len(m.results))
+	if err := m.verdict(); err == nil || !strings.Contains(err.Error(), "this matrix shows nothing") {
+		t.Errorf("got %v", err)
 	}
 }
