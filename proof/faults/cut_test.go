@@ -38,31 +38,37 @@ func TestCutConnections(t *testing.T) {
 		{name: "failing call", requests: 4, fails: true},
 		{name: "takeover", requests: 3, lapsed: true},
 	}
+	for _, c := range cases {
+		cuts(t, c.name, c.requests, func(*idempotent.Config) {}, func(t *testing.T, l *line, n int, plan []fault) bool {
+			return l.cut(t, c, n, plan)
+		})
+	}
+}
+
+// cuts plays each plan from each request of a call on, with the SDK's retries and without.
+// The function reports whether the call has sent request n.
+func cuts(t *testing.T, name string, requests int, configure func(*idempotent.Config), cut func(t *testing.T, l *line, n int, plan []fault) bool) {
 	plans := [][]fault{{unsent}, {lost}, {torn}, {unsent, lost}, {lost, unsent}, {lost, lost}}
 	if testing.Short() {
 		plans = plans[:3]
 	}
-	for name, retryer := range map[string]func() aws.Retryer{
-		"SDK retries": func() aws.Retryer {
-			return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = 20 * time.Millisecond })
-		},
-		"no SDK retries": func() aws.Retryer { return aws.NopRetryer{} },
+	for retries, retryer := range map[string]aws.Retryer{
+		"SDK retries":    retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = 20 * time.Millisecond }),
+		"no SDK retries": aws.NopRetryer{},
 	} {
-		for _, c := range cases {
-			t.Run(name+"/"+c.name, func(t *testing.T) {
-				t.Parallel()
-				l := newLine(t, retryer())
-				for _, plan := range plans {
-					n := 0
-					for ; l.cut(t, c, n, plan); n++ {
-					}
-					// The plan was tried at each of the requests.
-					if n != c.requests {
-						t.Errorf("%v: %d requests, want %d", plan, n, c.requests)
-					}
+		t.Run(retries+"/"+name, func(t *testing.T) {
+			t.Parallel()
+			l := newLine(t, retryer, configure)
+			for _, plan := range plans {
+				n := 0
+				for ; cut(t, l, n, plan); n++ {
 				}
-			})
-		}
+				// The plan was tried at each of the requests.
+				if n != requests {
+					t.Errorf("%v: %d requests, want %d", plan, n, requests)
+				}
+			}
+		})
 	}
 }
 
@@ -76,7 +82,7 @@ type line struct {
 	beside  *idempotent.Executor
 }
 
-func newLine(t *testing.T, retryer aws.Retryer, change ...func(*idempotent.Config)) *line {
+func newLine(t *testing.T, retryer aws.Retryer, configure func(*idempotent.Config)) *line {
 	t.Helper()
 	client, table := dynamodblocal.NewTable(t)
 	w := newNetwork(t)
@@ -87,9 +93,7 @@ func newLine(t *testing.T, retryer aws.Retryer, change ...func(*idempotent.Confi
 	options.HTTPClient = &http.Client{Transport: connections}
 	// A lease that no call outlives, and within which no heartbeat is due.
 	config := &idempotent.Config{Lease: 10 * time.Minute, Reserve: 100 * time.Millisecond, ClockSkew: 20 * time.Millisecond}
-	for _, c := range change {
-		c(config)
-	}
+	configure(config)
 	store := func(c dynamo.Client) (*dynamo.Store, *idempotent.Executor) {
 		s, err := dynamo.New(c, table, nil)
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -24,41 +23,22 @@ import (
 // all, whichever request meets the faults.
 func TestCutTransactions(t *testing.T) {
 	t.Parallel()
-	plans := [][]fault{{unsent}, {lost}, {torn}, {unsent, lost}, {lost, unsent}, {lost, lost}}
-	if testing.Short() {
-		plans = plans[:3]
-	}
-	for name, retryer := range map[string]func() aws.Retryer{
-		"SDK retries": func() aws.Retryer {
-			return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = 20 * time.Millisecond })
-		},
-		"no SDK retries": func() aws.Retryer { return aws.NopRetryer{} },
+	for _, c := range []struct {
+		name       string
+		requests   int
+		optimistic bool
+		lapsed     bool
+	}{
+		{name: "claimed", requests: 2},
+		{name: "optimistic", requests: 1, optimistic: true},
+		{name: "takeover", requests: 3, lapsed: true},
+		// The create that meets the lapsed record, a create that claims, the takeover, the commit.
+		{name: "optimistic takeover", requests: 4, optimistic: true, lapsed: true},
 	} {
-		for _, c := range []struct {
-			name       string
-			requests   int
-			optimistic bool
-			lapsed     bool
-		}{
-			{name: "claimed", requests: 2},
-			{name: "optimistic", requests: 1, optimistic: true},
-			{name: "takeover", requests: 3, lapsed: true},
-			// The create that meets the lapsed record, a create that claims, the takeover, the commit.
-			{name: "optimistic takeover", requests: 4, optimistic: true, lapsed: true},
-		} {
-			t.Run(name+"/"+c.name, func(t *testing.T) {
-				t.Parallel()
-				l := newLine(t, retryer(), func(config *idempotent.Config) { config.Optimistic = c.optimistic })
-				for _, plan := range plans {
-					n := 0
-					for ; l.cutTransfer(t, c.lapsed, n, plan); n++ {
-					}
-					if n != c.requests {
-						t.Errorf("%v: %d requests, want %d", plan, n, c.requests)
-					}
-				}
-			})
-		}
+		optimistic := func(config *idempotent.Config) { config.Optimistic = c.optimistic }
+		cuts(t, c.name, c.requests, optimistic, func(t *testing.T, l *line, n int, plan []fault) bool {
+			return l.cutTransfer(t, c.lapsed, n, plan)
+		})
 	}
 }
 

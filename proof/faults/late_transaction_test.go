@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -17,7 +18,7 @@ import (
 // however the record was lost.
 func TestLateTransaction(t *testing.T) {
 	t.Parallel()
-	l := newLine(t, aws.NopRetryer{})
+	l := newLine(t, aws.NopRetryer{}, func(*idempotent.Config) {})
 	options := l.client.Options()
 	options.BaseEndpoint, options.Retryer = &l.url, aws.NopRetryer{}
 	slow, err := dynamo.New(dynamodb.New(options), l.table, nil)

@@ -94,6 +94,16 @@ func (s *server) store(o *s3payload.Options) *s3payload.Store {
 	return store
 }
 
+// put stores data, and returns its reference.
+func (s *server) put(o *s3payload.Options, data []byte) string {
+	s.Helper()
+	reference, err := s.store(o).Put(s.Context(), data)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return reference
+}
+
 // objects are the keys in the bucket.
 func (s *server) objects() []string {
 	s.Helper()

@@ -21,11 +21,7 @@ func TestPutAndGet(t *testing.T) {
 	s := newServer(t)
 	for _, o := range []*s3payload.Options{nil, {Prefix: "a b/ü:1/"}} {
 		for name, data := range map[string][]byte{"empty": {}, "text": []byte("result"), "bytes": {0, 0xff, '\n'}, "10 MB": bytes.Repeat([]byte("0123456789"), 1_000_000)} {
-			reference, err := s.store(o).Put(t.Context(), data)
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			got, err := s.store(o).Get(t.Context(), reference)
+			got, err := s.store(o).Get(t.Context(), s.put(o, data))
 			if err != nil || !bytes.Equal(got, data) {
 				t.Errorf("%s: got %d bytes, %v", name, len(got), err)
 			}
@@ -36,11 +32,11 @@ func TestPutAndGet(t *testing.T) {
 // The form stands in records, and must not change.
 func TestReferenceAndRequest(t *testing.T) {
 	s := newServer(t)
-	reference, err := s.store(nil).Put(t.Context(), []byte("result"))
+	reference := s.put(nil, []byte("result"))
 	sum := sha256.Sum256([]byte("result"))
 	key := fmt.Sprintf("once/%x", sum)
-	if want := "1:6:" + key; err != nil || reference != want {
-		t.Errorf("reference %q, %v; want %q", reference, err, want)
+	if want := "1:6:" + key; reference != want {
+		t.Errorf("reference %q, want %q", reference, want)
 	}
 	put := s.puts[0]
 	if put.URL.Path != "/results/"+key || put.Header.Get("X-Amz-Checksum-Sha256") != base64.StdEncoding.EncodeToString(sum[:]) || put.Header.Get("If-None-Match") != "" {
@@ -52,25 +48,15 @@ func TestReferenceAndRequest(t *testing.T) {
 // go by.
 func TestPutTwice(t *testing.T) {
 	s := newServer(t)
-	var references []string
-	for range 2 {
-		reference, err := s.store(nil).Put(t.Context(), []byte("result"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		references = append(references, reference)
-	}
-	if references[0] != references[1] || len(s.puts) != 2 || len(s.objects()) != 1 {
-		t.Errorf("references %q, %d writes, objects %q", references, len(s.puts), s.objects())
+	first, second := s.put(nil, []byte("result")), s.put(nil, []byte("result"))
+	if first != second || len(s.puts) != 2 || len(s.objects()) != 1 {
+		t.Errorf("references %q and %q, %d writes, objects %q", first, second, len(s.puts), s.objects())
 	}
 }
 
 func TestMissingObject(t *testing.T) {
 	s := newServer(t)
-	reference, err := s.store(nil).Put(t.Context(), []byte("result"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	reference := s.put(nil, []byte("result"))
 	key := s.objects()[0]
 	s.delete(key)
 	data, err := s.store(nil).Get(t.Context(), reference)
@@ -82,10 +68,7 @@ func TestMissingObject(t *testing.T) {
 
 func TestAlteredObject(t *testing.T) {
 	s := newServer(t)
-	reference, err := s.store(nil).Put(t.Context(), []byte("result"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	reference := s.put(nil, []byte("result"))
 	for _, forged := range []string{"", "resulT", "resul", "result ", strings.Repeat("result", 1_000_000)} {
 		s.overwrite(s.objects()[0], []byte(forged))
 		data, err := s.store(nil).Get(t.Context(), reference)
@@ -120,14 +103,11 @@ func TestForeignReferences(t *testing.T) {
 
 func TestTooLarge(t *testing.T) {
 	s := newServer(t)
-	small, large := s.store(&s3payload.Options{MaxBytes: 5}), s.store(nil)
+	small := s.store(&s3payload.Options{MaxBytes: 5})
 	if _, err := small.Put(t.Context(), []byte("result")); !errors.Is(err, s3payload.ErrTooLarge) || len(s.puts) != 0 {
 		t.Errorf("put: %v after %d requests", err, len(s.puts))
 	}
-	reference, err := large.Put(t.Context(), []byte("result"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	reference := s.put(nil, []byte("result"))
 	var tooLarge *s3payload.TooLargeError
 	if _, err := small.Get(t.Context(), reference); !errors.As(err, &tooLarge) || *tooLarge != (s3payload.TooLargeError{Bytes: 6, Limit: 5}) || s.gets != 0 {
 		t.Errorf("get: %v after %d requests", err, s.gets)
@@ -138,10 +118,7 @@ func TestTooLarge(t *testing.T) {
 // 403 for a missing object if ListBucket is not allowed.
 func TestOtherFailures(t *testing.T) {
 	s := newServer(t)
-	reference, err := s.store(nil).Put(t.Context(), []byte("result"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	reference := s.put(nil, []byte("result"))
 	cut := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "6")
 		_, _ = w.Write([]byte("res"))
@@ -175,10 +152,7 @@ func TestOtherFailures(t *testing.T) {
 
 func TestContextEndsARequest(t *testing.T) {
 	s := newServer(t)
-	reference, err := s.store(nil).Put(t.Context(), []byte("result"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	reference := s.put(nil, []byte("result"))
 	s.refuse(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
