@@ -8,7 +8,7 @@ import (
 	"github.com/lambda-once/once/proof/soak/internal/job"
 )
 
-// backlog contains what has to be sent again, each not before its time.
+// backlog contains items to send again, each not before its time.
 type backlog[T any] struct {
 	mu   sync.Mutex
 	list []pending[T]
@@ -38,38 +38,35 @@ func (b *backlog[T]) next() (item T, ok bool) {
 	return item, false
 }
 
-// all removes all items, due or not.
-func (b *backlog[T]) all() (items []T) {
+// clear removes all items, due or not.
+func (b *backlog[T]) clear() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, p := range b.list {
-		items = append(items, p.item)
-	}
 	b.list = nil
-	return items
 }
 
-// ring contains the latest requests, of which duplicates are made.
-type ring struct {
+func (b *backlog[T]) size() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.list)
+}
+
+// recent contains the latest requests, of which duplicates are made.
+type recent struct {
 	mu   sync.Mutex
 	list []job.Request
-	next int
 }
 
-const ringSize = 128
+const latest = 128
 
-func (r *ring) add(request job.Request) {
+func (r *recent) add(request job.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.list) < ringSize {
-		r.list = append(r.list, request)
-		return
-	}
-	r.list[r.next] = request
-	r.next = (r.next + 1) % ringSize
+	r.list = append(r.list, request)
+	r.list = r.list[max(0, len(r.list)-latest):]
 }
 
-func (r *ring) any(random *rand.Rand) (request job.Request, ok bool) {
+func (r *recent) any(random *rand.Rand) (request job.Request, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.list) == 0 {

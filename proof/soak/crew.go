@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lambda-once/once/local/serving"
@@ -23,11 +24,14 @@ type worker struct {
 	binary string
 	env    []string
 
+	// busy is held for reading by deliveries and while the process is stopped. Who waits
+	// for the lock keeps new deliveries away.
+	busy    sync.RWMutex
+	stopped atomic.Bool // or about to be: no delivery begins
+
 	mu      sync.Mutex
 	process *process
-	away    bool // stopped, or about to be sampled: no delivery begins
-	flight  int  // deliveries under way
-	idle    *sync.Cond
+	flight  int // deliveries under way
 }
 
 // process is one life of a worker.
@@ -64,9 +68,13 @@ func (w *worker) start(ctx context.Context) error {
 
 // enter begins a delivery, if the worker takes one.
 func (w *worker) enter() (*process, bool) {
+	if w.stopped.Load() || !w.busy.TryRLock() {
+		return nil, false
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.away || w.process == nil || w.process.killed {
+	if w.process == nil || w.process.killed {
+		w.busy.RUnlock()
 		return nil, false
 	}
 	w.flight++
@@ -76,9 +84,8 @@ func (w *worker) enter() (*process, bool) {
 func (w *worker) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.flight--; w.flight == 0 {
-		w.idle.Broadcast()
-	}
+	w.flight--
+	w.busy.RUnlock()
 }
 
 // deliver returns the report on a delivery, or killed if the process was killed
@@ -135,12 +142,15 @@ func (w *worker) kill(ctx context.Context) (flight int, err error) {
 	return flight, w.start(ctx)
 }
 
-// freeze stops the process for a while. Nothing is sent to it meanwhile.
+// freeze stops the process for a while, unless it is being sampled. Nothing is sent to
+// it meanwhile.
 func (w *worker) freeze(ctx context.Context, d time.Duration) error {
-	if !w.hold() {
+	if !w.busy.TryRLock() {
 		return nil
 	}
-	defer w.release()
+	defer w.busy.RUnlock()
+	w.stopped.Store(true)
+	defer w.stopped.Store(false)
 	if err := w.process.Stop(); err != nil {
 		return err
 	}
@@ -148,39 +158,12 @@ func (w *worker) freeze(ctx context.Context, d time.Duration) error {
 	return w.process.Continue()
 }
 
-// hold keeps new deliveries away, unless somebody else does.
-func (w *worker) hold() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.away {
-		return false
-	}
-	w.away = true
-	return true
-}
-
-func (w *worker) release() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.away = false
-	w.idle.Broadcast()
-}
-
 // sample waits until the worker is idle, and measures it.
 func (w *worker) sample(ctx context.Context) (s job.Sample, err error) {
-	w.mu.Lock()
-	for w.away {
-		w.idle.Wait()
-	}
-	w.away = true
-	for w.flight > 0 {
-		w.idle.Wait()
-	}
-	p := w.process
-	w.mu.Unlock()
-	defer w.release()
-	p.client.CloseIdleConnections()
-	return s, p.exchange(ctx, http.MethodGet, "/sample", nil, &s)
+	w.busy.Lock()
+	defer w.busy.Unlock()
+	w.process.client.CloseIdleConnections()
+	return s, w.process.exchange(ctx, http.MethodGet, "/sample", nil, &s)
 }
 
 // output stores the end of a worker's output, and sends the address in its first line.

@@ -27,7 +27,7 @@ func (s *stage) drive(parent context.Context) error {
 	calls, queue, stream := s.caller("calls"), s.caller("queue"), s.caller("stream")
 	tasks.Go(func() {
 		for first := true; ctx.Err() == nil; first = false {
-			s.retries.all() // the ledger knows them
+			s.retries.clear() // the ledger knows them
 			unfinished := s.ledger.selects(func(e *entry) bool { return single(e.Request) && len(e.digests) == 0 && e.declines == 0 })
 			if len(unfinished) == 0 {
 				return
@@ -90,9 +90,3 @@ func (s *stage) caller(name string) *caller {
 }
 
 func single(r job.Request) bool { return r.Kind != job.Queue && r.Kind != job.Stream }
-
-func (b *backlog[T]) size() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.list)
-}

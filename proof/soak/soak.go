@@ -116,7 +116,6 @@ func (s *stage) hire(ctx context.Context) error {
 		if r.onLambda {
 			w.env = append(w.env, "AWS_LAMBDA_FUNCTION_NAME=soak")
 		}
-		w.idle = sync.NewCond(&w.mu)
 		if err := w.start(ctx); err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/proof/internal/tables"
 	"github.com/lambda-once/once/proof/soak/internal/job"
 )
 
@@ -36,10 +37,16 @@ func TestSoak(t *testing.T) {
 	}{
 		{"an effect of plain work", "double effect", func(s *planter, t *testing.T) string { return s.plantEffect(t, job.Do) }},
 		{"an effect of a transaction", "double effect", func(s *planter, t *testing.T) string { return s.plantEffect(t, job.Transaction) }},
-		{"a leaked lease", "leaked lease", (*planter).plantLease},
-		{"leftover steps", "leftover", (*planter).plantSteps},
+		{"a leaked lease", "leaked lease", func(s *planter, t *testing.T) string {
+			return s.set(t, job.Queue, "status", &types.AttributeValueMemberS{Value: "INPROGRESS"})
+		}},
+		{"leftover steps", "leftover", func(s *planter, t *testing.T) string {
+			return s.set(t, job.Steps, "steps", &types.AttributeValueMemberM{Value: tables.Item{}})
+		}},
 		{"a wrong replay", "wrong replay", (*planter).plantReplay},
-		{"another stored result", "wrong replay", (*planter).plantResult},
+		{"another stored result", "wrong replay", func(s *planter, t *testing.T) string {
+			return s.set(t, job.Wrap, "data", &types.AttributeValueMemberS{Value: `{"key":"another","attempt":2,"effects":{}}`})
+		}},
 	} {
 		t.Run(p.name, func(t *testing.T) {
 			hash := p.plant(plants, t)
@@ -132,25 +139,6 @@ func (s *planter) plantEffect(t *testing.T, kind job.Kind) string {
 	return e.hash
 }
 
-// plantLease makes a record look like that of an owner that never ended.
-func (s *planter) plantLease(t *testing.T) string {
-	e := s.key(t, job.Queue)
-	s.set(t, e, "status", &types.AttributeValueMemberS{Value: "INPROGRESS"})
-	return e.hash
-}
-
-func (s *planter) plantSteps(t *testing.T) string {
-	e := s.key(t, job.Steps)
-	s.set(t, e, "steps", &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}})
-	return e.hash
-}
-
-func (s *planter) plantResult(t *testing.T) string {
-	e := s.key(t, job.Wrap)
-	s.set(t, e, "data", &types.AttributeValueMemberS{Value: `{"key":"` + e.Key + `","attempt":2,"effects":{}}`})
-	return e.hash
-}
-
 // plantReplay lets a caller have received another result.
 func (s *planter) plantReplay(t *testing.T) string {
 	e := s.key(t, job.Do)
@@ -158,19 +146,22 @@ func (s *planter) plantReplay(t *testing.T) string {
 	return e.hash
 }
 
-func (s *planter) set(t *testing.T, e *entry, attribute string, value types.AttributeValue) {
+// set changes an attribute of a record.
+func (s *planter) set(t *testing.T, kind job.Kind, attribute string, value types.AttributeValue) string {
 	t.Helper()
+	e := s.key(t, kind)
 	_, err := s.tables.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 		TableName:                 &s.records,
-		Key:                       map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: e.record}},
+		Key:                       tables.Item{"id": &types.AttributeValueMemberS{Value: e.record}},
 		UpdateExpression:          aws.String("SET #a = :v"),
 		ConditionExpression:       aws.String("attribute_exists(id)"),
 		ExpressionAttributeNames:  map[string]string{"#a": attribute},
-		ExpressionAttributeValues: map[string]types.AttributeValue{":v": value},
+		ExpressionAttributeValues: tables.Item{":v": value},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return e.hash
 }
 
 // A soak that is interrupted returns, and leaves no process.

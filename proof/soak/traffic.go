@@ -18,8 +18,8 @@ type traffic struct {
 	ledger  *ledger
 	retries backlog[job.Request]
 	queue   backlog[message]
-	recent  ring // requests of single calls
-	queued  ring // requests of the queue
+	called  recent // requests of single calls
+	queued  recent // requests of the queue
 	shards  []*shard
 	// waiting are deliveries whose callers have left.
 	waiting sync.WaitGroup
@@ -81,12 +81,12 @@ func (c *caller) call(ctx context.Context) {
 		c.insist(ctx, r, 0)
 		return
 	}
-	if r, ok := c.recent.any(c.random); ok && c.random.IntN(100) < 16 {
+	if r, ok := c.called.any(c.random); ok && c.random.IntN(100) < 16 {
 		c.insist(ctx, r, 1)
 		return
 	}
 	r := c.request(job.Kinds[c.random.IntN(6)])
-	c.recent.add(r)
+	c.called.add(r)
 	if c.random.IntN(20) > 0 {
 		c.insist(ctx, r, 0)
 		return
