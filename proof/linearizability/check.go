@@ -92,7 +92,7 @@ type row struct {
 }
 
 func newRow(t *testing.T, options *Options) *row {
-	r := &row{seed: rand.Uint64()}
+	r := &row{seed: rand.Uint64(), tally: tally{}}
 	if options != nil {
 		r.Options = *options
 	}
@@ -238,5 +238,5 @@ func (r *row) report(t *testing.T) {
 	}
 	t.Logf("%d histories, seed %d, leases of %v: %d operations, %d without an answer; the slowest check took %v for %d operations, %d without an answer",
 		r.Histories, r.seed, r.lease.Round(time.Millisecond), operations, unknown, slowest.took.Round(time.Microsecond), len(slowest.operations), slowest.unknown)
-	t.Logf("%v", &r.tally)
+	t.Log(r.tally)
 }

@@ -24,6 +24,19 @@ func (n *fateful) mustHaveFailed(t *testing.T, fates ...fate) {
 	}
 }
 
+// carry counts a fate, and lets a request have it. copied sends one copy.
+func (n *fateful) carry(f fate, r *wire.Request, o *op, copied func(send func() (*wire.Response, error)) (*wire.Response, error)) (*wire.Response, error) {
+	n[f].Add(1)
+	return carry(f, func() (*wire.Response, error) { return copied(r.Send) }, func() {
+		late := r.Late()
+		o.history.later(func() {
+			if _, err := copied(late); err != nil {
+				o.history.problem("a request that was held: %v", err)
+			}
+		})
+	}, overtaken)
+}
+
 // pgWire is a proxy in front of a PostgreSQL server. It loses statements and
 // answers, and delays statements: one that is held runs long after its connection
 // was cut and its sender has gone. The client says which fate a statement has.
@@ -70,18 +83,8 @@ func (w *pgWire) carry(r *wire.Request) (*wire.Response, error) {
 	if s == nil {
 		return r.Send()
 	}
-	w.fateful[s.fate].Add(1)
-	send := func() (*wire.Response, error) {
+	return w.fateful.carry(s.fate, r, s.op, func(send func() (*wire.Response, error)) (*wire.Response, error) {
 		s.op.leaves()
-		return r.Send()
-	}
-	return carry(s.fate, send, func() {
-		late := r.Late()
-		s.op.history.later(func() {
-			s.op.leaves()
-			if _, err := late(); err != nil {
-				s.op.history.problem("a statement that was held: %v", err)
-			}
-		})
-	}, overtaken)
+		return send()
+	})
 }

@@ -51,27 +51,16 @@ func (w *redisWire) carry(r *wire.Request) (*wire.Response, error) {
 	if o == nil {
 		return r.Send()
 	}
-	// A server that does not know the script has not run it.
-	copied := func(send func() (*wire.Response, error)) (*wire.Response, error) {
-		o.leaves()
-		res, err := send()
-		if err == nil && bytes.HasPrefix(res.Body, []byte("-NOSCRIPT ")) {
-			o.answered()
-		}
-		return res, err
-	}
-	send := func() (*wire.Response, error) { return copied(r.Send) }
 	f := pass
 	if !w.calm {
 		f = o.history.fate()
 	}
-	w.fateful[f].Add(1)
-	return carry(f, send, func() {
-		late := r.Late()
-		o.history.later(func() {
-			if _, err := copied(late); err != nil {
-				o.history.problem("a command that was held: %v", err)
-			}
-		})
-	}, overtaken)
+	return w.fateful.carry(f, r, o, func(send func() (*wire.Response, error)) (*wire.Response, error) {
+		o.leaves()
+		res, err := send()
+		if err == nil && bytes.HasPrefix(res.Body, []byte("-NOSCRIPT ")) {
+			o.answered() // a server that does not know the script has not run it
+		}
+		return res, err
+	})
 }

@@ -7,50 +7,49 @@ import (
 	"strings"
 )
 
-// tally counts what the histories contain, because a check of histories in which
-// nothing happens is worth nothing.
-type tally struct {
-	held, refused, unanswered, copied [kinds]int
-	outcomes                          map[string]int
-	runs                              int
-}
+// tally counts the requests and calls of the histories, because a check of histories in
+// which nothing happens is worth nothing.
+type tally map[string]int
 
-func (c *tally) requests(h *history) {
+// The ends of a request, and its copies.
+const (
+	applied    = "held"
+	refused    = "refused"
+	unanswered = "unanswered"
+	copied     = "extra copies"
+)
+
+func (c tally) of(k kind, end string) int { return c[k.String()+", "+end] }
+
+func (c tally) requests(h *history) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, o := range h.requests {
+		end := refused
 		switch {
 		case o.unknown:
-			c.unanswered[o.kind]++
+			end = unanswered
 		case o.ok:
-			c.held[o.kind]++
-		default:
-			c.refused[o.kind]++
+			end = applied
 		}
-		c.copied[o.kind] += o.extra()
+		c[o.kind.String()+", "+end]++
+		c[o.kind.String()+", "+copied] += o.extra()
 	}
 }
 
-func (c *tally) invocations(all []*invocation) {
-	if c.outcomes == nil {
-		c.outcomes = make(map[string]int)
-	}
+func (c tally) invocations(all []*invocation) {
 	for _, i := range all {
-		c.outcomes[string(i.outcome)]++
+		c["Do: "+string(i.outcome)]++
 		if i.ran {
-			c.runs++
+			c["runs of handlers"]++
 		}
 	}
 }
 
-func (c *tally) String() string {
-	var b strings.Builder
-	for k := range kinds {
-		fmt.Fprintf(&b, "%v: %d held, %d refused, %d unanswered, %d extra copies\n", k, c.held[k], c.refused[k], c.unanswered[k], c.copied[k])
+func (c tally) String() string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		lines = append(lines, fmt.Sprintf("%s: %d", name, c[name]))
 	}
-	fmt.Fprintf(&b, "runs of handlers: %d", c.runs)
-	for _, outcome := range slices.Sorted(maps.Keys(c.outcomes)) {
-		fmt.Fprintf(&b, "; %s %d", outcome, c.outcomes[outcome])
-	}
-	return b.String()
+	return strings.Join(lines, "\n")
 }
