@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -14,65 +13,82 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// hand is idempotency written by hand: a conditional PutItem and a fenced
-// UpdateItem. It takes nothing over, fingerprints nothing and stores no failure.
+// hand is idempotency written by hand: a claim, and a completion that the owner fences. It
+// takes nothing over, fingerprints nothing and stores no failure.
 type hand struct {
-	client *dynamodb.Client
-	table  string
-	run    caller
+	run caller
+	// claim stores a record, or returns the status and the result of the one it met.
+	claim    func(ctx context.Context, id, owner string) (status string, data []byte, err error)
+	complete func(ctx context.Context, id, owner string, data []byte) error
 }
 
-func (h hand) call(ctx context.Context, p payment) (receipt, error) {
-	id, owner, expires := text("payment#"+p.ID), text(rand.Text()), number(time.Now().Add(24*time.Hour).Unix())
-	_, err := h.client.PutItem(ctx, &dynamodb.PutItemInput{
-		ConditionExpression:                 aws.String("attribute_not_exists(#id) OR #exp < :now"),
-		ExpressionAttributeNames:            map[string]string{"#exp": "expiration", "#id": "id"},
-		ExpressionAttributeValues:           map[string]types.AttributeValue{":now": number(time.Now().Unix())},
-		Item:                                map[string]types.AttributeValue{"id": id, "status": text("INPROGRESS"), "owner": owner, "expiration": expires},
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		TableName:                           &h.table,
-	})
-	var met *types.ConditionalCheckFailedException
-	if errors.As(err, &met) {
-		return replay(met.Item)
-	}
-	if err != nil {
-		return receipt{}, err
-	}
-	r, err := h.run(ctx, p)
-	if err != nil {
-		return receipt{}, err
-	}
-	data, err := json.Marshal(r)
-	if err != nil {
-		return receipt{}, err
-	}
-	_, err = h.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		ConditionExpression:      aws.String("#owner = :me AND #status = :inprogress"),
-		ExpressionAttributeNames: map[string]string{"#data": "data", "#exp": "expiration", "#owner": "owner", "#status": "status"},
-		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":me": owner, ":inprogress": text("INPROGRESS"), ":completed": text("COMPLETED"), ":data": text(string(data)), ":exp": expires,
-		},
-		Key:              map[string]types.AttributeValue{"id": id},
-		TableName:        &h.table,
-		UpdateExpression: aws.String("SET #status = :completed, #data = :data, #exp = :exp"),
-	})
-	return r, err
-}
+const inProgress, finished = "INPROGRESS", "COMPLETED"
 
-// replay returns the result of a finished record.
-func replay(item map[string]types.AttributeValue) (r receipt, err error) {
-	if status, ok := item["status"].(*types.AttributeValueMemberS); ok && status.Value == "INPROGRESS" {
+func (h hand) call(ctx context.Context, p payment) (r receipt, err error) {
+	id, owner := "payment#"+p.ID, rand.Text()
+	status, data, err := h.claim(ctx, id, owner)
+	switch {
+	case err != nil:
+		return receipt{}, err
+	case status == inProgress:
 		return receipt{}, errRunning
+	case status != "":
+		return r, json.Unmarshal(data, &r)
 	}
-	data, ok := item["data"].(*types.AttributeValueMemberS)
-	if !ok {
-		return receipt{}, fmt.Errorf("a record without a result")
+	if r, err = h.run(ctx, p); err != nil {
+		return receipt{}, err
 	}
-	return r, json.Unmarshal([]byte(data.Value), &r)
+	if data, err = json.Marshal(r); err != nil {
+		return receipt{}, err
+	}
+	return r, h.complete(ctx, id, owner, data)
 }
+
+// handDynamoDB is a conditional PutItem and a fenced UpdateItem.
+func handDynamoDB(client *dynamodb.Client, table string, run caller) hand {
+	return hand{run: run, claim: func(ctx context.Context, id, owner string) (string, []byte, error) {
+		_, err := client.PutItem(ctx, &dynamodb.PutItemInput{
+			ConditionExpression:       aws.String("attribute_not_exists(#id) OR #exp < :now"),
+			ExpressionAttributeNames:  map[string]string{"#exp": "expiration", "#id": "id"},
+			ExpressionAttributeValues: map[string]types.AttributeValue{":now": number(time.Now().Unix())},
+			Item: map[string]types.AttributeValue{
+				"id": text(id), "status": text(inProgress), "owner": text(owner), "expiration": number(tomorrow().Unix()),
+			},
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+			TableName:                           &table,
+		})
+		var met *types.ConditionalCheckFailedException
+		if !errors.As(err, &met) {
+			return "", nil, err
+		}
+		return textOf(met.Item["status"]), []byte(textOf(met.Item["data"])), nil
+	}, complete: func(ctx context.Context, id, owner string, data []byte) error {
+		_, err := client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			ConditionExpression:      aws.String("#owner = :me AND #status = :inprogress"),
+			ExpressionAttributeNames: map[string]string{"#data": "data", "#exp": "expiration", "#owner": "owner", "#status": "status"},
+			ExpressionAttributeValues: map[string]types.AttributeValue{
+				":me": text(owner), ":inprogress": text(inProgress), ":completed": text(finished),
+				":data": text(string(data)), ":exp": number(tomorrow().Unix()),
+			},
+			Key:              map[string]types.AttributeValue{"id": text(id)},
+			TableName:        &table,
+			UpdateExpression: aws.String("SET #status = :completed, #data = :data, #exp = :exp"),
+		})
+		return err
+	}}
+}
+
+func tomorrow() time.Time { return time.Now().Add(24 * time.Hour) }
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func textOf(v types.AttributeValue) string {
+	s, _ := v.(*types.AttributeValueMemberS)
+	if s == nil {
+		return ""
+	}
+	return s.Value
+}
 
 func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}

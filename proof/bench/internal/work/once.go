@@ -17,9 +17,9 @@ func (s Series) caller(ctx context.Context, c *connections, j Job, h *handler) (
 	switch {
 	case s.ByHand && s.On == PostgreSQL:
 		pool, err := c.pool(ctx, j.Endpoint)
-		return newHandPostgreSQL(pool, j.Table, h.run).call, err
+		return handPostgreSQL(pool, j.Table, h.run).call, err
 	case s.ByHand:
-		return hand{c.dynamodb(j.Endpoint), j.Table, h.run}.call, nil
+		return handDynamoDB(c.dynamodb(j.Endpoint), j.Table, h.run).call, nil
 	}
 	x, err := s.executor(ctx, c, j)
 	if err != nil {
