@@ -46,7 +46,7 @@ func playStore(h *history, store driver.Store) {
 	var all sync.WaitGroup
 	for client := range actors {
 		a := &actor{
-			store: &recorder{store: store, client: client, history: h},
+			store: recorded(store, client, h, func() {}),
 			h:     h, rnd: h.rand(client), now: &now, names: &names,
 		}
 		all.Go(func() {
@@ -58,7 +58,7 @@ func playStore(h *history, store driver.Store) {
 	}
 	all.Wait()
 	h.settle()
-	audit := &recorder{store: store, client: actors, history: h}
+	audit := recorded(store, actors, h, func() {})
 	if _, err := audit.Get(h.t.Context(), h.id); err != nil {
 		h.problem("the last Get: %v", err)
 	}

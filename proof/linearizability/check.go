@@ -166,7 +166,7 @@ func (r *row) history(t *testing.T, store driver.Store, number uint64) (h *histo
 	case r.Calm, r.ownNetwork:
 		return h, store, func() {}
 	}
-	return h, line{store}, func() {}
+	return h, faulty(store), func() {}
 }
 
 func (r *row) checkStore(t *testing.T, store driver.Store, number uint64) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -48,45 +47,24 @@ func carry[Answer any](f fate, send func() (Answer, error), later, delay func())
 	return send()
 }
 
-// line is a store behind a network with faults, call by call. It is the faulty
-// network of stores in memory, and of servers whose protocol [Wire] does not
-// speak.
-type line struct{ driver.Store }
-
-func (l line) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
-	return l.send(ctx, func(ctx context.Context) (driver.Record, bool, error) {
-		return l.Store.Create(ctx, r, cutoff, with)
-	})
-}
-
-func (l line) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	return l.send(ctx, func(ctx context.Context) (driver.Record, bool, error) {
-		return l.Store.Change(ctx, f, c)
-	})
-}
-
-func (l line) Get(ctx context.Context, id string) (driver.Record, error) {
-	r, _, err := l.send(ctx, func(ctx context.Context) (driver.Record, bool, error) {
-		r, err := l.Store.Get(ctx, id)
-		return r, true, err
-	})
-	return r, err
-}
-
-func (l line) send(ctx context.Context, arrive func(context.Context) (driver.Record, bool, error)) (driver.Record, bool, error) {
-	o := opOf(ctx)
-	h := o.history
-	arrival := func(ctx context.Context) (answer, error) {
-		o.leaves()
-		r, ok, err := arrive(ctx)
-		return answer{ok: ok, record: r}, err
-	}
-	a, err := carry(h.fate(), func() (answer, error) { return arrival(ctx) }, func() {
-		h.later(func() { // a late copy arrives although its sender has gone
-			if _, err := arrival(context.WithoutCancel(ctx)); err != nil {
-				h.problem("a late copy of %v: %v", o.request, err)
-			}
-		})
-	}, h.delay)
-	return a.record, a.ok, err
+// faulty is a store behind a network with faults, call by call. It is the network
+// of stores in memory, and of servers whose protocol [Wire] does not speak.
+func faulty(store driver.Store) driver.Store {
+	return through{store, func(ctx context.Context, q request, arrive call) (driver.Record, bool, error) {
+		o := opOf(ctx)
+		h := o.history
+		arrival := func(ctx context.Context) (answer, error) {
+			o.leaves()
+			r, ok, err := arrive(ctx)
+			return answer{ok: ok, record: r}, err
+		}
+		a, err := carry(h.fate(), func() (answer, error) { return arrival(ctx) }, func() {
+			h.later(func() { // a late copy arrives although its sender has gone
+				if _, err := arrival(context.WithoutCancel(ctx)); err != nil {
+					h.problem("a late copy of %v: %v", q, err)
+				}
+			})
+		}, h.delay)
+		return a.record, a.ok, err
+	}}
 }

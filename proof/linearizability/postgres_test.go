@@ -56,7 +56,7 @@ func openPostgreSQL(setWire func(*pgWire), between func(postgres.DB) postgres.DB
 		if err != nil {
 			t.Fatal(err)
 		}
-		return unavailable{s}
+		return onlyUnavailable(s)
 	}
 }
 
@@ -132,26 +132,16 @@ func (r *pgRows) Close() {
 	r.done()
 }
 
-// unavailable is a store behind a network whose only errors are those of the
+// onlyUnavailable is a store behind a network whose only errors are those of the
 // network.
-type unavailable struct{ driver.Store }
-
-func (s unavailable) note(ctx context.Context, err error) {
-	if o, ok := ctx.Value(opKey{}).(*op); ok && err != nil && !errors.Is(err, driver.ErrUnavailable) && ctx.Err() == nil {
-		o.history.problem("%v: %v", o.request, err)
-	}
-}
-
-func (s unavailable) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	r, ok, err := s.Store.Change(ctx, f, c)
-	s.note(ctx, err)
-	return r, ok, err
-}
-
-func (s unavailable) Get(ctx context.Context, id string) (driver.Record, error) {
-	r, err := s.Store.Get(ctx, id)
-	s.note(ctx, err)
-	return r, err
+func onlyUnavailable(s driver.Store) driver.Store {
+	return through{s, func(ctx context.Context, q request, send call) (driver.Record, bool, error) {
+		r, ok, err := send(ctx)
+		if o, in := ctx.Value(opKey{}).(*op); in && err != nil && !errors.Is(err, driver.ErrUnavailable) && ctx.Err() == nil {
+			o.history.problem("%v: %v", q, err)
+		}
+		return r, ok, err
+	}}
 }
 
 // unfencedDB takes the owner out of the condition of one kind of update.

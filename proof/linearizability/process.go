@@ -78,7 +78,7 @@ func newProcess(h *history, client int, store driver.Store, lease time.Duration,
 		config.CacheEntries = 4
 	}
 	config.ReadFirst = p.rnd.IntN(3) == 0
-	x, err := idempotent.New("linearizability", &recorder{store: store, client: client, history: h, gate: p.gate}, config)
+	x, err := idempotent.New("linearizability", recorded(store, client, h, p.gate), config)
 	if err != nil {
 		panic(err) // these configurations are valid
 	}

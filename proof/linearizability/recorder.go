@@ -8,47 +8,47 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// recorder is the store as one caller sees it. It writes every call into the
-// history.
-type recorder struct {
-	store   driver.Store
-	client  int
-	history *history
-	// gate is where a frozen process stops, before it sends a request.
-	gate func()
+// call is a call of a store that is made with a context.
+type call func(context.Context) (driver.Record, bool, error)
+
+// through is a store whose calls all go through one function.
+type through struct {
+	store driver.Store
+	carry func(context.Context, request, call) (driver.Record, bool, error)
 }
 
-func (r *recorder) record(ctx context.Context, q request, send func(context.Context) (driver.Record, bool, error)) (driver.Record, bool, error) {
-	if r.gate != nil {
-		r.gate()
-	}
-	o := r.history.begin(r.client, q)
-	o.invocation, _ = ctx.Value(invocationKey{}).(*invocation)
-	rec, ok, err := send(context.WithValue(ctx, opKey{}, o))
-	o.end(answer{unknown: err != nil, ok: ok, record: rec})
-	var invalid *driver.InvalidWriteError
-	if errors.As(err, &invalid) {
-		r.history.problem("a write that the protocol never makes: %v: %v", q, err)
-	}
-	return rec, ok, err
-}
-
-func (r *recorder) Create(ctx context.Context, rec driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
-	return r.record(ctx, request{kind: create, record: rec, cutoff: cutoff}, func(ctx context.Context) (driver.Record, bool, error) {
-		return r.store.Create(ctx, rec, cutoff, with)
+func (t through) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
+	return t.carry(ctx, request{kind: create, record: r, cutoff: cutoff}, func(ctx context.Context) (driver.Record, bool, error) {
+		return t.store.Create(ctx, r, cutoff, with)
 	})
 }
 
-func (r *recorder) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	return r.record(ctx, request{kind: kindOf(c), fence: f, change: c}, func(ctx context.Context) (driver.Record, bool, error) {
-		return r.store.Change(ctx, f, c)
+func (t through) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	return t.carry(ctx, request{kind: kindOf(c), fence: f, change: c}, func(ctx context.Context) (driver.Record, bool, error) {
+		return t.store.Change(ctx, f, c)
 	})
 }
 
-func (r *recorder) Get(ctx context.Context, id string) (driver.Record, error) {
-	rec, _, err := r.record(ctx, request{kind: read}, func(ctx context.Context) (driver.Record, bool, error) {
-		rec, err := r.store.Get(ctx, id)
-		return rec, true, err
+func (t through) Get(ctx context.Context, id string) (driver.Record, error) {
+	r, _, err := t.carry(ctx, request{kind: read}, func(ctx context.Context) (driver.Record, bool, error) {
+		r, err := t.store.Get(ctx, id)
+		return r, true, err
 	})
-	return rec, err
+	return r, err
+}
+
+// recorded is the store as one caller sees it. It writes every call into the history.
+// gate is where a frozen process stops before it sends a request.
+func recorded(store driver.Store, client int, h *history, gate func()) driver.Store {
+	return through{store, func(ctx context.Context, q request, send call) (driver.Record, bool, error) {
+		gate()
+		o := h.begin(client, q)
+		o.invocation, _ = ctx.Value(invocationKey{}).(*invocation)
+		r, ok, err := send(context.WithValue(ctx, opKey{}, o))
+		o.end(answer{unknown: err != nil, ok: ok, record: r})
+		if _, invalid := errors.AsType[*driver.InvalidWriteError](err); invalid {
+			h.problem("a write that the protocol never makes: %v: %v", q, err)
+		}
+		return r, ok, err
+	}}
 }

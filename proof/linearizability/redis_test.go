@@ -37,7 +37,7 @@ func openRedis(w **redisWire, faults bool, between func(redis.Client) redis.Clie
 		if err != nil {
 			t.Fatal(err)
 		}
-		return unavailable{s}
+		return onlyUnavailable(s)
 	}
 }
 
