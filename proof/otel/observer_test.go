@@ -231,28 +231,25 @@ func TestHandlerThatIsCutOffIsCounted(t *testing.T) {
 	}
 }
 
-// A crash leaves a lease that lapses, a retry after an error does not.
-func TestTakeoverOfALapsedLeaseIsCountedApart(t *testing.T) {
-	for _, lapsed := range []bool{true, false} {
-		o := observer(t, otel.Options{})
-		o.Observe(t.Context(), idempotent.Event{Operation: "place-order", Outcome: idempotent.OutcomeTakeover, Lapsed: lapsed})
-		got := fmt.Sprint(o.points(t, "once.leases.lapsed"), " ", values(o.spans.Ended()[0])["once.lapsed"])
-		if want := map[bool]string{true: "map[once.operation=place-order:1] true", false: "map[] "}[lapsed]; got != want {
-			t.Errorf("lapsed %v: got %s, want %s", lapsed, got, want)
-		}
-	}
-}
-
-// A scope that finds nobody refuses every call. Only refused calls have a reason.
-func TestRefusedCallsAreCountedByReason(t *testing.T) {
-	for err, want := range map[error]string{
-		&idempotent.MissingKeyError{Part: "scope"}: "map[once.operation=place-order,once.refusal=unknown caller:1] unknown caller",
-		errors.New(secret):                         "map[] ",
+// A crash leaves a lease that lapses, a retry after an error does not. A scope that finds
+// no caller refuses every call, and only refused calls have a reason.
+func TestMetricsOfSomeOutcomesAlone(t *testing.T) {
+	for _, c := range []struct {
+		name, metric, attribute, want string
+		event                         idempotent.Event
+	}{
+		{"lapsed", "once.leases.lapsed", "once.lapsed", "map[once.operation=place-order:1] true",
+			idempotent.Event{Outcome: idempotent.OutcomeTakeover, Lapsed: true}},
+		{"released before", "once.leases.lapsed", "once.lapsed", "map[] ", idempotent.Event{Outcome: idempotent.OutcomeTakeover}},
+		{"refused", "once.refusals", "once.refusal", "map[once.operation=place-order,once.refusal=unknown caller:1] unknown caller",
+			idempotent.Event{Outcome: idempotent.OutcomeFailed, Err: &idempotent.MissingKeyError{Part: "scope"}}},
+		{"failed", "once.refusals", "once.refusal", "map[] ", idempotent.Event{Outcome: idempotent.OutcomeFailed, Err: errors.New(secret)}},
 	} {
 		o := observer(t, otel.Options{})
-		o.Observe(t.Context(), idempotent.Event{Operation: "place-order", Outcome: idempotent.OutcomeFailed, Err: err})
-		if got := fmt.Sprint(o.points(t, "once.refusals"), " ", values(o.spans.Ended()[0])["once.refusal"]); got != want {
-			t.Errorf("%v: got %s, want %s", err, got, want)
+		c.event.Operation = "place-order"
+		o.Observe(t.Context(), c.event)
+		if got := fmt.Sprint(o.points(t, c.metric), " ", values(o.spans.Ended()[0])[c.attribute]); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
 
 // A short soak finds nothing, and the same one finds each thing that is planted into
-// its tables and its ledger.
+// its tables.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	s, v := playEnough(t)
@@ -31,25 +31,24 @@ func TestSoak(t *testing.T) {
 		t.Fatal(err)
 	}
 	plants := &planter{s, map[string]bool{}}
+	// TestAuditFinds plants everything else, without tables.
 	for _, p := range []struct {
 		name, kind string
-		plant      func(*planter, *testing.T) (hash string)
+		plant      func(t *testing.T) (hash string)
 	}{
-		{"an effect of plain work", "double effect", func(s *planter, t *testing.T) string { return s.plantEffect(t, job.Do) }},
-		{"an effect of a transaction", "double effect", func(s *planter, t *testing.T) string { return s.plantEffect(t, job.Transaction) }},
-		{"a leaked lease", "leaked lease", func(s *planter, t *testing.T) string {
-			return s.set(t, job.Queue, "status", &types.AttributeValueMemberS{Value: "INPROGRESS"})
+		{"an effect of plain work", "double effect", plants.plantEffect},
+		{"a leaked lease", "leaked lease", func(t *testing.T) string {
+			return plants.set(t, job.Queue, "status", &types.AttributeValueMemberS{Value: "INPROGRESS"})
 		}},
-		{"leftover steps", "leftover", func(s *planter, t *testing.T) string {
-			return s.set(t, job.Steps, "steps", &types.AttributeValueMemberM{Value: tables.Item{}})
+		{"leftover steps", "leftover", func(t *testing.T) string {
+			return plants.set(t, job.Steps, "steps", &types.AttributeValueMemberM{Value: tables.Item{}})
 		}},
-		{"a wrong replay", "wrong replay", (*planter).plantReplay},
-		{"another stored result", "wrong replay", func(s *planter, t *testing.T) string {
-			return s.set(t, job.Wrap, "data", &types.AttributeValueMemberS{Value: `{"key":"another","attempt":2,"effects":{}}`})
+		{"another stored result", "wrong replay", func(t *testing.T) string {
+			return plants.set(t, job.Wrap, "data", &types.AttributeValueMemberS{Value: `{"key":"another","attempt":2,"effects":{}}`})
 		}},
 	} {
 		t.Run(p.name, func(t *testing.T) {
-			hash := p.plant(plants, t)
+			hash := p.plant(t)
 			v := s.mustAudit(t)
 			if !slices.ContainsFunc(v.findings, func(f finding) bool { return f.Kind == p.kind && f.Hash == hash }) {
 				t.Errorf("the audit finds %v, want a %s of %s", v.findings, p.kind, hash)
@@ -127,8 +126,8 @@ func (s *planter) key(t *testing.T, kind job.Kind) *entry {
 }
 
 // plantEffect repeats the effect of a key.
-func (s *planter) plantEffect(t *testing.T, kind job.Kind) string {
-	e := s.key(t, kind)
+func (s *planter) plantEffect(t *testing.T) string {
+	e := s.key(t, job.Do)
 	item, err := attributevalue.MarshalMap(job.Effect{ID: "planted-" + e.Key, Key: e.Key, Kind: e.Kind, Slot: job.Main, Delivery: "another", Attempt: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -136,13 +135,6 @@ func (s *planter) plantEffect(t *testing.T, kind job.Kind) string {
 	if _, err := s.tables.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &s.effects, Item: item}); err != nil {
 		t.Fatal(err)
 	}
-	return e.hash
-}
-
-// plantReplay lets a caller have received another result.
-func (s *planter) plantReplay(t *testing.T) string {
-	e := s.key(t, job.Do)
-	s.ledger.note(role{}, job.Delivery{Kind: e.Kind}, []message{{"", e.Request}}, job.Report{Result: &job.Result{Key: e.Key}, Digest: "another"}, 0)
 	return e.hash
 }
 
