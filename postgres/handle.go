@@ -33,6 +33,15 @@ func (h *handle) open(ctx context.Context) (context.Context, error) {
 	return h.transaction.during(ctx), nil
 }
 
+// statement locks the transaction as open does, and returns a statement as it is sent.
+func (h *handle) statement(ctx context.Context, sql string, args ...any) (context.Context, string, []any, error) {
+	ctx, err := h.open(ctx)
+	if err == nil {
+		sql, args, err = h.checked(ctx, sql, args...)
+	}
+	return ctx, sql, args, err
+}
+
 // checked returns a statement as it is sent, unless it ends the transaction.
 func (h *handle) checked(ctx context.Context, sql string, args ...any) (string, []any, error) {
 	sql, args = rewrite(ctx, h.tx.Conn(), sql, args)
@@ -129,10 +138,7 @@ func (h *handle) LargeObjects() pgx.LargeObjects {
 
 func (h *handle) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
 	defer h.unlock()
-	ctx, err := h.open(ctx)
-	if err == nil {
-		sql, _, err = h.checked(ctx, sql)
-	}
+	ctx, sql, _, err := h.statement(ctx, sql)
 	if err != nil {
 		return nil, err
 	}
@@ -141,10 +147,7 @@ func (h *handle) Prepare(ctx context.Context, name, sql string) (*pgconn.Stateme
 
 func (h *handle) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	defer h.unlock()
-	ctx, err := h.open(ctx)
-	if err == nil {
-		sql, args, err = h.checked(ctx, sql, args...)
-	}
+	ctx, sql, args, err := h.statement(ctx, sql, args...)
 	if err != nil {
 		return pgconn.CommandTag{}, err
 	}
@@ -162,10 +165,7 @@ func (h *handle) Exec(ctx context.Context, sql string, args ...any) (pgconn.Comm
 
 func (h *handle) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	defer h.unlock()
-	ctx, err := h.open(ctx)
-	if err == nil {
-		sql, args, err = h.checked(ctx, sql, args...)
-	}
+	ctx, sql, args, err := h.statement(ctx, sql, args...)
 	if err != nil {
 		return closed{err}.Query()
 	}
@@ -175,10 +175,7 @@ func (h *handle) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, 
 
 func (h *handle) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	defer h.unlock()
-	ctx, err := h.open(ctx)
-	if err == nil {
-		sql, args, err = h.checked(ctx, sql, args...)
-	}
+	ctx, sql, args, err := h.statement(ctx, sql, args...)
 	if err != nil {
 		return closed{err}.QueryRow()
 	}

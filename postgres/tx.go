@@ -86,17 +86,13 @@ func (t *Tx) add(method string, a addition) {
 	a.args = slices.Clone(a.args)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.mustBeOpen(method)
+	if t.frozen {
+		panic("postgres: Tx." + method + ": the handler has returned; nothing would commit this addition")
+	}
 	if endsTransaction(a.sql) && t.mistake == nil {
 		t.mistake = &TransactionError{Index: len(t.statements), Code: CodeEnded}
 	}
 	t.statements = append(t.statements, a)
-}
-
-func (t *Tx) mustBeOpen(method string) {
-	if t.frozen {
-		panic("postgres: Tx." + method + ": the handler has returned; nothing would commit this addition")
-	}
 }
 
 // Freeze ends the collecting, as [driver.Attachment] requires. Package idempotent

@@ -59,10 +59,10 @@ func (t *Tx) commit(ctx context.Context, s *Store, w recordWrite) (row, error) {
 	b.addRecord()
 	b.addStatements(statements)
 	r, err := b.send(ctx, conn.Conn())
-	t.note(func() {
-		t.alone = t.alone || err == nil && w.none()
-		t.doubtful = t.doubtful || err != nil && !b.certain
-	})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.alone = t.alone || err == nil && w.none()
+	t.doubtful = t.doubtful || err != nil && !b.certain
 	return r, err
 }
 
@@ -80,12 +80,6 @@ func (t *Tx) checked(ctx context.Context, conn *pgx.Conn) ([]addition, error) {
 		}
 	}
 	return all, nil
-}
-
-func (t *Tx) note(change func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	change()
 }
 
 // rollbackTimeout limits what is done for a connection whose call has ended. A
