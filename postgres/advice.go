@@ -12,10 +12,11 @@ import (
 func advice(err error) string {
 	_, crowded := errors.AsType[*PoolError](err)
 	_, isScan := errors.AsType[pgx.ScanArgError](err)
+	_, unreadable := errors.AsType[*unreadableError](err)
 	switch {
 	case crowded:
 		return "raise the MaxConns of the pool: a transaction needs one connection, and its steps, heartbeats and nested calls need another"
-	case errors.Is(err, errSteps), errors.Is(err, errText), errors.Is(err, errInfinity):
+	case unreadable:
 		return "a stored row is not a record; check that no other program writes this table"
 	case isScan:
 		return "a value cannot be read; without prepared statements values arrive as text, so the role needs datestyle = 'ISO' and bytea_output = 'hex' (ALTER ROLE … SET …)"

@@ -108,8 +108,8 @@ func raised(err error, mark string) bool {
 // fenced returns the statement that makes the write st, and fails if its condition
 // does not hold. A COMMIT that was sent with it is then not executed.
 func (l *layout) fenced(st statement) statement {
-	nulls := strings.Repeat(", NULL", len(l.columns()))
-	st.sql = "WITH written AS (" + st.sql + ") SELECT true, " + l.list() + " FROM written" +
+	nulls := strings.Repeat(", NULL", len(l.columns))
+	st.sql = "WITH written AS (" + st.sql + ") SELECT true, " + l.list + " FROM written" +
 		" UNION ALL SELECT " + raise(lostMark, "boolean") + nulls + " FROM written HAVING count(*) = 0"
 	return st
 }

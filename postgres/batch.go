@@ -97,7 +97,10 @@ func (b *batch) read(results pgx.BatchResults) (r row, at int, err error) {
 	last := b.queue.Len() - 1
 	for at = range last {
 		if at == b.own {
-			r, err = readRow(results)
+			var rows pgx.Rows
+			if rows, err = results.Query(); err == nil {
+				r, _, err = oneRow(rows)
+			}
 		} else {
 			_, err = results.Exec()
 		}
@@ -116,22 +119,6 @@ func (b *batch) read(results pgx.BatchResults) (r row, at int, err error) {
 		err = errAnswers
 	}
 	return r, last, err
-}
-
-func readRow(results pgx.BatchResults) (r row, err error) {
-	rows, err := results.Query()
-	if err != nil {
-		return row{}, err
-	}
-	defer rows.Close()
-	if rows.Next() {
-		var written bool
-		if r, err = scan(rows, &written); err != nil {
-			return row{}, err
-		}
-	}
-	rows.Close()
-	return r, rows.Err()
 }
 
 // refused returns the error for an answer after which nothing is committed.

@@ -17,7 +17,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	must(t, err)
 	const lost = "Store.commit returns it as a failed condition"
 	for _, fault := range walked.Unexplained(map[string]string{
-		"decodeSteps": "Store.fail makes it an Error", "decodeText": "Store.fail makes it an Error",
+		"decodeSteps": "Store.fail makes it an Error", "decodeText": "Store.fail makes it an Error", "scan": "Store.fail makes it an Error",
 		"layout.check":     "CreateTable makes it an Error",
 		"layout.checkSize": "Store.refused makes it an Error",
 		"Tx.commit":        "Store.refused or Store.fail makes it an Error, or it is the Err of a TransactionError",
@@ -27,9 +27,8 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 		"batch.read":       "batch.refused makes it a TransactionError",
 		"refusal":          "it is the Err of a TransactionError",
 
-		"instant.ScanTimestamptz": "Store.fail makes it an Error",
-		"Store.Settle":            "Store.refused makes it an Error",
-		"Store.Sweep":             "Store.fail makes it an Error",
+		"Store.Settle": "Store.refused makes it an Error",
+		"Store.Sweep":  "Store.fail makes it an Error",
 	}) {
 		t.Error(fault)
 	}

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -107,5 +109,21 @@ func noError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// says fails the test unless part is in the text of err.
+func says(t *testing.T, err error, part string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), part) {
+		t.Errorf("%T: %v; want %q", err, err, part)
+	}
+}
+
+// equal fails the test unless got is want.
+func equal[T comparable](t *testing.T, got, want T, about ...any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%sgot %v, want %v", fmt.Sprint(about...), got, want)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -85,40 +84,15 @@ func (l *layout) scan(f driver.Filter, after string, limit int) statement {
 	return p.write(" ORDER BY stored.", l.id, " LIMIT ").arg(limit, "bigint").statement()
 }
 
-// shown writes what an operator sees of a row: the id as it is stored, the server's
-// time, the row in one text, and its columns.
+// shown writes the columns for an operator: the id as it is stored, the server's time,
+// the row in one text, and its columns.
 func (l *layout) shown(p *phrase, brief bool) {
-	p.write("stored.", l.id, ", clock_timestamp(), ")
+	text := l.stored
 	if brief {
-		p.write("'', ")
-	} else {
-		p.write(l.stored(), ", ")
+		text = "''"
 	}
-	for n, c := range l.columns() {
-		if n > 0 {
-			p.write(", ")
-		}
-		switch {
-		case brief && c.typ == "bytea":
-			p.write("NULL::bytea")
-		case brief && (c.name == l.payload || c.name == l.unavailable):
-			p.write("''")
-		default:
-			p.write("stored.", c.name)
-		}
-	}
-}
-
-// stored returns the expression of all that is stored, as one text.
-func (l *layout) stored() string {
-	all := "ROW("
-	for n, c := range l.columns() {
-		if n > 0 {
-			all += ", "
-		}
-		all += "stored." + c.name
-	}
-	return all + ")::text"
+	p.write("stored.", l.id, ", clock_timestamp(), ", text, ", ")
+	l.row(p, !brief)
 }
 
 // entries runs a statement that returns what shown writes, and returns the last id as it
@@ -133,80 +107,17 @@ func (s *Store) entries(ctx context.Context, st statement) (page driver.Page, la
 		var e driver.Entry
 		var text string
 		r, err := scan(rows, &last, &e.At, &text)
-		if err != nil && !isUnreadable(err) {
+		var unreadable *unreadableError
+		if errors.As(err, &unreadable) {
+			e.Problems = unreadable.problems
+		} else if err != nil {
 			return page, "", err
 		}
 		if e.Record, page.At = r.Record, e.At; text != "" {
 			e.Stored, e.Size = text, r.bytes()
 		}
-		if err != nil {
-			e.Problems = append(e.Problems, err.Error())
-		}
 		page.Entries = append(page.Entries, e)
 	}
 	page.Read = len(page.Entries)
 	return page, last, rows.Err()
-}
-
-// Settle applies the change of an operator to a record that is stored exactly as e: see
-// [driver.Operable]. A result that is larger than Options.MaxSize is an error.
-func (s *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (driver.Entry, bool, error) {
-	err := e.Validate(c)
-	if len(c.Data) > s.layout.maxSize {
-		err = errors.Join(err, &driver.InvalidWriteError{Reason: "the result is larger than Options.MaxSize"})
-	}
-	if err != nil {
-		return driver.Entry{}, false, s.refused("Settle", err)
-	}
-	st := s.layout.settle(e, c)
-	page, _, err := s.entries(ctx, st)
-	for round := 1; round < maxRounds && isConflict(err) && backoff(ctx, round); round++ {
-		page, _, err = s.entries(ctx, st)
-	}
-	switch {
-	case err != nil:
-		failed := s.fail("Settle", err).(*Error)
-		failed.notWritten = isRefusal(err)
-		return driver.Entry{}, false, failed
-	case len(page.Entries) == 0:
-		met, err := s.Inspect(ctx, e.ID)
-		if err != nil {
-			err.(*Error).notWritten = true
-		}
-		return met, false, err
-	case c.Release == driver.ReleaseDelete:
-		return driver.Entry{At: page.At}, true, nil
-	}
-	return page.Entries[0], true, nil
-}
-
-// settle returns the statement that applies c to a row that is stored as e. Its
-// condition is checked once more on a row that another write has changed meanwhile.
-func (l *layout) settle(e driver.Entry, c driver.Change) statement {
-	p := own(e.ID)
-	if c.Release == driver.ReleaseDelete {
-		p.write("DELETE FROM ", l.table, " AS stored")
-	} else {
-		p.write("UPDATE ", l.table, " AS stored SET ")
-		l.set(p, c)
-	}
-	p.write(" WHERE stored.", l.id, " = $1::text AND ", l.stored(), " = ").arg(e.Stored, "text")
-	p.write(" RETURNING ")
-	l.shown(p, false)
-	return p.statement()
-}
-
-// isRefusal reports whether the server, or the way to it, has refused a statement: it
-// wrote nothing.
-func isRefusal(err error) bool {
-	var answer *pgconn.PgError
-	if errors.As(err, &answer) {
-		return answer.Severity == "ERROR"
-	}
-	return pgconn.SafeToRetry(err)
-}
-
-// isUnreadable reports whether a row is not a record.
-func isUnreadable(err error) bool {
-	return errors.Is(err, errSteps) || errors.Is(err, errText)
 }

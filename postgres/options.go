@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -108,33 +109,58 @@ func (o *Options) layout(table string, mistakes driver.Mistakes) (*layout, error
 	return l, mistakes.Err()
 }
 
-// name sets the quoted names of all columns.
+// A kind is a type of a column.
+type kind struct {
+	name string
+	oid  uint32
+}
+
+var (
+	textKind   = kind{"text", pgtype.TextOID}
+	numberKind = kind{"bigint", pgtype.Int8OID}
+	timeKind   = kind{"timestamptz", pgtype.TimestamptzOID}
+	bytesKind  = kind{"bytea", pgtype.ByteaOID}
+)
+
+// name sets the columns and their quoted names.
 func (l *layout) name(c Columns, mistakes *driver.Mistakes) {
-	used := make(map[string]string)
-	for _, column := range []struct {
-		quoted                 *string
-		field, chosen, usually string
-	}{
-		{&l.attempt, "Attempt", c.Attempt, "attempt"},
-		{&l.data, "Data", c.Data, "data"},
-		{&l.expires, "Expires", c.Expires, "expires"},
-		{&l.fingerprint, "Fingerprint", c.Fingerprint, "fingerprint"},
-		{&l.id, "ID", c.ID, "id"},
-		{&l.lease, "Lease", c.Lease, "lease"},
-		{&l.owner, "Owner", c.Owner, "owner"},
-		{&l.payload, "Payload", c.Payload, "payload"},
-		{&l.refunds, "Refunds", c.Refunds, "refunds"},
-		{&l.status, "Status", c.Status, "status"},
-		{&l.steps, "Steps", c.Steps, "steps"},
-		{&l.unavailable, "Unavailable", c.Unavailable, "unavailable"},
-	} {
-		name := cmp.Or(column.chosen, column.usually)
-		checkName(mistakes, "Options.Columns."+column.field, name, maxName)
-		first, taken := used[name]
-		mistakes.If(taken, "postgres: Options.Columns.%s and %s have the same name %q", first, column.field, name)
-		used[name] = column.field
-		*column.quoted = pgx.Identifier{name}.Sanitize()
+	key := "PRIMARY KEY"
+	if !l.dsql {
+		// Bytes are compared, so that an update of the server's locales does not
+		// break the index. Aurora DSQL has no other collation.
+		key = `COLLATE "C" PRIMARY KEY`
 	}
+	used := make(map[string]string)
+	var names []string
+	for _, f := range []struct {
+		quoted        *string
+		field, chosen string
+		kind          kind
+		rule          string
+	}{
+		{&l.id, "ID", c.ID, textKind, key},
+		{&l.status, "Status", c.Status, textKind, "NOT NULL"},
+		{&l.owner, "Owner", c.Owner, textKind, "NOT NULL DEFAULT ''"},
+		{&l.attempt, "Attempt", c.Attempt, numberKind, "NOT NULL DEFAULT 0"},
+		{&l.refunds, "Refunds", c.Refunds, numberKind, "NOT NULL DEFAULT 0"},
+		{&l.lease, "Lease", c.Lease, timeKind, ""},
+		{&l.expires, "Expires", c.Expires, timeKind, ""},
+		{&l.fingerprint, "Fingerprint", c.Fingerprint, textKind, "NOT NULL DEFAULT ''"},
+		{&l.payload, "Payload", c.Payload, textKind, "NOT NULL DEFAULT ''"},
+		{&l.unavailable, "Unavailable", c.Unavailable, textKind, "NOT NULL DEFAULT ''"},
+		{&l.data, "Data", c.Data, bytesKind, ""},
+		{&l.steps, "Steps", c.Steps, bytesKind, ""},
+	} {
+		name := cmp.Or(f.chosen, strings.ToLower(f.field))
+		checkName(mistakes, "Options.Columns."+f.field, name, maxName)
+		first, taken := used[name]
+		mistakes.If(taken, "postgres: Options.Columns.%s and %s have the same name %q", first, f.field, name)
+		used[name] = f.field
+		*f.quoted = pgx.Identifier{name}.Sanitize()
+		l.columns = append(l.columns, column{*f.quoted, f.kind, f.rule})
+		names = append(names, *f.quoted)
+	}
+	l.list, l.stored = strings.Join(names, ", "), "ROW(stored."+strings.Join(names, ", stored.")+")::text"
 }
 
 func checkName(mistakes *driver.Mistakes, of, name string, longest int) {

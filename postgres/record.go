@@ -26,8 +26,13 @@ func (r row) bytes() int {
 	return len(r.ID) + len(r.Status) + len(r.Owner) + len(r.Fingerprint) + len(r.Payload) + len(r.Unavailable) + len(r.Data) + r.size + numbers
 }
 
-// scan reads a row of all columns. Its values before them are read into first. With
-// errText and errSteps, it returns the part that could be read.
+// An unreadableError lists why calls cannot read a stored row.
+type unreadableError struct{ problems []string }
+
+func (e *unreadableError) Error() string { return strings.Join(e.problems, "; ") }
+
+// scan reads a row of all columns. Its values before them are read into first. With an
+// [*unreadableError], it returns the part that can be read.
 func scan(rows pgx.Rows, first ...any) (row, error) {
 	var r row
 	var id, status, owner, fingerprint, payload, unavailable string
@@ -38,39 +43,43 @@ func scan(rows pgx.Rows, first ...any) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
-	for _, text := range []struct {
-		to   *string
-		from string
-	}{{&r.ID, id}, {&r.Owner, owner}, {&r.Fingerprint, fingerprint}, {&r.Payload, payload}, {&r.Unavailable, unavailable}} {
-		decoded, failed := decodeText(text.from)
-		if *text.to = decoded; failed != nil {
-			*text.to, err = text.from, failed
+	var problems []string
+	text := func(stored string) string {
+		decoded, err := decodeText(stored)
+		if err != nil {
+			problems = append(problems, err.Error())
+			return stored
 		}
+		return decoded
 	}
+	r.ID, r.Owner, r.Fingerprint, r.Payload, r.Unavailable = text(id), text(owner), text(fingerprint), text(payload), text(unavailable)
 	r.Status = driver.Status(status)
 	r.Lease, r.Expires = driver.WholeMillis(lease.Time), driver.WholeSeconds(expires.Time)
-	r.size = len(steps)
-	decoded, failed := decodeSteps(steps)
-	if r.Steps = decoded; failed != nil {
-		err = failed
+	if lease.isPast || expires.isPast {
+		problems = append(problems, "a time is -infinity")
 	}
-	return r, err
+	r.size = len(steps)
+	if r.Steps, err = decodeSteps(steps); err != nil {
+		problems = append(problems, err.Error())
+	}
+	if problems != nil {
+		return r, &unreadableError{problems}
+	}
+	return r, nil
 }
 
 // An instant is a time in a column. NULL and infinity, which a person or another program
 // may store for "never", are the zero time.
-type instant struct{ time.Time }
+type instant struct {
+	time.Time
+	isPast bool // -infinity, which no store writes
+}
 
 // ScanTimestamptz implements [pgtype.TimestamptzScanner].
 func (i *instant) ScanTimestamptz(v pgtype.Timestamptz) error {
-	if v.InfinityModifier == pgtype.NegativeInfinity {
-		return errInfinity
-	}
-	i.Time = v.Time
+	i.Time, i.isPast = v.Time, v.InfinityModifier == pgtype.NegativeInfinity
 	return nil
 }
-
-var errInfinity = errors.New("a time is -infinity")
 
 // escaped begins the stored form of a string that PostgreSQL would refuse as
 // text.

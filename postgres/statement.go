@@ -46,7 +46,7 @@ func own(id string) *phrase { return &phrase{args: []any{encodeText(id)}} }
 
 // read returns the statement that reads a record.
 func (l *layout) read(id string) statement {
-	return own(id).write("SELECT false, ", l.list(), " FROM ", l.table, " WHERE ", l.id, " = $1::text").statement()
+	return own(id).write("SELECT false, ", l.list, " FROM ", l.table, " WHERE ", l.id, " = $1::text").statement()
 }
 
 // create returns the statement that writes r if there is no record with its id, or
@@ -64,10 +64,10 @@ func (l *layout) create(r driver.Record, cutoff time.Time) statement {
 	if r.Status == driver.InProgress {
 		values[l.steps] = []byte{}
 	}
-	p.write("INSERT INTO ", l.table, " AS stored (", l.list(), ") SELECT $1::text")
-	columns := l.columns()[1:]
+	p.write("INSERT INTO ", l.table, " AS stored (", l.list, ") SELECT $1::text")
+	columns := l.columns[1:]
 	for _, c := range columns {
-		p.write(", ").arg(values[c.name], c.typ)
+		p.write(", ").arg(values[c.name], c.kind.name)
 	}
 	p.args = append(p.args, whenSeconds(cutoff), whenMillis(cutoff))
 	over := l.expired("stored", len(p.args)-1)
@@ -80,7 +80,7 @@ func (l *layout) create(r driver.Record, cutoff time.Time) statement {
 		p.write(c.name, " = EXCLUDED.", c.name)
 	}
 	p.write(" WHERE ", over)
-	l.returning(p, "stored", false)
+	l.returning(p, false)
 	return p.statement()
 }
 
@@ -120,7 +120,7 @@ func (l *layout) change(f driver.Fence, c driver.Change) statement {
 	case c.Release == driver.ReleaseDelete:
 		p.write(" AND coalesce(octet_length(stored.", l.steps, "), 0) = 0")
 	}
-	l.returning(p, "stored", isTakeover(c))
+	l.returning(p, isTakeover(c))
 	return p.statement()
 }
 
@@ -172,19 +172,24 @@ func (l *layout) set(p *phrase, c driver.Change) {
 	}
 }
 
-// returning writes the columns of the answer. Only a takeover needs the data and
-// the steps that are stored: any other write would get back its own values.
-func (l *layout) returning(p *phrase, row string, whole bool) {
+// returning writes the columns of the answer. Only a takeover needs the data and the
+// steps that are stored: any other write would get back its own values.
+func (l *layout) returning(p *phrase, whole bool) {
 	p.write(" RETURNING ")
-	for n, c := range l.columns() {
+	l.row(p, whole)
+}
+
+// row writes the columns of a stored row, with NULL for its bytes unless it is whole.
+func (l *layout) row(p *phrase, whole bool) {
+	for n, c := range l.columns {
 		if n > 0 {
 			p.write(", ")
 		}
-		if !whole && c.typ == "bytea" {
+		if whole || c.kind != bytesKind {
+			p.write("stored.", c.name)
+		} else {
 			p.write("NULL::bytea AS ", c.name)
-			continue
 		}
-		p.write(row, ".", c.name)
 	}
 }
 
@@ -192,7 +197,7 @@ func (l *layout) returning(p *phrase, row string, whole bool) {
 // if its condition fails: the record as it was when the statement began. The
 // first column tells the two apart.
 func (l *layout) orStored(st statement) statement {
-	st.sql = "WITH " + l.written + " AS (" + st.sql + ") SELECT true, " + l.list() + " FROM " + l.written +
-		" UNION ALL SELECT false, " + l.list() + " FROM " + l.table + " WHERE " + l.id + " = $1::text AND NOT EXISTS (SELECT FROM " + l.written + ")"
+	st.sql = "WITH " + l.written + " AS (" + st.sql + ") SELECT true, " + l.list + " FROM " + l.written +
+		" UNION ALL SELECT false, " + l.list + " FROM " + l.table + " WHERE " + l.id + " = $1::text AND NOT EXISTS (SELECT FROM " + l.written + ")"
 	return st
 }

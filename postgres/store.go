@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"time"
@@ -69,7 +70,7 @@ func (s *Store) Get(ctx context.Context, id string) (driver.Record, error) {
 // written without lease and steps. Create writes Unavailable in place of a result
 // that is larger than Options.MaxSize, and returns the record so.
 func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
-	a, err := s.checkCreate(r, with)
+	a, err := attachmentFor(with, r.Status, r.Validate())
 	if err != nil {
 		return driver.Record{}, false, s.refused("Create", err)
 	}
@@ -102,7 +103,7 @@ func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, w
 // returns the record so. It returns an [*Error] for combinations of fields that
 // the protocol does not use.
 func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	a, err := s.checkChange(f, c)
+	a, err := attachmentFor(c.With, c.Status, c.Validate(f))
 	if err != nil {
 		return driver.Record{}, false, s.refused("Change", err)
 	}
@@ -161,11 +162,7 @@ const maxRounds = 8
 // write has failed at that moment, and both agree. Where it holds, another write
 // came between. The record that was read says nothing about the one that is
 // stored, so write tries again.
-//
-// A write that loses a conflict with 40001 or 40P01 has written nothing either. On
-// Aurora DSQL, and with other isolation levels than READ COMMITTED, all lost races
-// are such conflicts.
-func (s *Store) write(ctx context.Context, op string, st statement, holds func(row) bool) (row, bool, error) {
+func (s *Store) write(ctx context.Context, op string, st statement, holds func(row) bool) (met row, ok bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return row{}, false, s.fail(op, err)
 	}
@@ -175,13 +172,28 @@ func (s *Store) write(ctx context.Context, op string, st statement, holds func(r
 	}
 	st = s.layout.orStored(st)
 	for round := 1; ; round++ {
-		met, ok, err := send(ctx, s.db, st)
+		err := retry(ctx, func() (err error) {
+			met, ok, err = send(ctx, s.db, st)
+			return err
+		})
 		switch {
-		case err != nil && (round == maxRounds || !isConflict(err) || !backoff(ctx, round)):
-			return row{}, false, s.fail(op, err)
 		case err != nil:
+			return row{}, false, s.fail(op, err)
 		case ok || !holds(met) || round == maxRounds:
 			return met, ok, nil
+		}
+	}
+}
+
+// retry calls fn, and calls it again after a conflict.
+//
+// A statement that loses a conflict with 40001 or 40P01 has written nothing. On Aurora
+// DSQL, and with other isolation levels than READ COMMITTED, all lost races are such
+// conflicts.
+func retry(ctx context.Context, fn func() error) error {
+	for round := 1; ; round++ {
+		if err := fn(); !isConflict(err) || round == maxRounds || !backoff(ctx, round) {
+			return err
 		}
 	}
 }
@@ -197,6 +209,11 @@ func send(ctx context.Context, db querier, st statement) (r row, ok bool, err er
 	if err != nil {
 		return row{}, false, err
 	}
+	return oneRow(rows)
+}
+
+// oneRow reads a row with a boolean before its columns, if there is one.
+func oneRow(rows pgx.Rows) (r row, ok bool, err error) {
 	defer rows.Close()
 	if rows.Next() {
 		if r, err = scan(rows, &ok); err != nil {
@@ -223,24 +240,12 @@ func backoff(ctx context.Context, round int) bool {
 
 var errUnfinished = &driver.InvalidWriteError{Reason: "a transaction is committed only together with a finished record"}
 
-func (s *Store) checkCreate(r driver.Record, with any) (attachment, error) {
+// attachmentFor returns the attachment of a write with this status, or why the write is
+// refused.
+func attachmentFor(with any, status driver.Status, invalid error) (attachment, error) {
 	a, err := attachmentOf(with)
-	if err == nil && a != nil && r.Status == driver.InProgress {
+	if err == nil && a != nil && (status == driver.Absent || status == driver.InProgress) {
 		err = errUnfinished
 	}
-	if err == nil {
-		err = r.Validate()
-	}
-	return a, err
-}
-
-func (s *Store) checkChange(f driver.Fence, c driver.Change) (attachment, error) {
-	a, err := attachmentOf(c.With)
-	if err == nil && a != nil && c.Status == driver.Absent {
-		err = errUnfinished
-	}
-	if err == nil {
-		err = c.Validate(f)
-	}
-	return a, err
+	return a, cmp.Or(err, invalid)
 }

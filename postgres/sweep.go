@@ -50,29 +50,25 @@ func (s *Store) Sweep(ctx context.Context, cutoff time.Time, limit int, _ string
 
 var errKept = errors.New("expired records are found and not deleted; look for a trigger or a policy of row-level security that keeps them")
 
-// sweep deletes one batch, and tries again after a conflict. It returns how many records
-// it found, and how many it deleted.
+// sweep deletes one batch. It returns how many records it found, and how many it deleted.
 func (s *Store) sweep(ctx context.Context, cutoff time.Time, batch int) (found, deleted int, err error) {
 	st := s.layout.sweep(cutoff, batch)
-	for round := 1; ; round++ {
+	err = retry(ctx, func() error {
 		rows, err := s.db.Query(ctx, st.sql, st.args...)
 		if err == nil {
-			_, err = pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (struct{}, error) {
-				return struct{}{}, row.Scan(&found, &deleted)
-			})
+			_, err = pgx.ForEachRow(rows, []any{&found, &deleted}, func() error { return nil })
 		}
-		if err == nil {
-			return found, deleted, nil
-		}
-		if round == maxRounds || !isConflict(err) || !backoff(ctx, round) {
-			return 0, 0, s.fail("Sweep", err)
-		}
+		return err
+	})
+	if err != nil {
+		return 0, 0, s.fail("Sweep", err)
 	}
+	return found, deleted, nil
 }
 
 // sweep returns the statement that deletes a batch of expired records, and counts those
-// that it found and those that it deleted. The outer condition is not redundant: it is checked once more on a record that was
-// claimed again after the subquery had found it.
+// that it found and those that it deleted. The outer condition is not redundant: it is
+// checked once more on a record that was claimed again after the subquery had found it.
 func (l *layout) sweep(cutoff time.Time, batch int) statement {
 	p := &phrase{args: []any{whenSeconds(cutoff), whenMillis(cutoff)}}
 	p.write("WITH found AS (SELECT found.", l.id, " FROM ", l.table, " AS found WHERE ", l.expired("found", 1), " ORDER BY found.", l.expires, " LIMIT ").arg(batch, "int")

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // A layout is a table: its quoted names, and what fits into it.
@@ -21,6 +20,10 @@ type layout struct {
 
 	attempt, data, expires, fingerprint, id, lease      string
 	owner, payload, refunds, status, steps, unavailable string
+
+	columns []column // in the order in which all statements list them
+	list    string   // the names of all columns
+	stored  string   // the expression of a whole row, as one text
 }
 
 // The suffixes have the same length.
@@ -29,36 +32,11 @@ const (
 	writtenSuffix = "_written"
 )
 
-// A column is one column of the table, in the order in which all statements list
-// them.
+// A column is one column of the table.
 type column struct {
 	name string // quoted
-	typ  string
-	oid  uint32
+	kind kind
 	rule string
-}
-
-func (l *layout) columns() []column {
-	key := "PRIMARY KEY"
-	if !l.dsql {
-		// Bytes are compared, so that an update of the server's locales does not
-		// break the index. Aurora DSQL has no other collation.
-		key = `COLLATE "C" PRIMARY KEY`
-	}
-	return []column{
-		{l.id, "text", pgtype.TextOID, key},
-		{l.status, "text", pgtype.TextOID, "NOT NULL"},
-		{l.owner, "text", pgtype.TextOID, "NOT NULL DEFAULT ''"},
-		{l.attempt, "bigint", pgtype.Int8OID, "NOT NULL DEFAULT 0"},
-		{l.refunds, "bigint", pgtype.Int8OID, "NOT NULL DEFAULT 0"},
-		{l.lease, "timestamptz", pgtype.TimestamptzOID, ""},
-		{l.expires, "timestamptz", pgtype.TimestamptzOID, ""},
-		{l.fingerprint, "text", pgtype.TextOID, "NOT NULL DEFAULT ''"},
-		{l.payload, "text", pgtype.TextOID, "NOT NULL DEFAULT ''"},
-		{l.unavailable, "text", pgtype.TextOID, "NOT NULL DEFAULT ''"},
-		{l.data, "bytea", pgtype.ByteaOID, ""},
-		{l.steps, "bytea", pgtype.ByteaOID, ""},
-	}
 }
 
 // SQL returns the statements that create a table for a store with these options,
@@ -74,8 +52,8 @@ func SQL(table string, options *Options) ([]string, error) {
 
 func (l *layout) sql() []string {
 	var lines []string
-	for _, c := range l.columns() {
-		lines = append(lines, "    "+strings.TrimSpace(c.name+" "+c.typ+" "+c.rule))
+	for _, c := range l.columns {
+		lines = append(lines, "    "+strings.TrimSpace(c.name+" "+c.kind.name+" "+c.rule))
 	}
 	async := ""
 	if l.dsql {
@@ -141,8 +119,7 @@ func exec(ctx context.Context, db DB, sql string) error {
 
 // check compares the types of the columns, and the primary key.
 func (l *layout) check(ctx context.Context, db DB) error {
-	columns := l.columns()
-	rows, err := db.Query(ctx, "SELECT "+l.list()+" FROM "+l.table+" WHERE false", pgx.QueryExecModeExec)
+	rows, err := db.Query(ctx, "SELECT "+l.list+" FROM "+l.table+" WHERE false", pgx.QueryExecModeExec)
 	if err != nil {
 		return err
 	}
@@ -154,8 +131,8 @@ func (l *layout) check(ctx context.Context, db DB) error {
 		return err
 	}
 	for n, field := range fields {
-		if field.DataTypeOID != columns[n].oid {
-			return fmt.Errorf("the table exists, and its column %s is not of the type %s", columns[n].name, columns[n].typ)
+		if c := l.columns[n]; field.DataTypeOID != c.kind.oid {
+			return fmt.Errorf("the table exists, and its column %s is not of the type %s", c.name, c.kind.name)
 		}
 	}
 	// Only planned: without a unique index on the id it fails with 42P10, as each claim would.
@@ -164,13 +141,4 @@ func (l *layout) check(ctx context.Context, db DB) error {
 		return fmt.Errorf("the table exists, and its column %s is not the primary key: %w", l.id, err)
 	}
 	return err
-}
-
-// list returns the names of all columns.
-func (l *layout) list() string {
-	var names []string
-	for _, c := range l.columns() {
-		names = append(names, c.name)
-	}
-	return strings.Join(names, ", ")
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -109,6 +110,28 @@ func TestTimeOfInfinityIsReadAsNever(t *testing.T) {
 	if met, ok, err := s.Create(t.Context(), claim("id", rival), now, nil); ok || err != nil || met.Status != driver.Completed {
 		t.Errorf("a claim: %t, %+v, %v", ok, met, err)
 	}
+}
+
+// No store writes it. An operator can see and delete a record that calls cannot read.
+func TestTimeOfMinusInfinityIsAProblemOfTheEntry(t *testing.T) {
+	pool := newPool(t)
+	s := newStore(t, pool, nil)
+	s.plant(t, expired("id", time.Hour))
+	must(t, exec(t.Context(), pool, `UPDATE idempotency SET expires = '-infinity'`))
+	_, err := s.Get(t.Context(), "id")
+	says(t, err, "a stored row is not a record")
+	page, err := s.Scan(t.Context(), driver.Filter{}, "")
+	must(t, err)
+	e, err := s.Inspect(t.Context(), "id")
+	must(t, err)
+	for _, e := range append(page.Entries, e) {
+		if e.ID != "id" || e.Status != driver.Completed || !slices.Equal(e.Problems, []string{"a time is -infinity"}) {
+			t.Errorf("%+v", e)
+		}
+	}
+	_, ok, err := s.Settle(t.Context(), e, driver.Change{Release: driver.ReleaseDelete})
+	noError(t, err)
+	equal(t, ok, true)
 }
 
 func TestTableMayHaveMoreColumns(t *testing.T) {
