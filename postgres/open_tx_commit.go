@@ -60,10 +60,13 @@ func (h *openTx) commit(ctx context.Context, s *Store, w recordWrite) (row, erro
 	if !b.certain {
 		h.lost = err
 	}
-	if returns && errors.Is(err, errLost) {
+	switch {
+	case !errors.Is(err, errLost):
+		return r, b.final(err)
+	case returns:
 		return h.landed(ctx, w)
 	}
-	return r, b.final(err)
+	return s.met(ctx, h.conn.Conn(), w.id), errLost
 }
 
 // landed returns to the state before the record's write, which has met a record. If that is
@@ -71,16 +74,12 @@ func (h *openTx) commit(ctx context.Context, s *Store, w recordWrite) (row, erro
 // transaction open: the call then completes the claim in it. With any other record, the
 // transaction must not stay open, as the handler may run again and wait for its locks.
 func (h *openTx) landed(ctx context.Context, w recordWrite) (row, error) {
-	var met row
-	_, err := h.conn.Exec(ctx, "rollback to savepoint once")
-	if err == nil { // not before: in a transaction that has failed, nothing is prepared
-		met, _, err = send(ctx, h.conn, h.store.layout.read(w.id))
-	}
+	met, err := h.store.undo(ctx, h.conn.Conn(), "rollback to savepoint once", w.id)
 	switch {
 	case err != nil:
 		return row{}, h.store.notWritten(w.op, err)
 	case met.Status != driver.InProgress || met.Owner != w.owner:
-		return row{}, errLost
+		return h.store.met(ctx, h.conn.Conn(), w.id), errLost
 	}
 	h.sent = false
 	return met, errLost
@@ -92,7 +91,7 @@ func (h *openTx) landed(ctx context.Context, w recordWrite) (row, error) {
 func (b *batch) final(err error) error {
 	var rejected *driver.Rejected
 	switch {
-	case err == nil, !b.certain, errors.Is(err, errLost), errors.As(err, &rejected):
+	case err == nil, !b.certain, errors.As(err, &rejected):
 		return err
 	case errors.Is(err, driver.ErrUnavailable):
 		return &driver.Rejected{Err: err, Retryable: true}

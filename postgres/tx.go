@@ -21,7 +21,8 @@ import (
 // read before, except through a Check. A statement that reaches statement_timeout or
 // lock_timeout is not sent again: the call fails with its [*TransactionError], which
 // does not count as an attempt. A try ends after half of the time left, and at most five
-// seconds.
+// seconds, so that a connection that hangs leaves time for another one. A longer
+// statement_timeout has no effect here: slow statements belong in [Transaction].
 //
 // A Tx is safe for concurrent use. Its methods panic after the handler has
 // returned: an addition would be lost silently.

@@ -1,12 +1,14 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -59,6 +61,9 @@ func (t *Tx) commit(ctx context.Context, s *Store, w recordWrite) (row, error) {
 	b.addRecord()
 	b.addStatements(statements)
 	r, err := b.send(ctx, conn.Conn())
+	if errors.Is(err, errLost) {
+		r = s.met(ctx, conn.Conn(), w.id)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.alone = t.alone || err == nil && w.none()
@@ -80,6 +85,30 @@ func (t *Tx) checked(ctx context.Context, conn *pgx.Conn) ([]addition, error) {
 		}
 	}
 	return all, nil
+}
+
+// met rolls a failed transaction back, and returns the record that its write has met. If
+// that fails, met returns no record, and the caller reads it on another connection.
+func (s *Store) met(ctx context.Context, conn *pgx.Conn, id string) row {
+	r, err := s.undo(ctx, conn, "rollback", id)
+	if err != nil {
+		return row{}
+	}
+	return r
+}
+
+// undo sends a ROLLBACK and reads a record after it, in one round trip. PostgreSQL runs
+// the two in turn. pgx would prepare the second one before, which a failed transaction
+// refuses.
+func (s *Store) undo(ctx context.Context, conn *pgx.Conn, rollback, id string) (r row, err error) {
+	var b pgconn.Batch
+	b.ExecParams(rollback, nil, nil, nil, nil)
+	b.ExecParams(s.layout.read(id).sql, [][]byte{[]byte(encodeText(id))}, nil, nil, []int16{pgx.BinaryFormatCode})
+	results := conn.PgConn().ExecBatch(ctx, &b)
+	for results.NextResult() {
+		r, _, err = oneRow(pgx.RowsFromResultReader(conn.TypeMap(), results.ResultReader()))
+	}
+	return r, cmp.Or(results.Close(), err)
 }
 
 // rollbackTimeout limits what is done for a connection whose call has ended. A
