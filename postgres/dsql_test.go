@@ -107,30 +107,19 @@ func (d likeDSQL) Query(ctx context.Context, sql string, args ...any) (pgx.Rows,
 	return d.DB.Query(ctx, strings.Replace(sql, "INDEX ASYNC", "INDEX", 1), args...)
 }
 
-// batches checks the statements that a transaction adds to the handler's.
-type batches struct{ t *testing.T }
-
-func (batches) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
-	return ctx
-}
-func (batches) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
-func (batches) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
-	return ctx
-}
-func (batches) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
-func (b batches) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBatchQueryData) {
-	if err := checkDSQL(q.SQL, q.Args); err != nil && !strings.Contains(q.SQL, "effects") {
-		b.t.Errorf("%s: %v", q.SQL, err)
-	}
-}
-
 func snapshots(c *pgxpool.Config) {
 	c.ConnConfig.RuntimeParams["default_transaction_isolation"] = "repeatable read"
 }
 
 func TestEveryStatementSuitsAuroraDSQL(t *testing.T) {
 	t.Parallel()
-	pool := newPool(t, snapshots, func(c *pgxpool.Config) { c.ConnConfig.Tracer = batches{t} })
+	pool := newPool(t, snapshots, func(c *pgxpool.Config) {
+		c.ConnConfig.Tracer = tracer{batched: func(sql string, args []any) {
+			if err := checkDSQL(sql, args); err != nil && !strings.Contains(sql, "effects") {
+				t.Errorf("%s: %v", sql, err)
+			}
+		}}
+	})
 	effects := newEffects(t, pool)
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		s := storeIn(t, likeDSQL{pool}, rand.Text(), &Options{DSQL: true})

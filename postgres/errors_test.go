@@ -146,48 +146,43 @@ func hold(t *testing.T, pool *pgxpool.Pool, s *Store) pgx.Tx {
 	return tx
 }
 
-// refusing answers each statement with an error of the server.
-type refusing struct {
-	codes []string
-	sent  int
-	DB    // for the others
-}
-
-func (r *refusing) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	r.sent++
-	if r.sent <= len(r.codes) {
-		return nil, &pgconn.PgError{Severity: "ERROR", Code: r.codes[r.sent-1], Message: "refused"}
-	}
-	return r.DB.Query(ctx, sql, args...)
+// refusing returns a store whose server refuses the first statements with these codes, and
+// the number of statements that it was asked for.
+func refusing(s *Store, codes []string) (_ *Store, sent *int) {
+	sent = new(int)
+	return &Store{layout: s.layout, db: through(s.db, func(n int, _ string) error {
+		if *sent = n; n > len(codes) {
+			return nil
+		}
+		return &pgconn.PgError{Severity: "ERROR", Code: codes[n-1], Message: "refused"}
+	})}, sent
 }
 
 func TestWriteThatLosesConflictsIsSentAgain(t *testing.T) {
-	s := newStore(t, newPool(t), nil)
-	db := &refusing{codes: []string{"40001", "40P01", "40001"}, DB: s.db}
-	create(t, &Store{db: db, layout: s.layout}, claim("id", owner))
-	if db.sent != 4 {
-		t.Errorf("sent %d times", db.sent)
-	}
+	s, sent := refusing(newStore(t, newPool(t), nil), []string{"40001", "40P01", "40001"})
+	create(t, s, claim("id", owner))
+	equal(t, *sent, 4)
 }
 
 func TestWriteThatLosesEveryConflictHasWrittenNothing(t *testing.T) {
-	s := newStore(t, newPool(t), nil)
-	db := &refusing{codes: slices.Repeat([]string{"40001"}, 100), DB: s.db}
-	_, ok, err := (&Store{db: db, layout: s.layout}).Create(t.Context(), claim("secret-key", owner), now, nil)
+	plain := newStore(t, newPool(t), nil)
+	conflicts := slices.Repeat([]string{"40001"}, 100)
+	s, sent := refusing(plain, conflicts)
+	_, ok, err := s.Create(t.Context(), claim("secret-key", owner), now, nil)
 	check(t, err, kinds{unavailable: true, notWritten: true}, "try again")
-	if ok || db.sent != maxRounds {
-		t.Errorf("ok %v, sent %d times", ok, db.sent)
-	}
-	db.sent = 0
+	equal(t, ok, false)
+	equal(t, *sent, maxRounds)
+	s, sent = refusing(plain, conflicts)
 	ctx, cancel := context.WithCancel(t.Context())
-	stopping := through(db, func(n int, _ string) {
+	s.db = through(s.db, func(n int, _ string) error {
 		if n == 2 {
 			cancel()
 		}
+		return nil
 	})
-	if _, _, err = (&Store{db: stopping, layout: s.layout}).Create(ctx, claim("id", owner), now, nil); err == nil || db.sent != 2 {
-		t.Errorf("%v, sent %d times after the context ended", err, db.sent)
-	}
+	_, _, err = s.Create(ctx, claim("id", owner), now, nil)
+	says(t, err, "40001")
+	equal(t, *sent, 2, "after the context ended: ")
 }
 
 // passing is a context whose deadline passes when the test says so.

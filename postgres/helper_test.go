@@ -81,19 +81,51 @@ func (s *Store) run(t *testing.T, st statement) error {
 	return rows.Err()
 }
 
-// through returns a DB that calls before with the number and the text of each
-// statement, before it is sent.
-func through(db DB, before func(n int, sql string)) DB { return &observed{DB: db, before: before} }
+// through returns a DB that calls before with the number and the text of each statement,
+// before it is sent. A statement for which before returns an error is not sent.
+func through(db DB, before func(n int, sql string) error) DB {
+	return &observed{DB: db, before: before}
+}
 
 type observed struct {
 	DB
 	sent   atomic.Int64
-	before func(n int, sql string)
+	before func(n int, sql string) error
 }
 
 func (o *observed) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	o.before(int(o.sent.Add(1)), sql)
+	if err := o.before(int(o.sent.Add(1)), sql); err != nil {
+		return nil, err
+	}
 	return o.DB.Query(ctx, sql, args...)
+}
+
+// A tracer is called for each statement, each batch, and each statement of a batch. Its
+// functions may be nil.
+type tracer struct {
+	query   func(sql string)
+	batch   func()
+	batched func(sql string, args []any)
+}
+
+func (r tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	if r.query != nil {
+		r.query(q.SQL)
+	}
+	return ctx
+}
+func (tracer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (r tracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	if r.batch != nil {
+		r.batch()
+	}
+	return ctx
+}
+func (tracer) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+func (r tracer) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBatchQueryData) {
+	if r.batched != nil {
+		r.batched(q.SQL, q.Args)
+	}
 }
 
 // must ends the test if err is an error.

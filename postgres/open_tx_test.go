@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"testing"
 	"time"
 
@@ -37,11 +36,7 @@ func adds(ctx context.Context, tx pgx.Tx) error {
 // the pool a moment.
 func (b bench) noneHeld() {
 	b.t.Helper()
-	for deadline := time.Now().Add(time.Minute); b.pool.Stat().AcquiredConns() != 0; runtime.Gosched() {
-		if time.Now().After(deadline) {
-			b.t.Fatalf("%d connections are held", b.pool.Stat().AcquiredConns())
-		}
-	}
+	until(b.t, "the connections", func() bool { return b.pool.Stat().AcquiredConns() == 0 })
 }
 
 func TestTransactionIsCommittedWithTheCompletion(t *testing.T) {

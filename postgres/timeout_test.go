@@ -15,17 +15,10 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// batchCounter counts the batches that are sent.
-type batchCounter struct {
-	batches
-	n atomic.Int32
+// counting counts the batches that a pool sends.
+func counting(batches *atomic.Int32) func(*pgxpool.Config) {
+	return func(c *pgxpool.Config) { c.ConnConfig.Tracer = tracer{batch: func() { batches.Add(1) }} }
 }
-
-func (c *batchCounter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
-	c.n.Add(1)
-	return ctx
-}
-func (*batchCounter) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 
 // blocked locks the row a of the effects until the returned function is called.
 func (b bench) blocked() (unlock func()) {
@@ -63,8 +56,8 @@ func TestCollectedStatementThatTimesOutIsSentOnce(t *testing.T) {
 		}, "55P03", -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			counter := new(batchCounter)
-			b := newBench(t, &idempotent.Config{MaxAttempts: 1, Lease: 5 * time.Second}, nil, func(c *pgxpool.Config) { c.ConnConfig.Tracer = counter })
+			var batches atomic.Int32
+			b := newBench(t, &idempotent.Config{MaxAttempts: 1, Lease: 5 * time.Second}, nil, counting(&batches))
 			b.deferSlowly()
 			unlock := b.blocked()
 			_, err := b.do(func(ctx context.Context) (string, error) {
@@ -74,7 +67,7 @@ func TestCollectedStatementThatTimesOutIsSentOnce(t *testing.T) {
 			if failed, ok := err.(*TransactionError); !ok || failed.Code != c.code || failed.Index != c.index {
 				t.Errorf("%T: %v", err, err)
 			}
-			if n := counter.n.Load(); n != 1 {
+			if n := batches.Load(); n != 1 {
 				t.Errorf("sent %d times", n)
 			}
 			unlock()
@@ -102,9 +95,9 @@ func (b bench) deferSlowly() {
 
 // The record's own write is not the handler's: it is sent again, as any other write.
 func TestCompletionThatTimesOutIsSentAgain(t *testing.T) {
-	counter := new(batchCounter)
+	var batches atomic.Int32
 	b := newBench(t, nil, nil, func(c *pgxpool.Config) {
-		c.ConnConfig.Tracer = counter
+		counting(&batches)(c)
 		c.ConnConfig.RuntimeParams["lock_timeout"] = "20"
 	})
 	_, err := b.do(func(ctx context.Context) (string, error) {
@@ -113,7 +106,7 @@ func TestCompletionThatTimesOutIsSentAgain(t *testing.T) {
 			_, err = lock.Exec(ctx, "SELECT FROM idempotency FOR UPDATE")
 		}
 		go func() {
-			for counter.n.Load() < 2 {
+			for batches.Load() < 2 {
 				runtime.Gosched()
 			}
 			noError(t, lock.Rollback(context.Background()))

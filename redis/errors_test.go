@@ -215,36 +215,6 @@ func TestACallReturnsWhenItsContextEnds(t *testing.T) {
 	noError(t, client.Close())
 }
 
-func TestAnAttachmentIsRefused(t *testing.T) {
-	s, _ := newStore(t)
-	r := created(t, s, claim("a"))
-	c := completed("1")
-	c.With = "writes"
-	done := r
-	done.ID, done.Status = "b", driver.Completed
-	_, ok, err := s.Change(t.Context(), fenceOf(r), c)
-	_, okCreate, errCreate := s.Create(t.Context(), done, time.Now(), "writes")
-	for _, err := range []error{err, errCreate} {
-		var invalid *driver.InvalidWriteError
-		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), "string") {
-			t.Errorf("%v", err)
-		}
-	}
-	if ok || okCreate {
-		t.Error("the record is written without its attachment")
-	}
-}
-
-func TestAServerThatForgetsItsScriptsGetsThemAgain(t *testing.T) {
-	server := realServer(t)
-	s := storeOn(t, server.Client(), nil)
-	r := created(t, s, claim("a"))
-	must(t, server.Client().ScriptFlush(t.Context()).Err())
-	if met, ok, err := s.Create(t.Context(), claim("a"), time.Now(), nil); ok || err != nil || met.Owner != r.Owner {
-		t.Errorf("ok %v, %v, %v", ok, met, err)
-	}
-}
-
 // Step Functions match the name of a type, so that each error that leaves has one.
 func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	walked, err := errortypes.Parse(".")

@@ -1,14 +1,11 @@
 package redis
 
 import (
-	"context"
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -75,64 +72,5 @@ func TestAClaimSurvivesAServerWhoseClockIsAhead(t *testing.T) {
 	}
 	if _, ok, err := s.Change(t.Context(), fenceOf(r), completed("1")); !ok || err != nil {
 		t.Errorf("the completion: ok %v, %v", ok, err)
-	}
-}
-
-// Other libraries let the server delete a claim by a fixed time to live, and a second
-// caller runs while the first one does.
-func TestARecordWithoutALeaseIsNotReclaimed(t *testing.T) {
-	s, client := newStore(t)
-	r := claim("a")
-	r.Lease, r.Fingerprint, r.Expires = time.Time{}, "", time.Now().Add(24*time.Hour)
-	plant(s, client)(t, r)
-	x, err := idempotent.New("op", s, nil)
-	must(t, err)
-	_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: "a"}, func(context.Context) (string, error) {
-		t.Error("a second caller runs")
-		return "", nil
-	})
-	if !errors.Is(err, idempotent.ErrInProgress) {
-		t.Errorf("%v", err)
-	}
-	f := driver.Fence{ID: "a", Owner: "alice", Attempt: 1, Lease: r.Expires}
-	if _, ok, err := s.Change(t.Context(), f, driver.Change{Owner: "bob", Lease: time.Now().Add(time.Hour)}); ok || err != nil {
-		t.Errorf("a takeover under another lease: ok %v, %v", ok, err)
-	}
-}
-
-// Other libraries recover with a write that does not look at what it replaces.
-func TestRecoveryOverwritesNoLiveOrFinishedRecord(t *testing.T) {
-	s, _ := newStore(t)
-	stale := claim("a")
-	stale.Lease = time.Now().Add(-time.Minute)
-	created(t, s, stale)
-	recover := driver.Change{Owner: "mallory", Lease: time.Now().Add(time.Hour), Expires: time.Now().Add(time.Hour)}
-
-	// The owner was slow and has extended its lease, since the other one looked.
-	live := stale
-	live.Lease = time.Now().Add(time.Minute)
-	if _, ok, err := s.Change(t.Context(), fenceOf(stale), driver.Change{Lease: live.Lease, Expires: live.Expires}); !ok || err != nil {
-		t.Fatalf("extend: ok %v, %v", ok, err)
-	}
-	met, ok, err := s.Change(t.Context(), fenceOf(stale), recover)
-	if ok || err != nil || met.Owner != "alice" {
-		t.Errorf("recovery of a live record: ok %v, %v, %v", ok, met, err)
-	}
-	if met, ok, err := s.Change(t.Context(), driver.Fence{ID: "a", Owner: "mallory"}, completed("2")); ok || err != nil || met.Owner != "alice" {
-		t.Errorf("completion by another: ok %v, %v, %v", ok, met, err)
-	}
-	if _, ok, err := s.Change(t.Context(), fenceOf(live), completed("1")); !ok || err != nil {
-		t.Fatalf("complete: ok %v, %v", ok, err)
-	}
-	for what, f := range map[string]driver.Fence{"as it was": fenceOf(stale), "as it is": fenceOf(live)} {
-		met, ok, err = s.Change(t.Context(), f, recover)
-		if ok || err != nil || met.Status != driver.Completed || string(met.Data) != "1" {
-			t.Errorf("recovery of a finished record, %s: ok %v, %v, %v", what, ok, met, err)
-		}
-	}
-	again := claim("a")
-	again.Owner = "mallory"
-	if met, ok, err = s.Create(t.Context(), again, time.Now(), nil); ok || err != nil || string(met.Data) != "1" {
-		t.Errorf("a claim on a finished record: ok %v, %v, %v", ok, met, err)
 	}
 }

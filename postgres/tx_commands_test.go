@@ -3,11 +3,29 @@ package postgres
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
+
+func TestCommandsThatEndATransactionAreRecognized(t *testing.T) {
+	for sql, want := range map[string]bool{
+		"COMMIT": true, "commit;": true, " \n;End": true, "ABORT": true, "rollback": true, "ROLLBACK WORK": true,
+		"COMMIT AND CHAIN": true, "COMMIT; BEGIN": true, "ROLLBACK TRANSACTION AND CHAIN": true, "PREPARE TRANSACTION 'x'": true,
+		"-- done\nCOMMIT": true, "-- done\rCOMMIT": true, ";; -- a\n ; COMMIT": true, "ROLLBACK -- to the start": true, "ROLLBACK /* to */ AND CHAIN": true,
+		"ROLLBACK; -- to": true, "PREPARE -- both\nTRANSACTION 'x'": true, "PREPARE" + strings.Repeat(" ", 300) + "TRANSACTION 'x'": true,
+		"ROLLBACK" + strings.Repeat(" ", 300) + "TO s": false, "ROLLBACK -- to\nTO s": false, "ROLLBACK /* a */ WORK -- b\n TO s": false, "commit_payment": false,
+		"/* a /* b */ * / */ COMMIT": true, "--": false, "/* COMMIT": false, "/*": false, "": false,
+		"ROLLBACK TO s": false, "rollback work to savepoint s": false, "ROLLBACK TRANSACTION TO s": false, "PREPARE s AS SELECT 1": false,
+		"SAVEPOINT s": false, "SELECT 'COMMIT'": false, "UPDATE ends SET n = 1": false, "SELECT 1 /* COMMIT */": false, "-- COMMIT\nSELECT 1": false,
+	} {
+		if got := endsTransaction(sql); got != want {
+			t.Errorf("%q: %v", sql, got)
+		}
+	}
+}
 
 func TestLaterCommandsThatMayEndATransactionAreRecognized(t *testing.T) {
 	for sql, want := range map[string]bool{
@@ -25,11 +43,13 @@ func TestLaterCommandsThatMayEndATransactionAreRecognized(t *testing.T) {
 // protocols are those by which a pool sends a statement unless its call says otherwise.
 var protocols = map[string]func(*pgxpool.Config){"extended": func(*pgxpool.Config) {}, "simple": simple}
 
-// PostgreSQL runs several commands that come by the simple protocol, and pgx uses it for
-// an Exec without arguments, too. A transaction that the handler has ended in this way,
-// and perhaps begun again, would be committed without the record, or lost with it.
-func TestTransactionIsNotEndedByALaterCommand(t *testing.T) {
-	const first = "INSERT INTO effects VALUES ('a', 1)"
+// The statements before it would be committed without the record, or lost with it. PostgreSQL
+// runs several commands that come by the simple protocol, and pgx uses it for an Exec
+// without arguments, too.
+func TestTransactionIsNotEndedByACommand(t *testing.T) {
+	const first = "INSERT INTO effects VALUES ('b', 1)"
+	commands := []string{"COMMIT", "-- done\rCOMMIT AND CHAIN", "ROLLBACK /* to the start */ AND CHAIN", first + "; COMMIT",
+		first + "; COMMIT; BEGIN", first + "; ROLLBACK; BEGIN"}
 	send := map[string]func(ctx context.Context, tx pgx.Tx, sql string) error{
 		"Exec": func(ctx context.Context, tx pgx.Tx, sql string) error {
 			_, err := tx.Exec(ctx, sql)
@@ -74,31 +94,30 @@ func TestTransactionIsNotEndedByALaterCommand(t *testing.T) {
 		},
 	}
 	for protocol, change := range protocols {
-		for method, send := range send {
-			for _, rest := range []string{"; COMMIT", "; COMMIT; BEGIN", "; ROLLBACK; BEGIN"} {
-				t.Run(protocol+", "+method+rest, func(t *testing.T) {
+		for _, sql := range commands {
+			for method, send := range send {
+				t.Run(protocol+", "+method+", "+sql, func(t *testing.T) {
 					b := newBench(t, nil, nil, change)
 					_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
-						if err := send(ctx, tx, first+rest); err == nil {
+						err := adds(ctx, tx)
+						if send(ctx, tx, sql) == nil {
 							t.Error("it was sent")
 						}
-						return nil
+						return err
 					}))
 					b.refused(err)
 				})
 			}
-		}
-		for _, rest := range []string{"; COMMIT", "; COMMIT; BEGIN", "; ROLLBACK; BEGIN"} {
-			t.Run(protocol+", Collect"+rest, func(t *testing.T) {
+			t.Run(protocol+", Collect, "+sql, func(t *testing.T) {
 				b := newBench(t, nil, nil, change)
 				_, err := b.do(func(ctx context.Context) (string, error) {
-					Collect(ctx).Exec(first)
-					Collect(ctx).Exec("UPDATE effects SET n = 2" + rest)
+					Collect(ctx).Exec(add, "a", 1)
+					Collect(ctx).Exec(sql)
 					Collect(ctx).Exec("SELECT 1 / 0")
 					return "paid", nil
 				})
-				if failed := b.refused(err); failed != nil && failed.Index != 1 {
-					t.Errorf("statement %d", failed.Index)
+				if failed := b.refused(err); failed != nil {
+					equal(t, failed.Index, 1)
 				}
 			})
 		}
@@ -114,6 +133,7 @@ func (b bench) refused(err error) *TransactionError {
 		b.t.Errorf("%T: %v", err, err)
 	}
 	b.is("a", 0)
+	b.is("b", 0)
 	b.noneHeld()
 	if r := b.stored(); r.Owner != "" || r.Status == "COMPLETED" {
 		b.t.Error("the record is not released")
