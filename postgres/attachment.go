@@ -121,5 +121,5 @@ func required(sql string) string {
 		"CASE WHEN count(*) > 0 THEN 1 ELSE " + raise(noRowMark, "integer") + " END FROM affected"
 }
 
-// bare returns sql as a part of another statement.
+// bare returns sql as a part of a larger statement.
 func bare(sql string) string { return strings.TrimRight(sql, "; \t\r\n") }

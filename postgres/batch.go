@@ -115,7 +115,7 @@ func (b *batch) read(results pgx.BatchResults) (r row, at int, err error) {
 		err = errRolledBack
 	default:
 		// With the simple protocol, an addition may be several statements, each of which
-		// has an answer. This is then the answer to another one than the COMMIT.
+		// has an answer. This one is then not that of the COMMIT.
 		err = errAnswers
 	}
 	return r, last, err

@@ -17,11 +17,10 @@ import (
 )
 
 // Aurora DSQL does not run here. In its place, a PostgreSQL with snapshot isolation
-// answers, where lost races are 40001, too, and this checker refuses what the
-// documentation of Aurora DSQL says it lacks.
+// answers, which also reports lost races as 40001. This checker refuses all features that
+// Aurora DSQL lacks by its documentation.
 
-// lacking are words that begin or name what Aurora DSQL lacks, as of its
-// documentation.
+// lacking are words that begin or name these features.
 var lacking = strings.Fields(`TRIGGER SEQUENCE SERIAL BIGSERIAL IDENTITY SAVEPOINT RELEASE REFERENCES FOREIGN TRUNCATE TEMP TEMPORARY
 	UNLOGGED LISTEN UNLISTEN NOTIFY LOCK SKIP NOWAIT EXTENSION PLPGSQL COLLATE INHERITS PARTITION TABLESPACE VACUUM MERGE
 	MATERIALIZED DECLARE CURSOR COPY JSON JSONB XML ARRAY ISOLATION EXCLUDE CLUSTER RULE POLICY`)
@@ -137,7 +136,6 @@ func TestEveryStatementSuitsAuroraDSQL(t *testing.T) {
 	})
 }
 
-// A checker is worth what it refuses.
 func TestCheckerRefusesWhatAuroraDSQLLacks(t *testing.T) {
 	for _, sql := range []string{
 		`CREATE TRIGGER t BEFORE INSERT ON "a" EXECUTE FUNCTION f`,

@@ -16,8 +16,8 @@ import (
 // An Error reports that a call to PostgreSQL failed, or was refused before it was
 // sent. It is [driver.ErrUnavailable] if the call did not reach the server or
 // found it too busy, and [driver.ErrThrottled] as well if a limit of the server
-// was reached. It is [driver.ErrNotWritten] after a conflict with another
-// transaction, and [driver.ErrTooLarge] if steps do not fit into the record. Its
+// was reached. It is [driver.ErrNotWritten] after a conflict of
+// transactions, and [driver.ErrTooLarge] if steps do not fit into the record. Its
 // text contains no keys and no data.
 type Error struct {
 	Op     string // the call, such as "Create"
@@ -71,11 +71,11 @@ func (s *Store) fail(op string, err error) error {
 }
 
 // A PoolError reports that there is no connection for a call in a pool of MaxConns. One
-// connection of a pool is left to the writes of records, and transactions share the others.
+// connection of a pool is left to the writes of records; transactions share the rest.
 //
 // Without Err, waiting would not help: the transactions around the call hold all that there
 // is, and none of them would end. Raise the MaxConns of the pool, or end the transaction
-// before a step or another call begins. With Err, no transaction ended in time.
+// before a step or a nested call begins. With Err, no transaction ended in time.
 type PoolError struct {
 	MaxConns int
 	Err      error // why the call did not wait any longer, or nil
@@ -114,7 +114,7 @@ func codeOf(err error) string {
 // has limits of its own.
 func isTooLarge(err error) bool { return codeOf(err) == "54000" }
 
-// isConflict reports whether the server undid a write because of another one.
+// isConflict reports whether the server undid a write because of a concurrent one.
 func isConflict(err error) bool {
 	code := codeOf(err)
 	return code == "40001" || code == "40P01"

@@ -50,7 +50,7 @@ func TestTransactionOfACallThatFailedOpenCompletesItsClaim(t *testing.T) {
 	}
 }
 
-// A claim that another call has taken over since is not completed.
+// A claim that a successor has taken over is not completed.
 func TestTransactionOfACallThatFailedOpenLeavesTheClaimOfASuccessor(t *testing.T) {
 	w := newNetwork(t)
 	b := newBench(t, &idempotent.Config{OnStoreError: idempotent.FailOpen, Lease: 30 * time.Second}, nil, w.through)

@@ -10,7 +10,7 @@ import (
 
 // A handle is the pgx.Tx that a handler gets, or one of a savepoint in it. Its methods
 // wait for each other and for the end of the call: otherwise a goroutine that the handler
-// has left behind could run a statement on a connection that serves another call.
+// has left behind could run a statement on a connection that serves the next call.
 type handle struct {
 	transaction *openTx
 	tx          pgx.Tx

@@ -10,9 +10,9 @@ import (
 )
 
 // A limit bounds how many transactions a store has open at a time. It leaves one connection
-// of the pool to the writes of records. Otherwise the step of a transaction would wait for a
-// connection that another transaction holds, which waits for its own step; and the heartbeat
-// of a call that waits for a transaction would wait behind others, until the lease is lost.
+// of the pool to the writes of records. Otherwise transactions would hold all connections
+// while their steps wait for one, and a heartbeat would wait behind new transactions until
+// the lease is lost.
 //
 // The nil limit of a DB whose size is not known bounds nothing.
 type limit struct {
@@ -40,7 +40,7 @@ func newLimit(maxConns int) *limit {
 
 // acquire waits until a transaction may be opened, in the order of the calls. around are the
 // store's open transactions around it. acquire returns a [*PoolError] if ctx ends before, or
-// if all open transactions wait for another one: none of them would end.
+// if all open transactions wait for a further one: none of them would end.
 func (l *limit) acquire(ctx context.Context, around []*openTx) error {
 	if l == nil {
 		return nil

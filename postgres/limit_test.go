@@ -34,7 +34,7 @@ func (l *limit) waiting() int {
 	return l.queued
 }
 
-// until waits for a condition, which another goroutine makes true.
+// until waits for a condition that a different goroutine makes true.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	look, deadline := time.NewTicker(time.Millisecond), time.Now().Add(time.Minute)
@@ -46,7 +46,7 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// Each transaction holds a connection, and would wait for one that another holds.
+// Without a limit, transactions wait for each other's connections.
 func TestTransactionsLeaveAConnectionToTheRecords(t *testing.T) {
 	for name, within := range map[string]func(ctx context.Context, b bench, id string) error{
 		"a step": func(ctx context.Context, _ bench, _ string) error {
@@ -155,7 +155,7 @@ func TestCollectedStatementsDoNotTakeTheLastConnection(t *testing.T) {
 	b.is("a", 2)
 }
 
-// Each of them waits for a transaction that another holds, and none would end.
+// Each of them waits for one of the other transactions, and none would end.
 func TestTransactionsWithinTransactionsThatWouldWaitForEachOtherAreRefused(t *testing.T) {
 	for conns, outer := range map[int32]int{1: 1, 2: 1, 3: 2, 4: 3} {
 		t.Run(fmt.Sprint(conns, " connections"), func(t *testing.T) {
@@ -200,8 +200,8 @@ func TestTransactionsWithinTransactionsThatWouldWaitForEachOtherAreRefused(t *te
 	}
 }
 
-// With one connection, what would wait for it as long as its own call holds it is refused
-// at once.
+// With one connection, a call within the transaction would wait for it for ever. It is
+// refused at once.
 func TestPoolWithOneConnectionRefusesWhatItsTransactionWaitsFor(t *testing.T) {
 	for name, fn := range map[string]func(ctx context.Context, b bench) error{
 		"a nested call": func(ctx context.Context, b bench) error {

@@ -84,7 +84,7 @@ func TestLostCommit(t *testing.T) {
 	}
 }
 
-// Without a record nothing decides: another try could commit twice.
+// Without a record nothing decides: a second try could commit twice.
 func TestLostCommitWithoutARecordIsUnknown(t *testing.T) {
 	for way, effect := range ways {
 		for _, lose := range []string{"answer", "late"} {
@@ -106,15 +106,15 @@ func TestLostCommitWithoutARecordIsUnknown(t *testing.T) {
 	}
 }
 
-// A commit that arrives after its call was released, or after another attempt, must not
-// commit.
+// A COMMIT that arrives after the release of its call, or after a later attempt, has no
+// effect.
 func TestLateCommitIsFenced(t *testing.T) {
 	for way, effect := range ways {
 		t.Run(way, func(t *testing.T) {
 			w := newNetwork(t)
 			b := newBench(t, &idempotent.Config{Lease: 6 * time.Second}, nil, w.through)
 			w.losing("late")
-			// What Tx has collected is sent once more at once.
+			// The collected statements are sent once more at once.
 			_, err := b.do(func(ctx context.Context) (string, error) { return "first", effect(ctx, "a") })
 			if failed, ok := errors.AsType[*idempotent.StoreError](err); way == "Transaction" && (!ok || !failed.RolledBack) || way == "Tx" && err != nil {
 				t.Errorf("first: %v", err)

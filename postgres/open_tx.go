@@ -26,14 +26,13 @@ import (
 // One connection of the pool is left to steps, heartbeats and other writes of records.
 // So a store on a pool with MaxConns of 10 has at most 9 transactions open, and the next one
 // waits. Stores count apart, so share one store among the executors of a pool. A transaction
-// in a call within the transaction of another one needs a third connection. With MaxConns of
-// 1, a transaction is possible. Steps within it do not run, calls within it are refused with
+// in a nested call needs a third connection. With MaxConns of 1, a transaction is possible. Steps within it do not run, calls within it are refused with
 // a [*PoolError], and a lease that a heartbeat would have to extend ends.
 //
 // If a handler also takes connections of the store's pool by itself, give the store a pool
 // of its own. A handler that must not hold a connection while it runs uses [Collect].
 //
-// A conflict with another transaction (40001, 40P01) and a timeout (55P03, 57014) at the
+// A conflict of transactions (40001, 40P01) and a timeout (55P03, 57014) at the
 // COMMIT do not count as an attempt, because nothing was done. If a statement of the
 // handler meets one, and the handler has no effect elsewhere, return idempotent.Retryable
 // of its error. That of a timeout is a [*TransactionError].

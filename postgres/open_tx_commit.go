@@ -86,8 +86,8 @@ func (h *openTx) landed(ctx context.Context, w recordWrite) (row, error) {
 }
 
 // final returns the error of a transaction that cannot be sent again: where nothing was
-// committed for certain, an error of the handler. One that another try of the handler
-// may not meet counts as no attempt.
+// committed for certain, an error of the handler. One that may not come again counts as no
+// attempt.
 func (b *batch) final(err error) error {
 	var rejected *driver.Rejected
 	switch {

@@ -43,7 +43,7 @@ func TestTransactionThatTheHandlerHasEndedRunsNothingMore(t *testing.T) {
 	b.noneHeld()
 }
 
-// The statement waits for a lock that nobody releases, and its context does not end.
+// The statement waits for a lock that is never released, and its context does not end.
 func TestTransactionInterruptsAStatementThatIsLeftBehind(t *testing.T) {
 	for name, result := range map[string]error{"an error": errors.New("no"), "success": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestTransactionWithOneConnectionWhoseResultExits(t *testing.T) {
 	}
 }
 
-// The server's timeout is nobody's mistake: the attempt does not count.
+// The handler did not cause the server's timeout: the attempt does not count.
 func TestTransactionThatTheServerEnds(t *testing.T) {
 	b := newBench(t, &idempotent.Config{MaxAttempts: 1}, nil)
 	slow := true

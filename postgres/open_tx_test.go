@@ -65,8 +65,8 @@ func TestTransactionIsCommittedWithTheCompletion(t *testing.T) {
 	}
 }
 
-// With one connection, nothing of a call may wait for another one that its own
-// transaction holds.
+// With one connection, no part of a call may wait for the connection of its own
+// transaction.
 func TestTransactionWithOneConnection(t *testing.T) {
 	errNo := errors.New("no")
 	for name, c := range map[string]struct {
@@ -168,7 +168,7 @@ func TestTransactionThatCannotBeCommitted(t *testing.T) {
 	}
 }
 
-// A conflict at the commit is nobody's mistake: the attempt does not count.
+// The handler did not cause a conflict at the commit: the attempt does not count.
 func TestTransactionThatLosesAConflict(t *testing.T) {
 	b := newBench(t, &idempotent.Config{MaxAttempts: 1}, nil)
 	must(t, exec(t.Context(), b.pool, "INSERT INTO effects VALUES ('a', 0), ('b', 0)"))
@@ -187,7 +187,7 @@ func TestTransactionThatLosesAConflict(t *testing.T) {
 		if runs++; runs > 1 {
 			return nil
 		}
-		// Another one has read the same, and writes. This one fails at its COMMIT.
+		// A second transaction has read the same, and writes. This one fails at its COMMIT.
 		other, err := b.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.Serializable})
 		if err != nil {
 			return err
@@ -231,7 +231,7 @@ func TestTransactionOfALostRecordIsRolledBack(t *testing.T) {
 	}
 }
 
-// The connection serves another call by then.
+// The connection serves the next call by then.
 func TestTransactionIsClosedAfterTheHandler(t *testing.T) {
 	b := newBench(t, nil, nil)
 	var tx, savepoint pgx.Tx

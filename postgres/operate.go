@@ -34,8 +34,8 @@ func (s *Store) Inspect(ctx context.Context, id string) (driver.Entry, error) {
 	return page.Entries[0], nil
 }
 
-// serverTime returns the time of the server where no row has told it: the machine of
-// the caller may have another one, by which no record is to be swept.
+// serverTime returns the time of the server where no row contains it. The clock of the
+// caller may differ, and must not decide which records are swept.
 func (s *Store) serverTime(ctx context.Context) (time.Time, error) {
 	rows, err := s.db.Query(ctx, "SELECT clock_timestamp()")
 	if err != nil {
@@ -95,8 +95,8 @@ func (l *layout) shown(p *phrase, brief bool) {
 	l.row(p, !brief)
 }
 
-// entries runs a statement that returns what shown writes, and returns the last id as it
-// is stored.
+// entries runs a statement that returns the columns of shown, and returns the last id as
+// it is stored.
 func (s *Store) entries(ctx context.Context, st statement) (page driver.Page, last string, err error) {
 	rows, err := s.db.Query(ctx, st.sql, st.args...)
 	if err != nil {

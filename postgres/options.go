@@ -20,7 +20,7 @@ type Options struct {
 	// Default: the names of the fields, in lower case.
 	Columns Columns
 
-	// DSQL makes [SQL] and [CreateTable] return and run what Aurora DSQL accepts:
+	// DSQL makes [SQL] and [CreateTable] suit Aurora DSQL:
 	// an index that is built asynchronously, and no collation. All other
 	// statements are the same.
 	//
@@ -38,7 +38,7 @@ type Options struct {
 	// Schema is the schema of the table.
 	//
 	// Set it where statements of the handler may change the search_path of a
-	// pooled connection: later claims would go to a table of another schema.
+	// pooled connection: later claims would go to a table of a different schema.
 	//
 	// Default: none. The connection's search_path decides.
 	Schema string
@@ -47,9 +47,9 @@ type Options struct {
 	// [Transaction] whose client has vanished, with its locks. The server counts from
 	// the last statement of the handler, and from PostgreSQL 17 on also from the
 	// first. In a Lambda function it is the time until two seconds after the
-	// invocation. So from 17 on a transaction ends then at the latest; before 17, one
-	// whose last statement came late may last for almost another invocation. A setting of the server or the role that is shorter
-	// stays in effect. A negative value leaves all to the server. Not with DSQL.
+	// invocation. Before 17, a transaction whose last statement came late may last for
+	// almost twice the invocation. A shorter setting of the server or the role stays in
+	// effect. A negative value leaves all to the server. Not with DSQL.
 	//
 	// A transaction that reaches it fails, also if the handler still runs: elsewhere
 	// than on Lambda, choose more than the longest handler takes.

@@ -47,7 +47,7 @@ func get(t *testing.T, s *Store, id string) driver.Record {
 	return r
 }
 
-// A statement that waits for another returns the record as of before its wait. In
+// A statement that has waited returns the record as of before its wait. In
 // each case a transaction of a rival has written the record and is not committed
 // when the write under test begins.
 func TestWriteThatWaitedForAnotherMeetsWhatThatOneLeft(t *testing.T) {
@@ -164,7 +164,7 @@ func during(t *testing.T, pool *pgxpool.Pool, st statement, commit bool, write f
 	return r, ok, err
 }
 
-// waitForLock returns when a statement of this database waits for another.
+// waitForLock returns when a statement of this database waits for a lock.
 func waitForLock(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
 	for waiting := false; !waiting; {

@@ -68,8 +68,8 @@ func scan(rows pgx.Rows, first ...any) (row, error) {
 	return r, nil
 }
 
-// An instant is a time in a column. NULL and infinity, which a person or another program
-// may store for "never", are the zero time.
+// An instant is a time in a column. NULL and infinity, which an operator may store for
+// "never", are the zero time.
 type instant struct {
 	time.Time
 	isPast bool // -infinity, which no store writes

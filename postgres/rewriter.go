@@ -21,8 +21,8 @@ func (r rewritten) RewriteQuery(_ context.Context, _ *pgx.Conn, sql string, _ []
 }
 
 // rewrite calls the rewriter among args, as pgx does, and returns the text that pgx would
-// send: that one can be checked. The arguments that it returns do not call the rewriter
-// again, which might return another text.
+// send, so that it can be checked. With the returned arguments, pgx does not call the
+// rewriter again, which might return a different text.
 func rewrite(ctx context.Context, conn *pgx.Conn, sql string, args []any) (string, []any) {
 	options := slices.IndexFunc(args, func(arg any) bool { return !isOption(arg) })
 	if options < 0 {

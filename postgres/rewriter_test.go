@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// rewrites is a pgx.QueryRewriter. It returns another text each time that it is called.
+// rewrites is a pgx.QueryRewriter. It returns its texts in turn.
 type rewrites struct {
 	texts []string
 	args  []any
@@ -21,7 +21,7 @@ func (r *rewrites) RewriteQuery(_ context.Context, _ *pgx.Conn, _ string, args [
 	return sql, append(args, r.args...), r.err
 }
 
-// What is sent is what a rewriter returns, and not the text that it is called with.
+// The text that a rewriter returns is checked, because that one is sent.
 func TestTransactionIsNotEndedByARewrittenCommand(t *testing.T) {
 	for protocol, change := range protocols {
 		for method, send := range map[string]func(ctx context.Context, tx pgx.Tx, by pgx.QueryRewriter) error{

@@ -43,7 +43,7 @@ func (s *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (dr
 }
 
 // settle returns the statement that applies c to a row that is stored as e. Its
-// condition is checked once more on a row that another write has changed meanwhile.
+// condition is checked once more on a row that has changed meanwhile.
 func (l *layout) settle(e driver.Entry, c driver.Change) statement {
 	p := own(e.ID)
 	if c.Release == driver.ReleaseDelete {

@@ -13,7 +13,7 @@ import (
 )
 
 // DB is the part of a connection pool that a [Store] calls. *pgxpool.Pool
-// implements it. Another DB should also have the method Stat of a *pgxpool.Pool: without
+// implements it. Other types should also have the method Stat of a *pgxpool.Pool: without
 // it, transactions may use all connections, and steps and heartbeats wait for them.
 type DB interface {
 	// Acquire returns a connection for a transaction.
@@ -136,7 +136,7 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	return met.Record, false, err
 }
 
-// changed adds to what a write returned the values that it does not echo.
+// changed adds the values that a write does not return to its record.
 func changed(r driver.Record, c driver.Change) driver.Record {
 	switch {
 	case c.Release == driver.ReleaseDelete:
@@ -149,19 +149,17 @@ func changed(r driver.Record, c driver.Change) driver.Record {
 	return r
 }
 
-// maxRounds bounds how often one write is sent after lost races. In each of them
-// another write of the same record succeeds.
+// maxRounds bounds how often one write is sent after lost races. In each of them a
+// different write of the record succeeds.
 const maxRounds = 8
 
 // write makes a conditional write. If the condition fails, it returns the stored
 // record, on which the condition fails, too.
 //
 // A statement reads the record as of its beginning. PostgreSQL decides about a
-// write on the latest version, which may be a newer one if the statement had to
-// wait for another. Where the condition fails on the record that was read, the
-// write has failed at that moment, and both agree. Where it holds, another write
-// came between. The record that was read says nothing about the one that is
-// stored, so write tries again.
+// write on the latest version, which may be newer if the statement had to wait.
+// If the condition fails on the record that was read, both agree. If it holds, a
+// different write came between, and write tries again.
 func (s *Store) write(ctx context.Context, op string, st statement, holds func(row) bool) (met row, ok bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return row{}, false, s.fail(op, err)

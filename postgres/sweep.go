@@ -11,14 +11,13 @@ import (
 )
 
 // maxSweep bounds the records of one statement. Aurora DSQL allows 3,000 rows in a
-// transaction, and a short one keeps nobody waiting.
+// transaction, and a short one delays no claim.
 const maxSweep = 500
 
-// Sweep deletes records that expired before cutoff, at most limit of them and 500, those
-// that expired first before the others: see [driver.Sweeper]. It finds them by an index, and
-// ignores the position. Progress.Next is "" if no such record is left, but for those
-// that another sweep deletes at the same time. PostgreSQL has no TTL: without a sweep
-// from time to time, the table only grows.
+// Sweep deletes records that expired before cutoff, at most limit of them and 500, the
+// oldest first: see [driver.Sweeper]. It finds them by an index, and ignores the position.
+// Progress.Next is "" if no such record is left, but for those that a concurrent sweep
+// deletes. PostgreSQL has no TTL: without a sweep from time to time, the table only grows.
 //
 // Each call is a transaction of its own. A record that is claimed again meanwhile stays.
 //
@@ -34,8 +33,8 @@ func (s *Store) Sweep(ctx context.Context, cutoff time.Time, limit int, _ string
 	sending, cancel := driver.Linger(ctx)
 	defer cancel()
 	batch := min(limit, maxSweep)
-	// A record that was claimed again meanwhile was found, and not deleted. Another sweep
-	// may have deleted a whole batch, but not each time.
+	// A record that was claimed again meanwhile was found, and not deleted. A concurrent
+	// sweep may have deleted a whole batch, but not each time.
 	for range maxRounds {
 		p.Read, deleted, err = s.sweep(sending, cutoff, batch)
 		if err == nil && p.Read == batch {

@@ -83,7 +83,7 @@ func TestSweepLeavesARecordThatIsClaimedAgain(t *testing.T) {
 	}
 }
 
-// The record is found in the first batch, and the others come after it.
+// The record is found in the first batch, before all that remain.
 func TestSweepContinuesAfterARecordThatIsClaimedAgain(t *testing.T) {
 	pool := newPool(t)
 	s := newStore(t, pool, nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A layout is a table: its quoted names, and what fits into it.
+// A layout is a table: its quoted names and its limits.
 type layout struct {
 	table, index string
 	written      string // names what a statement has written; never the table
@@ -81,7 +81,7 @@ func CreateTable(ctx context.Context, db DB, table string, options *Options) err
 		switch codeOf(err) {
 		case "23505", "42P07", "42710":
 			// Two sessions create the table at the same time: IF NOT EXISTS does
-			// not see what the other has not committed.
+			// not see an uncommitted one.
 			err = exec(ctx, db, statement)
 		}
 		if err != nil {

@@ -60,7 +60,7 @@ func TestTableIsCreatedOnce(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			// Again and again: with a race detector, this sees a check that reads
-			// from a connection which the pool has already given to another.
+			// from a connection that the pool has already given away.
 			for range 50 {
 				noError(t, CreateTable(t.Context(), pool, table, nil))
 			}
@@ -98,7 +98,7 @@ func TestTableWithoutItsPrimaryKeyIsRefused(t *testing.T) {
 	}
 }
 
-// A person or another program may write it for "never".
+// An operator may write it for "never".
 func TestTimeOfInfinityIsReadAsNever(t *testing.T) {
 	pool := newPool(t)
 	s := newStore(t, pool, nil)

@@ -33,8 +33,8 @@ func (b bench) blocked() (unlock func()) {
 	}
 }
 
-// It would time out again for as long as the call has time: nothing but the handler's own
-// statement is slow, and nobody but the caller knows whether to try again.
+// It would time out again for as long as the call has time: the handler's own statement is
+// slow, and only the caller knows whether to try again.
 func TestCollectedStatementThatTimesOutIsSentOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		slow  func(tx *Tx)

@@ -16,12 +16,12 @@ import (
 // fails with a [*TransactionError], as if the handler had returned it. Of a
 // statement added with [Tx.Require] or [Tx.Check], the handler chooses the error.
 //
-// A transaction that loses a conflict with another one is sent again as a whole,
-// while the call has time. So a statement must not depend on what the handler has
-// read before, except through a Check. A statement that reaches statement_timeout or
+// A transaction that loses a conflict is sent again as a whole, while the call has
+// time. So a statement must not depend on values that the handler has read before,
+// except through a Check. A statement that reaches statement_timeout or
 // lock_timeout is not sent again: the call fails with its [*TransactionError], which
 // does not count as an attempt. A try ends after half of the time left, and at most five
-// seconds, so that a connection that hangs leaves time for another one. A longer
+// seconds, so that a connection that hangs leaves time for a new one. A longer
 // statement_timeout has no effect here: slow statements belong in [Transaction].
 //
 // A Tx is safe for concurrent use. Its methods panic after the handler has
@@ -61,7 +61,7 @@ func Collect(ctx context.Context) *Tx {
 	return driver.Attach(ctx, func() *Tx { return new(Tx) })
 }
 
-// Exec adds a statement. What args point to must not be changed afterwards.
+// Exec adds a statement. Values that args point to must not be changed afterwards.
 func (t *Tx) Exec(sql string, args ...any) {
 	t.add("Exec", addition{sql: sql, args: args})
 }
@@ -77,8 +77,8 @@ func (t *Tx) Require(failed func(*TransactionError) error, sql string, args ...a
 }
 
 // Check adds a query that must return at least one row, and is otherwise as Require.
-// Without FOR SHARE or FOR UPDATE, another transaction may change the row before
-// this one is committed.
+// Without FOR SHARE or FOR UPDATE, the row may change before this transaction is
+// committed.
 func (t *Tx) Check(failed func(*TransactionError) error, query string, args ...any) {
 	t.add("Check", addition{sql: query, args: args, needs: true, failed: failed})
 }

@@ -141,7 +141,7 @@ func (b bench) refused(err error) *TransactionError {
 	return failed
 }
 
-// What makes it need a row has an END, which is not the handler's.
+// The text around the statement contains an END that is not the handler's.
 func TestTxThatNeedsARowMayContainASemicolon(t *testing.T) {
 	for protocol, change := range protocols {
 		t.Run(protocol, func(t *testing.T) {

@@ -23,7 +23,7 @@ var (
 //
 // The record's write is the first statement: if its condition does not hold, the
 // handler's statements do not matter, because an earlier copy of this request may have
-// run them. It is also what makes it safe to send the request again.
+// run them. It also makes it safe to send the request again.
 func (t *Tx) commit(ctx context.Context, s *Store, w recordWrite) (row, error) {
 	t.mu.Lock()
 	frozen, doubtful, alone := t.frozen, t.doubtful, t.alone
@@ -88,7 +88,7 @@ func (t *Tx) checked(ctx context.Context, conn *pgx.Conn) ([]addition, error) {
 }
 
 // met rolls a failed transaction back, and returns the record that its write has met. If
-// that fails, met returns no record, and the caller reads it on another connection.
+// that fails, met returns no record, and the caller reads it on a new connection.
 func (s *Store) met(ctx context.Context, conn *pgx.Conn, id string) row {
 	r, err := s.undo(ctx, conn, "rollback", id)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Store) undo(ctx context.Context, conn *pgx.Conn, rollback, id string) (
 	return r, cmp.Or(results.Close(), err)
 }
 
-// rollbackTimeout limits what is done for a connection whose call has ended. A
+// rollbackTimeout limits the rollback on a connection whose call has ended. A
 // connection that does not answer is closed.
 const rollbackTimeout = time.Second
 

@@ -34,7 +34,7 @@ type TransactionError struct {
 	Code string
 	// Constraint is the name of the constraint that was violated, or "".
 	Constraint string
-	// Err is the error of pgx, or reports what is wrong. Its text may contain data.
+	// Err is the error of pgx, or the reason. Its text may contain data.
 	Err error
 }
 

@@ -114,7 +114,7 @@ func TestTxRefusedByItsStatements(t *testing.T) {
 	}
 }
 
-// The handler does not run again: only what it has collected is sent again.
+// The handler does not run again: only its collected statements are sent again.
 func TestTxThatLosesAConflictIsSentAgain(t *testing.T) {
 	b := newBench(t, nil, nil, func(c *pgxpool.Config) {
 		c.ConnConfig.RuntimeParams["default_transaction_isolation"] = "repeatable read"

@@ -19,7 +19,7 @@ const (
 
 // afterInvocation is how long an open transaction may outlive its Lambda invocation. With
 // the default clock skew, the lease ends a second after the invocation, and a retry takes
-// over another second later.
+// over a second after that.
 const afterInvocation = 2 * time.Second
 
 // transactionTimeout returns the timeout of a transaction that begins now in a Lambda

@@ -16,8 +16,8 @@ import (
 	"github.com/lambda-once/once/local/wire"
 )
 
-// A network connects pools to their server. It counts round trips and can lose one of
-// them: that of a COMMIT, or of another text.
+// A network connects pools to their server. It counts round trips and can lose the one of
+// a COMMIT or of a chosen text.
 type network struct {
 	t     *testing.T
 	trips atomic.Int32
@@ -57,7 +57,7 @@ func (n *network) losingOf(what, of string) {
 	n.lose, n.of = what, of
 }
 
-// taken returns what is to be lost of a request.
+// taken returns which part of a request is to be lost.
 func (n *network) taken(request []byte) (what string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -72,7 +72,7 @@ func evicts(policy []any) error {
 	return e
 }
 
-// warnOnce tells that nobody checks the policy, once for each store.
+// warnOnce logs that the policy is not checked, once for each store.
 func (s *Store) warnOnce(ctx context.Context) {
 	s.warn.Do(func() {
 		slog.WarnContext(ctx, "redis: the server does not tell its maxmemory-policy; allow INFO, or make sure that it is noeviction: any other evicts live claims")

@@ -30,7 +30,7 @@ func TestClaimsAreRefusedWhereLiveOnesMayBeEvicted(t *testing.T) {
 		}
 		must(t, client.ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err())
 	}
-	// What is running can be finished under any policy.
+	// A running call can be finished under any policy.
 	must(t, client.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
 	if _, ok, err := s.Change(t.Context(), fenceOf(r), completed("1")); !ok || err != nil {
 		t.Errorf("a completion: ok %v, %v", ok, err)
@@ -82,8 +82,8 @@ func TestAPolicyThatIsNotReadableIsReportedOnce(t *testing.T) {
 	}
 }
 
-// With the memory full, claims are refused and nothing is lost: what is running can
-// still be recorded.
+// With the memory full, claims are refused and nothing is lost: running calls can still be
+// recorded.
 func TestRunningCallsAreRecordedWithTheMemoryFull(t *testing.T) {
 	server := realServer(t)
 	s := storeOn(t, server.Client(), nil)

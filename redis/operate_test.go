@@ -34,8 +34,7 @@ func (m moved) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 	}
 }
 
-// A page with a record that was not read is an error, also beside a key of another
-// program.
+// A page with a record that was not read is an error, also beside a foreign key.
 func TestScanLosesNoRecord(t *testing.T) {
 	s, client := newStore(t)
 	must(t, client.Set(t.Context(), s.options.Prefix+"text", "of another program", 0).Err())

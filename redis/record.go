@@ -97,8 +97,8 @@ func record(id string, hash []any) (driver.Record, error) {
 	return r, nil
 }
 
-// readable returns as much of a record as can be read, and what record returns an error
-// for.
+// readable returns as much of a record as can be read, and the reasons for which record
+// returns an error.
 func readable(id string, hash []any) (r driver.Record, problems []error) {
 	r.ID = id
 	for n := 0; n+1 < len(hash); n += 2 {

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The page names the rights that the store needs, and no others.
+// The page names exactly the rights that the store needs.
 func TestTheRightsOfThePageSuffice(t *testing.T) {
 	page, err := os.ReadFile("../docs/redis.md")
 	must(t, err)

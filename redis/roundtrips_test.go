@@ -60,8 +60,8 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// The second copy of a script that the client sends by itself finds what the first one
-// has written.
+// The second copy of a script that the client sends by itself meets the first one's
+// record.
 func TestAScriptThatTheClientSendsAgainRunsTheHandlerOnce(t *testing.T) {
 	s, client := newStore(t)
 	w := &lossy{}

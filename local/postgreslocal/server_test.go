@@ -145,7 +145,7 @@ func TestNoOrphanAfterSIGKILL(t *testing.T) {
 	}
 }
 
-// TestFetchedPrograms runs what npm fetches, although PostgreSQL may be installed here.
+// TestFetchedPrograms runs the programs from npm, although PostgreSQL may be installed.
 func TestFetchedPrograms(t *testing.T) {
 	c, err := (&Options{Log: os.Stderr}).withDefaults()
 	check.Must(t, err)
