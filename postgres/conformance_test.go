@@ -34,7 +34,7 @@ func TestConformance(t *testing.T) {
 			t.Parallel()
 			pool := newPool(t, c.change)
 			if c.options != nil {
-				must(t, exec(t.Context(), pool, "CREATE SCHEMA "+pgx.Identifier{c.options.Schema}.Sanitize()))
+				execute(t, pool, "CREATE SCHEMA "+pgx.Identifier{c.options.Schema}.Sanitize())
 			}
 			effects := newEffects(t, pool)
 			storetest.Run(t, func(t *testing.T) storetest.Harness {

@@ -79,12 +79,10 @@ func TestErrorsOfTheServerAreClassified(t *testing.T) {
 	pool := poolTo(t, admin)
 	s := newStore(t, pool, nil)
 	create(t, s, claim("secret-key", owner))
-	for _, sql := range []string{
+	execute(t, pool,
 		`DROP ROLE IF EXISTS crowded, stranger`,
 		`CREATE ROLE crowded LOGIN CONNECTION LIMIT 0`, `CREATE ROLE stranger LOGIN`,
-	} {
-		must(t, exec(t.Context(), pool, sql))
-	}
+	)
 	as := func(user string) string {
 		u, err := url.Parse(admin)
 		must(t, err)

@@ -128,6 +128,14 @@ func (r tracer) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBatch
 	}
 }
 
+// execute runs statements.
+func execute(t *testing.T, db DB, statements ...string) {
+	t.Helper()
+	for _, sql := range statements {
+		must(t, exec(t.Context(), db, sql))
+	}
+}
+
 // must ends the test if err is an error.
 func must(t *testing.T, err error) {
 	t.Helper()

@@ -133,10 +133,9 @@ func TestHeartbeatDoesNotWaitBehindTransactions(t *testing.T) {
 
 func TestCollectedStatementsDoNotTakeTheLastConnection(t *testing.T) {
 	b := newBench(t, nil, nil, sized(2))
-	_, err := b.pool.Exec(t.Context(), "INSERT INTO effects VALUES ('a', 0)")
-	must(t, err)
+	execute(t, b.pool, "INSERT INTO effects VALUES ('a', 0)")
 	var wg sync.WaitGroup
-	err = b.call(t.Context(), "first", in(func(ctx context.Context, tx pgx.Tx) error {
+	err := b.call(t.Context(), "first", in(func(ctx context.Context, tx pgx.Tx) error {
 		if err := adds(ctx, tx); err != nil {
 			return err
 		}

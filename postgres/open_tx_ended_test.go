@@ -30,15 +30,11 @@ func TestTransactionThatTheHandlerHasEndedRunsNothingMore(t *testing.T) {
 		_, copied := tx.CopyFrom(ctx, pgx.Identifier{"effects"}, []string{"id", "n"}, pgx.CopyFromRows([][]any{{"a", 1}}))
 		for n, err := range []error{adds(ctx, tx), begun, queried, prepared, copied, savepoint.Commit(ctx),
 			tx.QueryRow(ctx, "SELECT 1").Scan(), tx.SendBatch(ctx, &pgx.Batch{}).Close()} {
-			if failed, ok := err.(*TransactionError); !ok || failed.Code != CodeEnded {
-				t.Errorf("call %d: %v", n, err)
-			}
+			refusedFor(t, err, CodeEnded, -1, "call ", n, ": ")
 		}
 		return nil
 	}))
-	if failed, ok := err.(*TransactionError); !ok || failed.Code != CodeEnded {
-		t.Errorf("%T: %v", err, err)
-	}
+	refusedFor(t, err, CodeEnded, -1)
 	b.is("a", 0)
 	b.noneHeld()
 }
@@ -157,9 +153,7 @@ func TestTransactionInterruptsACopyThatIsLeftBehind(t *testing.T) {
 				<-waits
 				return nil
 			}))
-			if failed, ok := err.(*TransactionError); !ok || failed.Code != CodeInUse {
-				t.Errorf("%T: %v", err, err)
-			}
+			refusedFor(t, err, CodeInUse, -1)
 			if err := <-left; err == nil {
 				t.Error("the copy that was left behind succeeded")
 			}

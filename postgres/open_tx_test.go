@@ -156,9 +156,7 @@ func TestTransactionThatCannotBeCommitted(t *testing.T) {
 				c.fn(ctx, tx)
 				return err
 			}))
-			if failed, ok := err.(*TransactionError); !ok || failed.Code != c.code || failed.Index != -1 {
-				t.Errorf("%T: %v", err, err)
-			}
+			refusedFor(t, err, c.code, -1)
 			b.is("a", 0)
 			b.noneHeld()
 			if r := b.stored(); r.Owner != "" {
@@ -171,7 +169,7 @@ func TestTransactionThatCannotBeCommitted(t *testing.T) {
 // The handler did not cause a conflict at the commit: the attempt does not count.
 func TestTransactionThatLosesAConflict(t *testing.T) {
 	b := newBench(t, &idempotent.Config{MaxAttempts: 1}, nil)
-	must(t, exec(t.Context(), b.pool, "INSERT INTO effects VALUES ('a', 0), ('b', 0)"))
+	execute(t, b.pool, "INSERT INTO effects VALUES ('a', 0), ('b', 0)")
 	runs := 0
 	handler := in(func(ctx context.Context, tx pgx.Tx) error {
 		var sum int

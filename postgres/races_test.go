@@ -196,7 +196,7 @@ func TestLeaseWithMicrosecondsIsTakenOver(t *testing.T) {
 	pool := newPool(t)
 	s := newStore(t, pool, nil)
 	create(t, s, claim("id", owner))
-	must(t, exec(t.Context(), pool, `UPDATE idempotency SET lease = '2080-01-01 00:00:00.123456+00'`))
+	execute(t, pool, `UPDATE idempotency SET lease = '2080-01-01 00:00:00.123456+00'`)
 	met := get(t, s, "id")
 	if r, ok, err := s.Change(t.Context(), fence(met), takeover(rival)); err != nil || !ok || r.Owner != rival {
 		t.Errorf("ok %v, %v, %+v", ok, err, r)

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -15,9 +14,8 @@ func TestReadOnlyTransactionOfTheHandlerIsItsMistake(t *testing.T) {
 		_, err := tx.Exec(ctx, "SET TRANSACTION READ ONLY")
 		return err
 	}))
-	if failed, ok := err.(*TransactionError); !ok || failed.Code != "25006" || !strings.Contains(err.Error(), "remove SET TRANSACTION READ ONLY") {
-		t.Errorf("%T: %v", err, err)
-	}
+	refusedFor(t, err, "25006", -1)
+	says(t, err, "remove SET TRANSACTION READ ONLY")
 	b.noneHeld()
 }
 
@@ -36,9 +34,7 @@ func TestSettingsThatBreakTheTextOfValuesAreNamed(t *testing.T) {
 					_, err = b.do(func(context.Context) (string, error) { return "done", nil })
 				}
 			}
-			if err == nil || !strings.Contains(err.Error(), "datestyle = 'ISO' and bytea_output = 'hex'") {
-				t.Errorf("%T: %v", err, err)
-			}
+			says(t, err, "datestyle = 'ISO' and bytea_output = 'hex'")
 		})
 	}
 }

@@ -78,13 +78,11 @@ func TestResultThatDoesNotFitIsUnavailable(t *testing.T) {
 	pool := newPool(t)
 	s := newStore(t, pool, &Options{MaxSize: 1000})
 	// Stands for a server with a limit of its own, as Aurora DSQL has.
-	for _, sql := range []string{
+	execute(t, pool,
 		`CREATE FUNCTION limited() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 			RAISE EXCEPTION 'maximum column size exceeded' USING ERRCODE = '54000'; END $$`,
 		`CREATE TRIGGER limited BEFORE INSERT OR UPDATE ON idempotency FOR EACH ROW WHEN (octet_length(NEW.data) > 500) EXECUTE FUNCTION limited()`,
-	} {
-		must(t, exec(t.Context(), pool, sql))
-	}
+	)
 	for _, size := range []int{501, 1001} {
 		id := strings.Repeat("i", size)
 		create(t, s, claim(id, owner))

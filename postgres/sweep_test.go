@@ -108,12 +108,10 @@ func TestSweepEndsWhereATriggerKeepsWhatItFinds(t *testing.T) {
 	pool := newPool(t)
 	s := newStore(t, pool, nil)
 	s.plant(t, expired("id", time.Hour))
-	for _, sql := range []string{
+	execute(t, pool,
 		`CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'`,
 		`CREATE TRIGGER keep BEFORE DELETE ON idempotency FOR EACH ROW EXECUTE FUNCTION keep()`,
-	} {
-		must(t, exec(t.Context(), pool, sql))
-	}
+	)
 	for limit, want := range []error{nil, errKept} {
 		deleted, _, err := s.Sweep(t.Context(), now, limit, "")
 		equal(t, deleted, 0)
@@ -127,8 +125,7 @@ func TestSweepReadsTheIndex(t *testing.T) {
 	pool := newPool(t)
 	s := newStore(t, pool, nil)
 	insertExpired(t, pool, 5000)
-	_, err := pool.Exec(t.Context(), "ANALYZE idempotency")
-	must(t, err)
+	execute(t, pool, "ANALYZE idempotency")
 	st := s.layout.sweep(now.AddDate(-1, 0, 0).Add(100*time.Second), 50)
 	plan := explain(t, pool, st)
 	if !contains(plan, `Index Scan using idempotency_expires`) {

@@ -64,9 +64,7 @@ func TestCollectedStatementThatTimesOutIsSentOnce(t *testing.T) {
 				c.slow(Collect(ctx))
 				return "paid", nil
 			})
-			if failed, ok := err.(*TransactionError); !ok || failed.Code != c.code || failed.Index != c.index {
-				t.Errorf("%T: %v", err, err)
-			}
+			refusedFor(t, err, c.code, c.index)
 			if n := batches.Load(); n != 1 {
 				t.Errorf("sent %d times", n)
 			}
@@ -83,14 +81,12 @@ func TestCollectedStatementThatTimesOutIsSentOnce(t *testing.T) {
 // deferSlowly creates the row a, and a table whose rows lock it at the COMMIT.
 func (b bench) deferSlowly() {
 	b.t.Helper()
-	for _, sql := range []string{
+	execute(b.t, b.pool,
 		"INSERT INTO effects VALUES ('a', 0)",
 		"CREATE TABLE slow (n int)",
 		"CREATE FUNCTION waits() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM FROM effects WHERE id = 'a' FOR UPDATE; RETURN NULL; END $$",
 		"CREATE CONSTRAINT TRIGGER waits AFTER INSERT ON slow DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION waits()",
-	} {
-		must(b.t, exec(b.t.Context(), b.pool, sql))
-	}
+	)
 }
 
 // The record's own write is not the handler's: it is sent again, as any other write.
@@ -194,9 +190,7 @@ func TestTransactionThatTimesOutAtItsCommitIsATransactionError(t *testing.T) {
 		}
 		return err
 	}))
-	if failed, ok := err.(*TransactionError); !ok || failed.Code != "55P03" {
-		t.Errorf("%T: %v", err, err)
-	}
+	refusedFor(t, err, "55P03", -1)
 	unlock()
 	if _, err := b.do(in(adds)); err != nil {
 		t.Errorf("the attempt counts: %v", err)

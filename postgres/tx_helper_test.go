@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -19,12 +20,10 @@ type effects struct {
 
 func newEffects(t *testing.T, pool *pgxpool.Pool) effects {
 	t.Helper()
-	for _, sql := range []string{
+	execute(t, pool,
 		"CREATE TABLE effects (id text PRIMARY KEY, n int NOT NULL CHECK (n >= 0))",
 		"CREATE TABLE checked_late (id text UNIQUE DEFERRABLE INITIALLY DEFERRED)",
-	} {
-		must(t, exec(t.Context(), pool, sql))
-	}
+	)
 	return effects{t, pool}
 }
 
@@ -91,4 +90,16 @@ func (b bench) stored() driver.Record {
 	r, err := b.Get(b.t.Context(), theKey.Record)
 	must(b.t, err)
 	return r
+}
+
+// refusedFor fails the test unless err is the error of this statement of a transaction.
+func refusedFor(t *testing.T, err error, code string, index int, about ...any) {
+	t.Helper()
+	failed, ok := err.(*TransactionError)
+	if !ok {
+		t.Errorf("%s%T: %v", fmt.Sprint(about...), err, err)
+		return
+	}
+	equal(t, failed.Code, code, about...)
+	equal(t, failed.Index, index, about...)
 }

@@ -119,7 +119,7 @@ func TestTxThatLosesAConflictIsSentAgain(t *testing.T) {
 	b := newBench(t, nil, nil, func(c *pgxpool.Config) {
 		c.ConnConfig.RuntimeParams["default_transaction_isolation"] = "repeatable read"
 	})
-	must(t, exec(t.Context(), b.pool, "INSERT INTO effects VALUES ('a', 0)"))
+	execute(t, b.pool, "INSERT INTO effects VALUES ('a', 0)")
 	const calls = 8
 	var wg sync.WaitGroup
 	for i := range calls {
@@ -235,7 +235,7 @@ func TestTxOfAnExpiredRecordIsNotSentAgain(t *testing.T) {
 	if _, ok, err := b.Create(t.Context(), r, now, tx); ok || !errors.Is(err, driver.ErrUnavailable) {
 		t.Fatalf("ok %v, %v", ok, err)
 	}
-	must(t, exec(t.Context(), b.pool, "DELETE FROM idempotency"))
+	execute(t, b.pool, "DELETE FROM idempotency")
 	if _, ok, err := b.Create(t.Context(), r, now, tx); ok || err == nil || errors.Is(err, driver.ErrNotWritten) {
 		t.Errorf("ok %v, %v", ok, err)
 	}
