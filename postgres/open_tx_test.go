@@ -300,19 +300,22 @@ func TestRoundTripsOfATransaction(t *testing.T) {
 		fn               func(context.Context) (string, error)
 		config           *idempotent.Config
 		first, duplicate int
+		options          *Options
 	}{
-		"plain":                   {func(context.Context) (string, error) { return "", nil }, nil, 2, 1},
-		"Tx":                      {func(ctx context.Context) (string, error) { return "", ways["Tx"](ctx, "a") }, nil, 2, 1},
-		"Tx, optimistic":          {func(ctx context.Context) (string, error) { return "", ways["Tx"](ctx, "a") }, optimistic, 1, 2},
-		"Transaction":             {in(nothing), nil, 3, 1},
-		"Transaction, optimistic": {in(nothing), optimistic, 2, 4},
+		"plain":                   {func(context.Context) (string, error) { return "", nil }, nil, 2, 1, nil},
+		"Tx":                      {func(ctx context.Context) (string, error) { return "", ways["Tx"](ctx, "a") }, nil, 2, 1, nil},
+		"Tx, optimistic":          {func(ctx context.Context) (string, error) { return "", ways["Tx"](ctx, "a") }, optimistic, 1, 2, nil},
+		"Transaction":             {in(nothing), nil, 3, 1, nil},
+		"Transaction, optimistic": {in(nothing), optimistic, 2, 4, nil},
 		"Transaction with two statements": {in(func(ctx context.Context, tx pgx.Tx) error {
 			return errors.Join(adds(ctx, tx), adds(ctx, tx))
-		}), nil, 5, 1},
+		}), nil, 5, 1, nil},
+		// The first transaction of a connection reads its own timeouts.
+		"Transaction with a timeout": {in(nothing), nil, 3, 1, &Options{TransactionTimeout: time.Minute}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newNetwork(t)
-			b := newBench(t, c.config, nil, w.through, one)
+			b := newBench(t, c.config, c.options, w.through, one)
 			trips := func(id int) int { return w.count(func() { noError(t, b.call(t.Context(), id, c.fn)) }) }
 			trips(0)
 			equal(t, trips(1), c.first, "round trips of a first call: ")

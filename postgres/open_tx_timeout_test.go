@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -167,20 +166,6 @@ func TestTransactionOutlivesItsInvocation(t *testing.T) {
 	for left, want := range map[time.Duration]time.Duration{time.Minute: time.Minute + 2*time.Second, 0: 2 * time.Second, -time.Hour: 2 * time.Second} {
 		if got := l.transactionTimeout(now.Add(left), now); got != want {
 			t.Errorf("%v before the end: %v, want %v", left, got, want)
-		}
-	}
-}
-
-func TestTimeoutOfATransactionCostsNoRoundTrip(t *testing.T) {
-	w := newNetwork(t)
-	b := newBench(t, nil, &Options{TransactionTimeout: time.Minute}, w.through, one)
-	for i := range 3 {
-		trips := w.count(func() {
-			_, err := idempotent.Do(t.Context(), b.x, idempotent.Key{Record: fmt.Sprint("op#", i)}, in(func(context.Context, pgx.Tx) error { return nil }))
-			noError(t, err)
-		})
-		if i > 0 && trips != 3 { // the first one reads the connection's own timeouts
-			t.Errorf("%d round trips", trips)
 		}
 	}
 }

@@ -21,12 +21,6 @@ func (l *layout) fit(r driver.Record) driver.Record {
 	return r
 }
 
-// fitChange returns c as it is stored.
-func (l *layout) fitChange(c driver.Change) driver.Change {
-	c.Data, c.Unavailable = l.fitResult(c.Data, c.Unavailable)
-	return c
-}
-
 // fitResult replaces a result that is too large. That is not an error: the work is
 // done, and without the record a retry would do it again.
 func (l *layout) fitResult(data []byte, unavailable string) ([]byte, string) {

@@ -107,7 +107,7 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	if err != nil {
 		return driver.Record{}, false, s.refused("Change", err)
 	}
-	c = s.layout.fitChange(c)
+	c.Data, c.Unavailable = s.layout.fitResult(c.Data, c.Unavailable)
 	if a != nil {
 		met, ok, err := s.commit(ctx, a, recordWrite{op: "Change", id: f.ID, statement: s.layout.change(f, c)})
 		if ok {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"strings"
 
@@ -70,13 +69,6 @@ func evicts(policy []any) error {
 		e.Policy = fmt.Sprint(policy[0])
 	}
 	return e
-}
-
-// warnOnce logs that the policy is not checked, once for each store.
-func (s *Store) warnOnce(ctx context.Context) {
-	s.warn.Do(func() {
-		slog.WarnContext(ctx, "redis: the server does not tell its maxmemory-policy; allow INFO, or make sure that it is noeviction: any other evicts live claims")
-	})
 }
 
 // refused returns the error of a call that is not sent.

@@ -59,17 +59,11 @@ func entry(id string, hash []any) driver.Entry {
 	return e
 }
 
-// A node is a primary that Scan reads.
-type node interface {
-	redis.Cmdable
-	Options() *redis.Options
-}
-
 // nodes returns the primaries of the store's client, in a fixed order.
-func (s *Store) nodes(ctx context.Context) (all []node, err error) {
+func (s *Store) nodes(ctx context.Context) (all []*redis.Client, err error) {
 	switch c := s.client.(type) {
 	case *redis.Client:
-		return []node{c}, nil
+		return []*redis.Client{c}, nil
 	case *redis.ClusterClient:
 		var mu sync.Mutex
 		err = c.ForEachMaster(ctx, func(_ context.Context, master *redis.Client) error {
@@ -78,7 +72,7 @@ func (s *Store) nodes(ctx context.Context) (all []node, err error) {
 			all = append(all, master)
 			return nil
 		})
-		slices.SortFunc(all, func(a, b node) int { return strings.Compare(a.Options().Addr, b.Options().Addr) })
+		slices.SortFunc(all, func(a, b *redis.Client) int { return strings.Compare(a.Options().Addr, b.Options().Addr) })
 		return all, err
 	}
 	return nil, &driver.ConfigError{Err: fmt.Errorf("redis: Scan needs a *redis.Client or a *redis.ClusterClient, and the client is a %T", s.client)}
@@ -123,7 +117,7 @@ func (s *Store) Scan(ctx context.Context, f driver.Filter, after string) (driver
 }
 
 // readPage reads the records under keys, and the server's time.
-func (s *Store) readPage(ctx context.Context, n node, f driver.Filter, keys []string, page *driver.Page) error {
+func (s *Store) readPage(ctx context.Context, n *redis.Client, f driver.Filter, keys []string, page *driver.Page) error {
 	pipe := n.Pipeline()
 	clock := pipe.Time(ctx)
 	hashes := make([]*redis.Cmd, len(keys))

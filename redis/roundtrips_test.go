@@ -60,35 +60,6 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// The second copy of a script that the client sends by itself meets the first one's
-// record.
-func TestAScriptThatTheClientSendsAgainRunsTheHandlerOnce(t *testing.T) {
-	s, client := newStore(t)
-	w := &lossy{}
-	s.client = behind(t, client, w)
-	x, err := idempotent.New("op", s, nil)
-	must(t, err)
-	key, runs := idempotent.Key{ID: "a"}, 0
-	w.lose(1)
-	got, err := idempotent.Do(t.Context(), x, key, func(ctx context.Context) (string, error) {
-		runs++
-		w.lose(1)
-		_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) { return "charged", nil })
-		w.lose(1)
-		return "result", err
-	})
-	if got != "result" || err != nil || runs != 1 {
-		t.Errorf("%q, %v, %d runs", got, err, runs)
-	}
-	if n := w.count(); n < 6 {
-		t.Errorf("%d requests; the claim, the step and the completion are sent twice", n)
-	}
-	again, err := idempotent.Do(t.Context(), x, key, func(context.Context) (string, error) { return "", errors.New("runs again") })
-	if again != "result" || err != nil {
-		t.Errorf("the duplicate: %q, %v", again, err)
-	}
-}
-
 func TestEveryWriteThatTheClientSendsAgainIsAppliedOnce(t *testing.T) {
 	finish := driver.Change{Status: driver.Completed, Data: []byte("1"), Expires: time.Now().Add(time.Hour)}
 	for name, c := range map[string]driver.Change{

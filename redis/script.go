@@ -4,6 +4,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -61,7 +62,9 @@ func (s *Store) run(ctx context.Context, sc *script, id string, args []any) (dri
 	case code == codeEvicts:
 		return driver.Record{}, false, evicts(hash)
 	case code == codeUnknown:
-		s.warnOnce(ctx)
+		s.warn.Do(func() {
+			slog.WarnContext(ctx, "redis: the server does not tell its maxmemory-policy; allow INFO, or make sure that it is noeviction: any other evicts live claims")
+		})
 	}
 	r, err := record(id, hash)
 	if err != nil {

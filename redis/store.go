@@ -24,7 +24,7 @@ type Store struct {
 	client  Client
 	options Options
 	scripts scripts
-	warn    sync.Once
+	warn    sync.Once // of a policy that is not checked
 }
 
 var _ driver.Store = (*Store)(nil)

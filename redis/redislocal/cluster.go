@@ -70,27 +70,33 @@ func (c *Cluster) join(ctx context.Context) error {
 		}
 	}
 	for _, node := range c.Nodes {
-		if err := c.serves(ctx, node); err != nil {
+		if err := poll(ctx, func() error { return serves(ctx, node) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// serves returns when the node knows all nodes and their slots.
-func (c *Cluster) serves(ctx context.Context, node *Server) error {
+// serves reports an error until the node knows all nodes and their slots.
+func serves(ctx context.Context, node *Server) error {
+	text, err := node.Client().ClusterInfo(ctx).Result()
+	info := strings.Fields(text)
+	if slices.Contains(info, "cluster_state:ok") && slices.Contains(info, fmt.Sprintf("cluster_slots_assigned:%d", allSlots)) {
+		return nil
+	}
+	return errors.Join(fmt.Errorf("%s does not serve: %s", node.Addr(), serving.OneLine(text)), err)
+}
+
+// poll calls check until it returns nil, or returns its error when ctx ends.
+func poll(ctx context.Context, check func() error) error {
 	for {
-		text, err := node.Client().ClusterInfo(ctx).Result()
-		if err != nil {
-			return err
-		}
-		info := strings.Fields(text)
-		if slices.Contains(info, "cluster_state:ok") && slices.Contains(info, fmt.Sprintf("cluster_slots_assigned:%d", allSlots)) {
+		err := check()
+		if err == nil {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("%s does not serve: %s", node.Addr(), serving.OneLine(text)), ctx.Err())
+			return err
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

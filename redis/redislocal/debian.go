@@ -11,10 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lambda-once/once/local/fetch"
-	"github.com/lambda-once/once/local/serving"
 )
 
 // install returns the server of Debian's packages, from the cache or fetched. apt
@@ -80,7 +78,7 @@ func unpackDebian(ctx context.Context, tmp string) error {
 	// Lists of its own: those of the system are missing or old, and only root may
 	// fetch them.
 	apt := func(args ...string) ([]byte, error) {
-		return output(ctx, filepath.Join(tmp, "packages"), "apt-get", append([]string{
+		return output(ctx, filepath.Join(tmp, "packages"), debianEnv(), "apt-get", append([]string{
 			"-o", "Dir::State::Lists=" + filepath.Join(tmp, "lists"), "-o", "Dir::Cache=" + filepath.Join(tmp, "cache"),
 			"-o", "Debug::NoLocking=1", "-o", "APT::Sandbox::User=", "-q",
 		}, args...)...)
@@ -111,12 +109,14 @@ func unpackDebian(ctx context.Context, tmp string) error {
 		return err
 	}
 	for _, file := range files {
-		if _, err := output(ctx, tmp, "dpkg-deb", "--extract", file, filepath.Join(tmp, "root")); err != nil {
+		if _, err := output(ctx, tmp, debianEnv(), "dpkg-deb", "--extract", file, filepath.Join(tmp, "root")); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+func debianEnv() []string { return append(os.Environ(), "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive") }
 
 var planLine = regexp.MustCompile(`(?m)^Inst (\S+) `)
 
@@ -149,16 +149,4 @@ func unpacked(dir string) (program, error) {
 		err = fmt.Errorf("no server below %s", dir)
 	}
 	return p, err
-}
-
-func output(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive")
-	cmd.WaitDelay = 5 * time.Second
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", name, err, serving.OneLine(out))
-	}
-	return out, nil
 }

@@ -34,12 +34,19 @@ func (p program) env() []string {
 func (p program) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, p.path, "--version")
-	cmd.Env = p.env()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s --version: %w: %s", p.path, err, serving.OneLine(out))
+	_, err := output(ctx, "", p.env(), p.path, "--version")
+	return err
+}
+
+// output runs a program that ends by itself.
+func output(ctx context.Context, dir string, env []string, path string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, env, 5*time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", path, err, serving.OneLine(out))
 	}
-	return nil
+	return out, nil
 }
 
 // findProgram returns the first program on PATH.

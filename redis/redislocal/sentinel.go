@@ -30,15 +30,15 @@ func NewSentinel(t TB, name string, primary *Server) *Server {
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	for {
+	err = poll(ctx, func() error {
 		state, err := s.Client().Do(ctx, "SENTINEL", "MASTER", name).Result()
 		if known, ok := state.(map[any]any); err == nil && ok && known["num-slaves"] != "0" {
-			return s
+			return nil
 		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("redislocal: sentinel: no replica: %v, %v", state, err)
-		case <-time.After(10 * time.Millisecond):
-		}
+		return fmt.Errorf("no replica: %v, %w", state, err)
+	})
+	if err != nil {
+		t.Fatalf("redislocal: sentinel: %v", err)
 	}
+	return s
 }

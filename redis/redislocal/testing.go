@@ -13,10 +13,7 @@ import (
 // TB is the part of testing.TB that this package uses, so that programs which import it
 // do not link testing.
 type TB interface {
-	Cleanup(func())
-	Fatalf(format string, args ...any)
-	Helper()
-	Logf(format string, args ...any)
+	serving.TB
 	Name() string
 }
 
