@@ -94,10 +94,11 @@ func TestTransactionIsNotEndedByACommand(t *testing.T) {
 		},
 	}
 	for protocol, change := range protocols {
+		b := newBench(t, nil, nil, change)
 		for _, sql := range commands {
 			for method, send := range send {
 				t.Run(protocol+", "+method+", "+sql, func(t *testing.T) {
-					b := newBench(t, nil, nil, change)
+					b := b.in(t)
 					_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
 						err := adds(ctx, tx)
 						if send(ctx, tx, sql) == nil {
@@ -109,7 +110,7 @@ func TestTransactionIsNotEndedByACommand(t *testing.T) {
 				})
 			}
 			t.Run(protocol+", Collect, "+sql, func(t *testing.T) {
-				b := newBench(t, nil, nil, change)
+				b := b.in(t)
 				_, err := b.do(func(ctx context.Context) (string, error) {
 					Collect(ctx).Exec(add, "a", 1)
 					Collect(ctx).Exec(sql)

@@ -79,6 +79,12 @@ func executor(t *testing.T, s *Store, config *idempotent.Config) *idempotent.Exe
 	return x
 }
 
+// in returns the bench for a subtest. Its calls must leave nothing behind.
+func (b bench) in(t *testing.T) bench {
+	b.t = t
+	return b
+}
+
 var theKey = idempotent.Key{Record: "op#1"}
 
 func (b bench) do(fn func(context.Context) (string, error)) (string, error) {

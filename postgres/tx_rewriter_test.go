@@ -24,6 +24,7 @@ func (r *rewrites) RewriteQuery(_ context.Context, _ *pgx.Conn, _ string, args [
 // The text that a rewriter returns is checked, because that one is sent.
 func TestTransactionIsNotEndedByARewrittenCommand(t *testing.T) {
 	for protocol, change := range protocols {
+		shared := newBench(t, nil, nil, change)
 		for method, send := range map[string]func(ctx context.Context, tx pgx.Tx, by pgx.QueryRewriter) error{
 			"Exec": func(ctx context.Context, tx pgx.Tx, by pgx.QueryRewriter) error {
 				_, err := tx.Exec(ctx, "", by)
@@ -42,7 +43,7 @@ func TestTransactionIsNotEndedByARewrittenCommand(t *testing.T) {
 		} {
 			for _, sql := range []string{"COMMIT", "COMMIT AND CHAIN", "SELECT 1; COMMIT; BEGIN", "SELECT 1; ROLLBACK; BEGIN"} {
 				t.Run(protocol+", "+method+", "+sql, func(t *testing.T) {
-					b := newBench(t, nil, nil, change)
+					b := shared.in(t)
 					_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
 						if err := adds(ctx, tx); err != nil {
 							return err
