@@ -16,8 +16,8 @@ import (
 type bank struct {
 	*memory.Store
 	hooks
-	mu     sync.Mutex
-	booked []string
+	booking sync.Mutex
+	booked  []string
 	// The hooks of the writes that carry an attachment. after is called when
 	// it is done; an error of before comes instead of the write.
 	before, after func(*entry) error
@@ -49,8 +49,8 @@ func (b *bank) with(with any, write func() (driver.Record, bool, error)) (driver
 	if !ok {
 		return write()
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.booking.Lock()
+	defer b.booking.Unlock()
 	if b.before != nil {
 		if err := b.before(e); err != nil {
 			return driver.Record{}, false, err

@@ -2,6 +2,8 @@ package idempotent_test
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -18,7 +20,6 @@ type write struct {
 	send   func() (driver.Record, bool, error)
 }
 
-func isWrite(write) bool      { return true }
 func isCreate(w write) bool   { return w.record.ID != "" }
 func isClaim(w write) bool    { return w.record.Status == driver.InProgress }
 func isChange(w write) bool   { return w.fence.ID != "" }
@@ -42,11 +43,8 @@ func on(when func(write) bool, answer hook) hook {
 
 // onFirst applies a hook to the first write of its kind.
 func onFirst(when func(write) bool, answer hook) hook {
-	seen := false
-	return on(func(w write) bool { return !seen && when(w) }, func(w write) (driver.Record, bool, error) {
-		seen = true
-		return answer(w)
-	})
+	var seen atomic.Bool
+	return on(func(w write) bool { return when(w) && !seen.Swap(true) }, answer)
 }
 
 func fails(when func(write) bool, err error) hook { return on(when, notSent(err)) }
@@ -103,11 +101,14 @@ func slow(d time.Duration) hook {
 type hooks struct {
 	on           hook
 	get          func(ctx context.Context) (driver.Record, error) // in place of the store's; nil: its own
+	mu           sync.Mutex                                       // of the counts
 	reads, tries int                                              // tries to write
 }
 
 func (h *hooks) write(w write) (driver.Record, bool, error) {
+	h.mu.Lock()
 	h.tries++
+	h.mu.Unlock()
 	if h.on == nil {
 		return w.send()
 	}
@@ -115,7 +116,9 @@ func (h *hooks) write(w write) (driver.Record, bool, error) {
 }
 
 func (h *hooks) read(ctx context.Context, id string, get func(context.Context, string) (driver.Record, error)) (driver.Record, error) {
+	h.mu.Lock()
 	h.reads++
+	h.mu.Unlock()
 	if h.get == nil {
 		return get(ctx, id)
 	}
@@ -134,7 +137,7 @@ type proxy struct {
 	hooks
 }
 
-func hooked(store driver.Store, on hook) *proxy { return &proxy{store, hooks{on: on}} }
+func hooked(store driver.Store, on hook) *proxy { return &proxy{Store: store, hooks: hooks{on: on}} }
 
 func (p *proxy) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
 	return p.write(write{ctx: ctx, record: r, cutoff: cutoff, send: func() (driver.Record, bool, error) { return p.Store.Create(ctx, r, cutoff, with) }})
