@@ -92,21 +92,6 @@ func TestPowertoolsTakeoverForgetsSteps(t *testing.T) {
 	check.Equal(t, charges, 2)
 }
 
-// A transaction is fenced, too: of an attempt that Powertools replaced, nothing
-// is committed.
-func TestPowertoolsTakeoverFencesTransactions(t *testing.T) {
-	s := localStore(t)
-	p := newPowertools(t, s)
-	c := s.counter(t)
-	_, err := call(t, mixed(t, s, nil), func(ctx context.Context) (string, error) {
-		Collect(ctx).Update(s.table, c.key, expression.Add(expression.Name("n"), expression.Value(1)))
-		check.True(t, p.claims(shared, get(t, s, shared).Lease.Add(time.Millisecond)), "Powertools does not take over")
-		return "done", nil
-	})
-	check.Failed(t, err)
-	check.Equal(t, c.value(), 0)
-}
-
 // MaxAttempts says that nothing runs again before a person has looked.
 // Powertools does not know it.
 func TestPowertoolsForgetsMaxAttempts(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
@@ -59,17 +58,4 @@ func TestStepsMakeTheMapTogether(t *testing.T) {
 	_, ok, err = s.Change(t.Context(), fence("op#1"), c)
 	check.False(t, ok, "no map in the end")
 	check.Failed(t, err)
-}
-
-func TestFinishedRecordsHaveNeitherLeaseNorSteps(t *testing.T) {
-	s := localStore(t)
-	r := claim("op#1")
-	r.Status, r.Data = driver.Completed, []byte("1")
-	got, ok, err := s.Create(t.Context(), r, time.Time{}, nil)
-	stored := get(t, s, "op#1")
-	check.True(t, ok)
-	check.Nil(t, err)
-	check.Deep(t, got, stored)
-	check.True(t, stored.Lease.IsZero())
-	check.True(t, stored.Steps == nil)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/internal/check"
 )
 
 func noise(n int) []byte {
@@ -20,50 +19,6 @@ func noise(n int) []byte {
 		b[i] = byte('!' + r.IntN(90)) // text that does not compress to much less
 	}
 	return b
-}
-
-var results = map[string][]byte{
-	"nil":         nil,
-	"empty":       {},
-	"null":        []byte("null"),
-	"string":      []byte(`"text"`),
-	"object":      []byte(`{"a":[1,2.50,-0,1e400,true,null,"<&>\u2028"],"":{}}`),
-	"whitespace":  []byte(" { \"a\" : 1 }\n"),
-	"NUL":         []byte("\"a\x00b\""),
-	"not JSON":    []byte(`{"a":`),
-	"not UTF-8":   {0xff, 0xfe, 0, 'a'},
-	"half a rune": []byte("ü")[:1],
-	"like a tag":  []byte("gzip"),
-	"large":       bytes.Repeat([]byte(`{"a":1},`), 20_000),
-	"large bytes": bytes.Repeat([]byte{0xff, 0}, 20_000),
-	"noise":       noise(20_000),
-}
-
-func TestResultsKeepTheirBytes(t *testing.T) {
-	client, table := newTable(t)
-	for format, o := range map[string]*Options{"default": nil, "uncompressed": {CompressAbove: -1}, "all compressed": {CompressAbove: 1}} {
-		s := newStore(t, client, table, o)
-		for name, data := range results {
-			t.Run(format+" "+name, func(t *testing.T) {
-				completed(t, s, format+name, data)
-				got := get(t, s, format+name)
-				check.Equal(t, string(got.Data), string(data))
-				check.Equal(t, got.Data == nil, data == nil)
-				check.Equal(t, got.Unavailable, "")
-			})
-		}
-	}
-}
-
-// completed claims and completes, and creates as completed under id+"'".
-func completed(t *testing.T, s *Store, id string, data []byte) driver.Record {
-	t.Helper()
-	create(t, s, claim(id))
-	r, _ := change(t, s, fence(id), driver.Change{Status: driver.Completed, Data: data}, true)
-	check.Equal(t, string(r.Data), string(data))
-	create(t, s, driver.Record{ID: id + "'", Status: driver.Completed, Data: data})
-	check.Equal(t, string(get(t, s, id+"'").Data), string(get(t, s, id).Data), "Create and Change store different results")
-	return r
 }
 
 func TestResultTooLargeBecomesUnavailable(t *testing.T) {
@@ -122,14 +77,4 @@ func TestItemTooLargeForDynamoDBBecomesUnavailable(t *testing.T) {
 	got, stored := change(t, s, driver.Fence{ID: "op#1", Owner: owner}, driver.Change{Status: driver.Completed, Data: data}, true)
 	checkFits(t, got, data, false)
 	checkFits(t, stored, data, false)
-}
-
-func TestStepTooLargeIsRefused(t *testing.T) {
-	client, table := newTable(t)
-	s := newStore(t, client, table, &Options{CompressAbove: -1})
-	create(t, s, claim("op#1"))
-	_, ok, err := s.Change(t.Context(), fence("op#1"), driver.Change{Steps: map[string][]byte{"a": noise(500_000)}})
-	check.Failed(t, err)
-	check.False(t, ok)
-	check.Says(t, err, "400 KB")
 }
