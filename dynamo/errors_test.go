@@ -3,10 +3,8 @@ package dynamo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -20,36 +18,12 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/local/wire"
 )
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) Do(r *http.Request) (*http.Response, error) { return f(r) }
-
-// wireClient is a real client whose requests end in this process.
-func wireClient(answer roundTripper, change ...func(*dynamodb.Options)) *dynamodb.Client {
-	o := clientOptions("https://dynamodb.test")
-	o.HTTPClient, o.Retryer = answer, aws.NopRetryer{}
-	return dynamodb.New(o, change...)
-}
-
-func answering(status int, body string) roundTripper {
-	return func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
-	}
-}
-
-func refusing(status int, code, message string) roundTripper {
-	return answering(status, fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":%q}`, code, message))
-}
-
-func failing(err error) roundTripper {
-	return func(*http.Request) (*http.Response, error) { return nil, err }
-}
 
 func TestErrorsSayWhatToDo(t *testing.T) {
 	for name, c := range map[string]struct {
-		answer      roundTripper
+		answer      wire.Carry
 		unavailable bool
 		advice      string // a part of it
 	}{
@@ -136,33 +110,18 @@ func TestMissingCredentialsAndRegionAreNotUnavailability(t *testing.T) {
 
 // The SDK's retry quota ends the retries of an outage.
 func TestOutageRemainsOneWithoutRetryQuota(t *testing.T) {
-	n := 0
-	answer := refusing(503, "ServiceUnavailable", "oops")
-	s := newStore(t, wireClient(func(r *http.Request) (*http.Response, error) { n++; return answer(r) }, func(o *dynamodb.Options) {
-		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
-			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
-		})
-	}), "records", nil)
-	for range 300 {
-		if _, err := s.Get(t.Context(), "id"); !errors.Is(err, driver.ErrUnavailable) {
-			t.Fatal(err)
+	for want, answer := range map[error]wire.Carry{
+		driver.ErrUnavailable: refusing(503, "ServiceUnavailable", "oops"), driver.ErrThrottled: refusing(400, "ThrottlingException", "slow"),
+	} {
+		n := 0
+		count := func(r *wire.Request) (*wire.Response, error) { n++; return answer(r) }
+		s := newStore(t, wireClient(count, func(o *dynamodb.Options) { o.Retryer = atOnce() }), "records", nil)
+		for range 300 {
+			_, err := s.Get(t.Context(), "id")
+			check.Is(t, err, want)
 		}
-	}
-	check.True(t, n > 300, n, "requests: the quota was not met")
-	check.True(t, n < 900, n)
-}
-
-// So does the throttling.
-func TestThrottlingRemainsOneWithoutRetryQuota(t *testing.T) {
-	s := newStore(t, wireClient(refusing(400, "ThrottlingException", "slow"), func(o *dynamodb.Options) {
-		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
-			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
-		})
-	}), "records", nil)
-	for range 300 {
-		if _, err := s.Get(t.Context(), "id"); !errors.Is(err, driver.ErrThrottled) {
-			t.Fatal(err)
-		}
+		check.True(t, n > 300, n, "requests: the quota was not met")
+		check.True(t, n < 900, n)
 	}
 }
 

@@ -2,6 +2,8 @@ package dynamo
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -17,40 +19,41 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/local/wire"
 )
 
-// groupFaults are what can happen to a shared request.
-var groupFaults = map[string]mischief{
-	"not sent":    func([]byte, func([]byte) []byte) ([]byte, error) { return nil, errCut },
-	"answer lost": func(body []byte, pass func([]byte) []byte) ([]byte, error) { pass(body); return nil, errCut },
-	"half executed, answer lost": func(body []byte, pass func([]byte) []byte) ([]byte, error) {
-		if _, err := some("", odd)(body, pass); err != nil {
+// groupFaults are all faults of a shared request.
+var groupFaults = map[string]wire.Carry{
+	"not sent":    failing(wire.ErrCut),
+	"answer lost": unanswered,
+	"half executed, answer lost": func(r *wire.Request) (*wire.Response, error) {
+		_, err := some("", odd)(r)
+		return nil, errors.Join(wire.ErrCut, err)
+	},
+	"half throttled":                          some("ThrottlingError", odd),
+	"half of it too fast":                     some("ProvisionedThroughputExceeded", odd),
+	"half in conflict":                        some("TransactionConflict", odd),
+	"half failed":                             some("InternalServerError", odd),
+	"half failed and executed":                executed("InternalServerError", odd),
+	"half refused although executed":          executed("ConditionalCheckFailed", odd),
+	"all duplicates of themselves":            executed("DuplicateItem", func(int) bool { return true }),
+	"half not valid":                          some("ValidationError", odd),
+	"half without a code":                     some("", odd),
+	"half with a code of another day":         some("Novelty", odd),
+	"executed, and an answer is missing":      answeredWith(string(encode(responsesBody{}))),
+	"executed, and no answers":                answeredWith("{}"),
+	"executed, and an answer that is no JSON": answeredWith("<html>"),
+	"throttled":                               refusing(400, "ThrottlingException", "slow"),
+}
+
+// answeredWith sends a request, and replaces its answer.
+func answeredWith(body string) wire.Carry {
+	return func(r *wire.Request) (*wire.Response, error) {
+		if _, err := r.Send(); err != nil {
 			return nil, err
 		}
-		return nil, errCut
-	},
-	"half throttled":                  some("ThrottlingError", odd),
-	"half of it too fast":             some("ProvisionedThroughputExceeded", odd),
-	"half in conflict":                some("TransactionConflict", odd),
-	"half failed":                     some("InternalServerError", odd),
-	"half failed and executed":        executed("InternalServerError", odd),
-	"half refused although executed":  executed("ConditionalCheckFailed", odd),
-	"all duplicates of themselves":    executed("DuplicateItem", func(int) bool { return true }),
-	"half not valid":                  some("ValidationError", odd),
-	"half without a code":             some("", odd),
-	"half with a code of another day": some("Novelty", odd),
-	"executed, and an answer is missing": func(body []byte, pass func([]byte) []byte) ([]byte, error) {
-		pass(body)
-		return encode(responsesBody{}), nil
-	},
-	"executed, and no answers": func(body []byte, pass func([]byte) []byte) ([]byte, error) { pass(body); return []byte("{}"), nil },
-	"executed, and an answer that is no JSON": func(body []byte, pass func([]byte) []byte) ([]byte, error) {
-		pass(body)
-		return []byte("<html>"), nil
-	},
-	"throttled": func([]byte, func([]byte) []byte) ([]byte, error) {
-		return []byte(`{"__type":"ThrottlingException","message":"slow"}`), nil
-	},
+		return answering(200, body)(r)
+	}
 }
 
 func odd(i int) bool { return i%2 == 1 }
@@ -66,12 +69,15 @@ func TestFaultsOfASharedRequestChangeNoResult(t *testing.T) {
 	}
 	for again, option := range retries {
 		t.Run(again, func(t *testing.T) {
-			s, wire := intercepted(t, option)
+			s, net := intercepted(t, option)
 			x, err := idempotent.New("op", s, nil)
 			check.Must(t, err)
 			for name, f := range groupFaults {
 				for _, write := range []string{"claim", "completion", "release"} {
-					t.Run(name+"/"+write, func(t *testing.T) { runsOnce(t, s, x, wire, firstTime(f), write) })
+					t.Run(name+"/"+write, func(t *testing.T) {
+						sent := runsOnce(t, s, x, net, firstTime(f), write, func() {})
+						check.True(t, strings.Count(sent, opBatch) >= 2, sent, "the writes did not share requests")
+					})
 				}
 			}
 		})
@@ -80,12 +86,12 @@ func TestFaultsOfASharedRequestChangeNoResult(t *testing.T) {
 
 // Its call has failed, and has perhaps been taken back.
 func TestWriteOfACallerThatLeftIsNotSentAgain(t *testing.T) {
-	s, wire := intercepted(t, func(o *dynamodb.Options) { o.Retryer = atOnce() })
+	s, net := intercepted(t, func(o *dynamodb.Options) { o.Retryer = atOnce() })
 	leave, left := make(chan context.CancelFunc, 1), make(chan struct{})
-	wire.on(opBatch, firstTime(func([]byte, func([]byte) []byte) ([]byte, error) {
+	net.on(opBatch, firstTime(func(*wire.Request) (*wire.Response, error) {
 		(<-leave)()
 		<-left
-		return nil, errCut
+		return nil, wire.ErrCut
 	}))
 	var all [3]met
 	together(t, len(all), func(ctx context.Context, i int) {
@@ -112,32 +118,35 @@ func atOnce() aws.Retryer {
 }
 
 // runsOnce makes some calls at once, with a fault of the shared request of one of
-// their writes.
-func runsOnce(t *testing.T, s *Store, x *idempotent.Executor, wire *interceptor, f mischief, write string) {
+// their writes, and then makes them again. It returns the operations of the first time.
+func runsOnce(t *testing.T, s *Store, x *idempotent.Executor, net *network, fault wire.Carry, write string, returned func()) (sent string) {
+	t.Helper()
 	const n = 6
 	var runs [n]atomic.Int64
-	var ran sync.WaitGroup
+	var ran, calls sync.WaitGroup
 	ran.Add(n)
 	var next sync.Once
-	key := func(i int) idempotent.Key { return idempotent.Key{Record: fmt.Sprintf("%s/%d", t.Name(), i)} }
+	run := rand.Text()
+	key := func(i int) idempotent.Key { return idempotent.Key{Record: fmt.Sprintf("%s/%d", run, i)} }
 	if write == "claim" {
-		wire.on(opBatch, f)
+		net.on(opBatch, fault)
 	}
-	var shared countdown
-	shared.left.Store(n)
-	errBusy := fmt.Errorf("busy")
-	ctx := adapter.With(t.Context(), adapter.Sibling(shared.Arrive))
-	var wg sync.WaitGroup
+	var siblings countdown
+	siblings.left.Store(n)
+	limited, cancel := context.WithTimeout(t.Context(), time.Minute) // for a call that hangs
+	defer cancel()
+	ctx := adapter.With(limited, adapter.Sibling(siblings.Arrive))
+	errBusy := errors.New("busy")
 	for i := range n {
-		wg.Go(func() {
+		calls.Go(func() {
 			got, err := idempotent.Do(ctx, x, key(i), func(context.Context) (int, error) {
 				runs[i].Add(1)
 				ran.Done()
-				ran.Wait() // so that the next writes share a request, too
+				ran.Wait() // so that the next writes share a request as well
 				next.Do(func() {
-					shared.left.Store(n)
+					siblings.left.Store(n)
 					if write != "claim" {
-						wire.on(opBatch, f)
+						net.on(opBatch, fault)
 					}
 				})
 				if write == "release" {
@@ -146,26 +155,29 @@ func runsOnce(t *testing.T, s *Store, x *idempotent.Executor, wire *interceptor,
 				return i, nil
 			})
 			if write == "release" {
-				check.Failed(t, err, i)
+				check.Equal(t, err, errBusy, i)
 				return
 			}
 			check.Equal(t, got, i)
 			check.Nil(t, err)
 		})
 	}
-	wg.Wait()
-	wire.on(opBatch, nil)
-	sent := wire.sent()
-	check.True(t, strings.Count(sent, opBatch) >= 2, strings.Count(sent, opBatch), "the writes did not share requests")
+	calls.Wait()
+	returned()
+	net.on(opBatch, nil)
+	sent = net.sent()
+	want := int64(1)
+	if write == "release" {
+		want = 2
+	}
 	for i := range n {
 		got, err := idempotent.Do(t.Context(), x, key(i), func(context.Context) (int, error) { runs[i].Add(1); return i, nil })
-		want := int64(1)
-		if write == "release" {
-			want = 2
-		}
 		check.Equal(t, got, i)
 		check.Nil(t, err)
 		check.Equal(t, runs[i].Load(), want)
-		check.Equal(t, get(t, s, key(i).Record).Status, driver.Completed, i)
+		r := get(t, s, key(i).Record)
+		check.Equal(t, r.Status, driver.Completed, i)
+		check.Equal(t, r.Attempt, 1, i)
 	}
+	return sent
 }

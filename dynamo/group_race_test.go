@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/local/wire"
 )
 
 // met is what a write of those that share a request returned.
@@ -43,13 +44,13 @@ func (s *Store) changeTogether(t *testing.T, n int, c driver.Change) []met {
 }
 
 func TestNewWritesShareOneRequestAndDuplicatesTwo(t *testing.T) {
-	s, wire := intercepted(t)
+	s, net := intercepted(t)
 	for i, m := range s.createTogether(t, 10, owner) {
 		check.True(t, m.ok)
 		check.Nil(t, m.err)
 		check.Equal(t, m.record.ID, id(i))
 	}
-	check.Equal(t, wire.sent(), opBatch)
+	check.Equal(t, net.sent(), opBatch)
 	for i, m := range s.createTogether(t, 10, rival) {
 		check.False(t, m.ok)
 		check.Nil(t, m.err)
@@ -57,63 +58,28 @@ func TestNewWritesShareOneRequestAndDuplicatesTwo(t *testing.T) {
 		check.Equal(t, m.record.Owner, owner)
 		check.Equal(t, m.record.Attempt, 1)
 	}
-	check.Equal(t, wire.sent(), opBatch+" "+opRead)
+	check.Equal(t, net.sent(), opBatch+" "+opRead)
 	for i, m := range s.createTogether(t, 11, rival) {
 		check.Equal(t, m.ok, i == 10)
 		check.Nil(t, m.err)
 	}
-	check.Equal(t, wire.sent(), opBatch+" "+opRead)
+	check.Equal(t, net.sent(), opBatch+" "+opRead)
 	create(t, s, claim("alone"))
-	check.Equal(t, wire.sent(), "PutItem")
+	check.Equal(t, net.sent(), "PutItem")
 }
 
 // A single refusal costs no more requests alone, and brings the record that
 // refuses it.
 func TestSingleRefusalGoesAlone(t *testing.T) {
-	s, wire := intercepted(t)
+	s, net := intercepted(t)
 	create(t, s, claim(id(1)))
-	wire.sent()
+	net.sent()
 	for i, m := range s.createTogether(t, 3, rival) {
 		check.Equal(t, m.ok, i != 1)
 		check.Nil(t, m.err)
 		check.Equal(t, m.record.ID, id(i))
 	}
-	check.Equal(t, wire.sent(), opBatch+" PutItem")
-}
-
-// The requests of a frozen process arrive when its records have other owners.
-func TestThawedSharedRequestChangesNoSuccessor(t *testing.T) {
-	for name, c := range map[string]driver.Change{
-		"complete": {Status: driver.Completed, Data: []byte("1"), Expires: now.Add(time.Hour)},
-		"step":     {Steps: map[string][]byte{"a": []byte("1")}},
-		"extend":   {Lease: now.Add(time.Hour), Expires: now.Add(2 * time.Hour)},
-		"keep":     {Release: driver.ReleaseKeep},
-		"delete":   {Release: driver.ReleaseDelete},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, wire := intercepted(t)
-			s.createTogether(t, 3, owner)
-			successor := loneStore(t, newClient(t), s.table, nil)
-			var stored [3]driver.Record
-			wire.on(opBatch, func(body []byte, pass func([]byte) []byte) ([]byte, error) {
-				for i := range stored {
-					_, stored[i] = change(t, successor, fence(id(i)), driver.Change{Owner: rival, Lease: now.Add(30 * time.Minute), Expires: now.Add(time.Hour)}, true)
-				}
-				return pass(body), nil
-			})
-			for i, m := range s.changeTogether(t, 3, c) {
-				check.False(t, m.ok, i)
-				check.Nil(t, m.err, i)
-				check.Equal(t, m.record.Owner, rival, i)
-				check.Equal(t, m.record.Attempt, 2, i)
-				now := get(t, s, id(i))
-				check.Equal(t, now.Owner, rival)
-				check.Time(t, now.Lease, stored[i].Lease)
-				check.Equal(t, now.Status, driver.InProgress)
-				check.True(t, len(now.Steps) <= 0, len(now.Steps))
-			}
-		})
-	}
+	check.Equal(t, net.sent(), opBatch+" PutItem")
 }
 
 // Between the refusal and the read, the record may go, expire, or change into
@@ -131,12 +97,12 @@ func TestRecordThatIsGoneWhenItIsReadIsCreated(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, wire := intercepted(t)
+			s, net := intercepted(t)
 			s.createTogether(t, 3, owner)
 			other := loneStore(t, newClient(t), s.table, nil)
-			wire.on(opRead, func(body []byte, pass func([]byte) []byte) ([]byte, error) {
+			net.on(opRead, func(r *wire.Request) (*wire.Response, error) {
 				meanwhile(t, other)
-				return pass(body), nil
+				return r.Send()
 			})
 			for i, m := range s.createTogether(t, 3, rival) {
 				want := owner
@@ -152,83 +118,62 @@ func TestRecordThatIsGoneWhenItIsReadIsCreated(t *testing.T) {
 	}
 }
 
-// What a read does not bring is no record that is absent.
-func TestRefusedWritesWithoutTheirRecordsGoAlone(t *testing.T) {
-	unprocessed := func(n int) mischief {
-		return func(body []byte, pass func([]byte) []byte) ([]byte, error) {
-			var in struct {
-				RequestItems map[string]struct {
-					ConsistentRead bool
-					Keys           []json.RawMessage
-				}
+// unprocessed reads only the first n keys.
+func unprocessed(n int) wire.Carry {
+	return func(r *wire.Request) (*wire.Response, error) {
+		var in struct {
+			RequestItems map[string]struct {
+				ConsistentRead bool
+				Keys           []json.RawMessage
 			}
-			if err := json.Unmarshal(body, &in); err != nil {
-				return nil, err
-			}
-			rest := map[string]any{}
-			for table, keys := range in.RequestItems {
-				if !keys.ConsistentRead {
-					return nil, errors.New("the read is not consistent")
-				}
-				rest[table] = map[string]any{"Keys": keys.Keys[n:]}
-				keys.Keys = keys.Keys[:n]
-				in.RequestItems[table] = keys
-			}
-			out := map[string]json.RawMessage{}
-			if n > 0 {
-				if err := json.Unmarshal(pass(encode(in)), &out); err != nil {
-					return nil, err
-				}
-			}
-			out["UnprocessedKeys"] = encode(rest)
-			return encode(out), nil
 		}
+		if err := json.Unmarshal(r.Body, &in); err != nil {
+			return nil, err
+		}
+		rest := map[string]any{}
+		for table, keys := range in.RequestItems {
+			if !keys.ConsistentRead {
+				return nil, errors.New("the read is not consistent")
+			}
+			rest[table] = map[string]any{"Keys": keys.Keys[n:]}
+			keys.Keys = keys.Keys[:n]
+			in.RequestItems[table] = keys
+		}
+		if n == 0 {
+			return answering(200, string(encode(map[string]any{"UnprocessedKeys": rest})))(r)
+		}
+		r.Body = encode(in)
+		return sendAnd(func(_ *wire.Request, out *map[string]json.RawMessage) error {
+			(*out)["UnprocessedKeys"] = encode(rest)
+			return nil
+		})(r)
 	}
+}
+
+// An item that a read lacks may still exist.
+func TestRefusedWritesWithoutTheirRecordsGoAlone(t *testing.T) {
 	for name, c := range map[string]struct {
-		read  mischief
+		read  wire.Carry
 		alone int
 	}{
 		"half unprocessed": {unprocessed(2), 2},
 		"all unprocessed":  {unprocessed(0), 4},
-		"throttled": {func([]byte, func([]byte) []byte) ([]byte, error) {
-			return []byte(`{"__type":"ThrottlingException"}`), nil
-		}, 4},
-		"not answered": {func([]byte, func([]byte) []byte) ([]byte, error) { return nil, errCut }, 4},
+		"throttled":        {refusing(400, "ThrottlingException", ""), 4},
+		"not answered":     {failing(wire.ErrCut), 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, wire := intercepted(t)
+			s, net := intercepted(t)
 			s.createTogether(t, 4, owner)
-			wire.on(opRead, c.read)
-			wire.sent()
+			net.on(opRead, c.read)
+			net.sent()
 			for i, m := range s.createTogether(t, 4, rival) {
 				check.False(t, m.ok)
 				check.Nil(t, m.err)
 				check.Equal(t, m.record.ID, id(i))
 				check.Equal(t, m.record.Owner, owner)
 			}
-			sent, want := wire.sent(), opBatch+" "+opRead+strings.Repeat(" PutItem", c.alone)
+			sent, want := net.sent(), opBatch+" "+opRead+strings.Repeat(" PutItem", c.alone)
 			check.Equal(t, sent, want)
 		})
-	}
-}
-
-func TestLateStatementChangesNoFinishedRecord(t *testing.T) {
-	s, wire := intercepted(t)
-	s.createTogether(t, 3, owner)
-	first := loneStore(t, newClient(t), s.table, nil)
-	finish := driver.Change{Status: driver.Completed, Data: []byte(`"first"`), Expires: now.Add(time.Hour)}
-	wire.on(opBatch, func(body []byte, pass func([]byte) []byte) ([]byte, error) {
-		for i := range 3 {
-			change(t, first, fence(id(i)), finish, true)
-		}
-		return pass(body), nil
-	})
-	for i, m := range s.changeTogether(t, 3, driver.Change{Release: driver.ReleaseKeep}) {
-		r := get(t, s, id(i))
-		check.False(t, m.ok, i)
-		check.Nil(t, m.err, i)
-		check.Equal(t, m.record.Status, driver.Completed, i)
-		check.Equal(t, r.Status, driver.Completed, i)
-		check.Equal(t, r.Owner, owner, i)
 	}
 }

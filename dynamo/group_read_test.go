@@ -2,11 +2,11 @@ package dynamo
 
 import (
 	"context"
-	"encoding/json"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/local/wire"
 )
 
 func (s *Store) getTogether(t *testing.T, n int) []met {
@@ -19,9 +19,9 @@ func (s *Store) getTogether(t *testing.T, n int) []met {
 }
 
 func TestReadsShareOneRequest(t *testing.T) {
-	s, wire := intercepted(t)
+	s, net := intercepted(t)
 	s.createTogether(t, 9, owner)
-	wire.sent()
+	net.sent()
 	for i, m := range s.getTogether(t, 10) {
 		want := id(i)
 		if i == 9 {
@@ -30,40 +30,31 @@ func TestReadsShareOneRequest(t *testing.T) {
 		check.Equal(t, m.record.ID, want, i)
 		check.Nil(t, m.err, i)
 	}
-	check.Equal(t, wire.sent(), "BatchGetItem")
+	check.Equal(t, net.sent(), "BatchGetItem")
 }
 
 // A key that DynamoDB leaves unprocessed says nothing about its record.
 func TestKeysThatAreLeftUnprocessedAreReadAlone(t *testing.T) {
-	s, wire := intercepted(t)
+	s, net := intercepted(t)
 	s.createTogether(t, 3, owner)
-	wire.sent()
-	wire.on(opRead, func(body []byte, pass func([]byte) []byte) ([]byte, error) {
-		var in struct {
-			RequestItems map[string]struct{ Keys []map[string]any }
-		}
-		if err := json.Unmarshal(body, &in); err != nil {
-			return nil, err
-		}
-		unprocessed := map[string]any{s.table: map[string]any{"Keys": in.RequestItems[s.table].Keys}}
-		return json.Marshal(map[string]any{"Responses": map[string]any{}, "UnprocessedKeys": unprocessed})
-	})
+	net.sent()
+	net.on(opRead, unprocessed(0))
 	for i, m := range s.getTogether(t, 3) {
 		check.Equal(t, m.record.ID, id(i))
 		check.Equal(t, m.record.Status, driver.InProgress)
 		check.Nil(t, m.err)
 	}
-	check.Equal(t, wire.sent(), "BatchGetItem GetItem GetItem GetItem")
+	check.Equal(t, net.sent(), "BatchGetItem GetItem GetItem GetItem")
 }
 
 func TestSharedReadThatFailsIsReadAlone(t *testing.T) {
-	s, wire := intercepted(t)
+	s, net := intercepted(t)
 	s.createTogether(t, 2, owner)
-	wire.sent()
-	wire.on(opRead, func([]byte, func([]byte) []byte) ([]byte, error) { return nil, errCut })
+	net.sent()
+	net.on(opRead, failing(wire.ErrCut))
 	for i, m := range s.getTogether(t, 2) {
 		check.Equal(t, m.record.ID, id(i))
 		check.Nil(t, m.err)
 	}
-	check.Equal(t, wire.sent(), "BatchGetItem GetItem GetItem")
+	check.Equal(t, net.sent(), "BatchGetItem GetItem GetItem")
 }

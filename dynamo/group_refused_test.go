@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -16,31 +15,20 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/local/wire"
 )
 
 // DynamoDB's manual promises the item of a failed condition. Without it, the
 // tests above read.
 func TestItemOfARefusalIsItsRecord(t *testing.T) {
-	s, wire := intercepted(t)
+	s, net := intercepted(t)
 	s.createTogether(t, 3, owner)
-	wire.on(opBatch, func(body []byte, pass func([]byte) []byte) ([]byte, error) {
-		var in struct {
-			Statements []struct{ Parameters []map[string]any }
+	net.on(opBatch, duplicates("of the answer", func(i, _ int) int { return i }, func(key any, item map[string]any) {
+		if key == id(2) {
+			item["expiration"] = map[string]string{"N": "1"}
 		}
-		var out responsesBody
-		if err := errors.Join(json.Unmarshal(body, &in), json.Unmarshal(pass(body), &out)); err != nil {
-			return nil, err
-		}
-		for i := range out.Responses {
-			item := map[string]any{"id": in.Statements[i].Parameters[0], "status": map[string]string{"S": "INPROGRESS"}, "owner": map[string]string{"S": "of the answer"}}
-			if item["id"].(map[string]any)["S"] == id(2) {
-				item["expiration"] = map[string]string{"N": "1"}
-			}
-			out.Responses[i] = encode(map[string]any{"Error": map[string]any{"Code": "DuplicateItem", "Item": item}})
-		}
-		return encode(out), nil
-	})
-	wire.sent()
+	}))
+	net.sent()
 	for i, m := range s.createTogether(t, 3, rival) {
 		want := "of the answer"
 		if i == 2 {
@@ -50,48 +38,44 @@ func TestItemOfARefusalIsItsRecord(t *testing.T) {
 		check.Nil(t, m.err, i)
 		check.Equal(t, m.record.Owner, want, i)
 	}
-	check.Equal(t, wire.sent(), opBatch+" PutItem")
+	check.Equal(t, net.sent(), opBatch+" PutItem")
 }
 
 // A function whose role lacks a permission works on, and says so once.
 func TestDenialTurnsGroupCommitOff(t *testing.T) {
-	denied := func(action string) mischief {
-		return func([]byte, func([]byte) []byte) ([]byte, error) {
-			return encode(map[string]string{"__type": "com.amazon.coral.service#AccessDeniedException",
-				"Message": "User: arn:aws:sts::1:assumed-role/r is not authorized to perform: dynamodb:" + action + " on resource: arn:aws:dynamodb:eu-central-1:1:table/t"}), nil
-		}
+	denied := func(action string) wire.Carry {
+		return refusing(400, "AccessDeniedException",
+			"User: arn:aws:sts::1:assumed-role/r is not authorized to perform: dynamodb:"+action+" on resource: arn:aws:dynamodb:eu-central-1:1:table/t")
 	}
 	for name, c := range map[string]struct {
 		op         string
-		f          mischief
+		f          wire.Carry
 		permission string
 	}{
-		"request":         {opBatch, denied("PartiQLInsert"), "dynamodb:PartiQLInsert"},
-		"statements":      {opBatch, some("AccessDenied", odd), "dynamodb:PartiQLInsert"},
-		"every statement": {opBatch, some("AccessDenied", func(int) bool { return false }), "dynamodb:PartiQLInsert"},
-		"read":            {opRead, denied("BatchGetItem"), "dynamodb:BatchGetItem"},
-		"without its name": {opBatch, func([]byte, func([]byte) []byte) ([]byte, error) {
-			return []byte(`{"__type":"AccessDeniedException"}`), nil
-		}, "dynamodb:PartiQLInsert, PartiQLUpdate and PartiQLDelete"},
+		"request":          {opBatch, denied("PartiQLInsert"), "dynamodb:PartiQLInsert"},
+		"statements":       {opBatch, some("AccessDenied", odd), "dynamodb:PartiQLInsert"},
+		"every statement":  {opBatch, some("AccessDenied", func(int) bool { return false }), "dynamodb:PartiQLInsert"},
+		"read":             {opRead, denied("BatchGetItem"), "dynamodb:BatchGetItem"},
+		"without its name": {opBatch, refusing(400, "AccessDeniedException", ""), "dynamodb:PartiQLInsert, PartiQLUpdate and PartiQLDelete"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			before := slog.Default()
 			slog.SetDefault(slog.New(slog.NewJSONHandler(&log, nil)))
 			t.Cleanup(func() { slog.SetDefault(before) })
-			s, wire := intercepted(t)
-			wire.on(c.op, c.f)
+			s, net := intercepted(t)
+			net.on(c.op, c.f)
 			for i, m := range append(s.createTogether(t, 6, owner), s.createTogether(t, 6, rival)...) {
 				check.Equal(t, m.ok, i < 6)
 				check.Nil(t, m.err)
 				check.Equal(t, m.record.Owner, owner)
 			}
-			wire.sent()
+			net.sent()
 			for i, m := range s.changeTogether(t, 6, driver.Change{Status: driver.Completed, Data: []byte("1")}) {
 				check.True(t, m.ok, i)
 				check.Nil(t, m.err, i)
 			}
-			check.Equal(t, wire.sent(), strings.TrimSpace(strings.Repeat("UpdateItem ", 6)))
+			check.Equal(t, net.sent(), strings.TrimSpace(strings.Repeat("UpdateItem ", 6)))
 			var line map[string]any
 			if err := json.Unmarshal(log.Bytes(), &line); err != nil || line["permission"] != c.permission || line["table"] != s.table || line["level"] != "WARN" {
 				t.Errorf("%v; logged %s", err, &log)
@@ -104,7 +88,7 @@ func TestDenialTurnsGroupCommitOff(t *testing.T) {
 // permissions.
 func TestDeniedCredentialsLeaveGroupCommitOn(t *testing.T) {
 	var denied atomic.Bool
-	s, wire := intercepted(t, func(o *dynamodb.Options) {
+	s, net := intercepted(t, func(o *dynamodb.Options) {
 		o.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			if denied.Load() {
 				return aws.Credentials{}, &smithy.GenericAPIError{Code: "AccessDenied", Message: "not authorized to perform: sts:AssumeRole"}
@@ -118,37 +102,33 @@ func TestDeniedCredentialsLeaveGroupCommitOn(t *testing.T) {
 		check.Failed(t, m.err, i)
 	}
 	denied.Store(false)
-	wire.sent()
+	net.sent()
 	for i, m := range s.createTogether(t, 3, owner) {
 		check.True(t, m.ok, i)
 		check.Nil(t, m.err, i)
 	}
-	check.Equal(t, wire.sent(), opBatch)
+	check.Equal(t, net.sent(), opBatch)
 }
 
 // DynamoDB calls it a success to delete what is not there. DynamoDB Local
 // refuses it, as the condition of a DeleteItem does.
 func TestDeletionOfNoRecordIsNoSuccess(t *testing.T) {
-	s, wire := intercepted(t)
-	wire.on(opBatch, func(body []byte, pass func([]byte) []byte) ([]byte, error) {
-		var out responsesBody
-		if err := json.Unmarshal(pass(body), &out); err != nil {
-			return nil, err
-		}
+	s, net := intercepted(t)
+	net.on(opBatch, sendAnd(func(_ *wire.Request, out *responsesBody) error {
 		for i, response := range out.Responses {
 			if bytes.Contains(response, []byte("ConditionalCheckFailed")) {
 				out.Responses[i] = encode(map[string]string{"TableName": s.table})
 			}
 		}
-		return encode(out), nil
-	})
+		return nil
+	}))
 	create(t, s, claim(id(0)))
 	create(t, s, claim(id(2)))
-	wire.sent()
+	net.sent()
 	for i, m := range s.changeTogether(t, 4, driver.Change{Release: driver.ReleaseDelete}) {
 		check.Equal(t, m.ok, i%2 == 0)
 		check.Nil(t, m.err)
 		check.Equal(t, m.record.Status, driver.Absent)
 	}
-	check.Equal(t, wire.sent(), opBatch)
+	check.Equal(t, net.sent(), opBatch)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/local/wire"
 )
 
 func TestGroupOptionsAreChecked(t *testing.T) {
@@ -51,11 +52,10 @@ func TestGroupOptionsAreChecked(t *testing.T) {
 func TestTableByItsARNSharesNoRequest(t *testing.T) {
 	var mu sync.Mutex
 	var sent []string
-	client := wireClient(func(r *http.Request) (*http.Response, error) {
+	client := wireClient(func(r *wire.Request) (*wire.Response, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		_, op, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-		sent = append(sent, op)
+		sent = append(sent, r.Operation)
 		return answering(200, "{}")(r)
 	})
 	s, err := New(client, "arn:aws:dynamodb:eu-central-1:1:table/records", &Options{Group: 1})
@@ -104,12 +104,12 @@ func TestEveryWriteArrivesOnce(t *testing.T) {
 }
 
 func TestCallerThatLeavesReturnsItsOwnError(t *testing.T) {
-	s, wire := intercepted(t)
+	s, net := intercepted(t)
 	hung, thaw := make(chan struct{}), make(chan struct{})
-	wire.on(opBatch, firstTime(func(body []byte, pass func([]byte) []byte) ([]byte, error) {
+	net.on(opBatch, firstTime(func(r *wire.Request) (*wire.Response, error) {
 		close(hung)
 		<-thaw
-		return pass(body), nil
+		return r.Send()
 	}))
 	all := make([]met, 3)
 	together(t, 3, func(ctx context.Context, i int) {
@@ -147,13 +147,23 @@ func TestCallerThatLeavesReturnsItsOwnError(t *testing.T) {
 	}
 }
 
+// panicking is a client of HTTP that calls a function before each request.
+type panicking func()
+
+func (f panicking) Do(r *http.Request) (*http.Response, error) {
+	f()
+	return http.DefaultClient.Do(r)
+}
+
 func TestPanicOfTheClientIsAnErrorOfEachWrite(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	t.Cleanup(func() { slog.SetDefault(before) })
-	s, wire := intercepted(t)
-	wire.on(opBatch, firstTime(func([]byte, func([]byte) []byte) ([]byte, error) { panic("boom") }))
+	var once sync.Once
+	s, _ := intercepted(t, func(o *dynamodb.Options) {
+		o.HTTPClient = panicking(func() { once.Do(func() { panic("boom") }) })
+	})
 	for i, m := range s.createTogether(t, 3, owner) {
 		var e *Error
 		if m.ok || !errors.As(m.err, &e) || e.Op != opBatch || errors.Is(m.err, driver.ErrNotWritten) || !strings.Contains(m.err.Error(), "boom") {
@@ -173,19 +183,19 @@ func TestPanicOfTheClientIsAnErrorOfEachWrite(t *testing.T) {
 
 // DynamoDB refuses longer statements.
 func TestLongStatementGoesAlone(t *testing.T) {
-	s, wire := intercepted(t)
+	s, net := intercepted(t)
 	s.createTogether(t, 3, owner)
 	steps := map[string][]byte{}
 	for i := range 100 {
 		steps[fmt.Sprintf("%0100d", i)] = nil
 	}
-	wire.sent()
+	net.sent()
 	for i, m := range s.changeTogether(t, 3, driver.Change{Steps: steps}) {
 		if !m.ok || m.err != nil || len(get(t, s, id(i)).Steps) != len(steps) {
 			t.Errorf("%d: %v, %v", i, m.ok, m.err)
 		}
 	}
-	if sent := wire.sent(); sent != "GetItem GetItem GetItem UpdateItem UpdateItem UpdateItem" {
+	if sent := net.sent(); sent != "UpdateItem UpdateItem UpdateItem GetItem GetItem GetItem" {
 		t.Errorf("sent %s", sent)
 	}
 }

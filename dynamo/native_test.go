@@ -2,11 +2,8 @@ package dynamo
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/idempotent"
@@ -67,21 +64,6 @@ func TestNativeStoresWhatDynamoDBRepresentsExactly(t *testing.T) {
 	}
 }
 
-// lossy loses the response of the first update.
-type lossy struct {
-	Client
-	lost bool
-}
-
-func (c *lossy) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	out, err := c.Client.UpdateItem(ctx, in, o...)
-	if !c.lost {
-		c.lost = true
-		return nil, errors.New("connection reset")
-	}
-	return out, err
-}
-
 type declinedError struct{ code string }
 
 func (e *declinedError) Error() string { return "declined: " + e.code }
@@ -89,9 +71,9 @@ func (e *declinedError) Error() string { return "declined: " + e.code }
 // With Native the stored result comes back with other bytes: sorted names,
 // other escapes.
 func TestNativeCompletionRecognizesItsOwnRecord(t *testing.T) {
-	client, table := newTable(t)
+	s, net := networked(t, &Options{Data: Native})
 	run := func(key string, fn func(context.Context) (any, error)) (any, *idempotent.Event, error) {
-		s := newStore(t, &lossy{Client: client}, table, &Options{Data: Native})
+		net.on("UpdateItem", firstTime(unanswered))
 		x, err := idempotent.New("op", s, nil)
 		check.Must(t, err)
 		ctx, event := adapter.WithEvent(t.Context())

@@ -2,8 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,13 +13,14 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/local/wire"
 )
 
 // oldRetryer hides the methods that a Retryer need not have.
 type oldRetryer struct{ aws.Retryer }
 
 // slow returns a client whose retries wait for so long.
-func slow(answer roundTripper, delay time.Duration, old bool) *dynamodb.Client {
+func slow(answer wire.Carry, delay time.Duration, old bool) *dynamodb.Client {
 	return wireClient(answer, func(o *dynamodb.Options) {
 		r := aws.Retryer(retry.NewStandard(func(o *retry.StandardOptions) {
 			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return delay, nil })
@@ -66,7 +65,7 @@ func TestThrottledCallWithoutTimeForAnotherTryIsThrottled(t *testing.T) {
 			} {
 				synctest.Test(t, func(t *testing.T) {
 					tries := 0
-					s := loneStore(t, slow(func(r *http.Request) (*http.Response, error) {
+					s := loneStore(t, slow(func(r *wire.Request) (*wire.Response, error) {
 						tries++
 						return refusing(400, "ThrottlingException", "slow")(r)
 					}, c.wait, c.old), "records", nil)
@@ -87,8 +86,8 @@ func TestThrottledCallWithoutTimeForAnotherTryIsThrottled(t *testing.T) {
 func TestThrottledCompletionIsThrottled(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
-		s := loneStore(t, slow(func(r *http.Request) (*http.Response, error) {
-			if strings.HasSuffix(r.Header.Get("X-Amz-Target"), "PutItem") {
+		s := loneStore(t, slow(func(r *wire.Request) (*wire.Response, error) {
+			if r.Operation == "PutItem" {
 				return answering(200, "{}")(r)
 			}
 			return refusing(400, "ThrottlingException", "slow")(r)

@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -9,9 +8,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/local/wire"
 )
 
 func expired(id string) driver.Record {
@@ -23,20 +22,20 @@ var sweptOptions = map[string]*Options{
 	"composite": {Attributes: Attributes{ID: "pk", SortKey: "sk", Status: "state"}, Partition: "idempotency#f", Shards: 3},
 }
 
-func sweptStore(t *testing.T, o *Options) (*Store, *dynamodb.Client) {
+func sweptStore(t *testing.T, o *Options) *Store {
 	t.Helper()
 	client, table := newClient(t), tableName(t)
 	if err := CreateTable(t.Context(), client, table, o); err != nil {
 		t.Fatal(err)
 	}
-	return loneStore(t, client, table, o), client
+	return loneStore(t, client, table, o)
 }
 
 func TestSweepDeletesOnlyExpiredRecords(t *testing.T) {
 	for name, o := range sweptOptions {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, _ := sweptStore(t, o)
+			s := sweptStore(t, o)
 			never := expired("never")
 			never.Expires = time.Time{}
 			extended := claim("a lease past its retention")
@@ -84,7 +83,7 @@ func TestSweepContinuesWhereTheLastOneStopped(t *testing.T) {
 	for name, o := range sweptOptions {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, _ := sweptStore(t, o)
+			s := sweptStore(t, o)
 			const all = 25
 			for i := range all {
 				s.plant(t, expired(fmt.Sprint("expired ", i)))
@@ -108,53 +107,41 @@ func TestSweepContinuesWhereTheLastOneStopped(t *testing.T) {
 	}
 }
 
-// interrupting fails or interferes before each deletion.
-type interrupting struct {
-	*dynamodb.Client
-	deletions atomic.Int64
-	before    func(n int64) error
-}
-
-func (c *interrupting) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, o ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
-	if err := c.before(c.deletions.Add(1)); err != nil {
-		return nil, err
-	}
-	return c.Client.DeleteItem(ctx, in, o...)
-}
-
 func TestSweepReturnsItsPositionWithAnError(t *testing.T) {
-	s, client := sweptStore(t, nil)
+	s, net := networked(t, nil)
 	for i := range 30 {
 		s.plant(t, expired(fmt.Sprint(i)))
 	}
+	var deletions atomic.Int64
 	deleted, position, err := s.Sweep(t.Context(), now, 10, "")
 	if deleted != 10 || position.Next == "" || err != nil {
 		t.Fatal(deleted, position, err)
 	}
-	s.client = &interrupting{Client: client, before: func(n int64) error {
-		if n > 5 {
-			return &types.ProvisionedThroughputExceededException{}
+	net.on("DeleteItem", func(r *wire.Request) (*wire.Response, error) {
+		if deletions.Add(1) > 5 {
+			return refusing(400, "ProvisionedThroughputExceededException", "slow")(r)
 		}
-		return nil
-	}}
+		return r.Send()
+	})
 	deleted, next, err := s.Sweep(t.Context(), now, 100, position.Next)
 	if deleted != 5 || next.Next != position.Next || !errors.Is(err, driver.ErrThrottled) {
 		t.Errorf("deleted %d, next %q after %q, %v", deleted, next.Next, position.Next, err)
 	}
-	s.client = client
+	net.on("DeleteItem", nil)
 	if deleted, next, err = s.Sweep(t.Context(), now, 100, next.Next); deleted != 15 || next.Next != "" || err != nil {
 		t.Errorf("deleted %d, next %q, %v", deleted, next.Next, err)
 	}
 }
 
 func TestSweepLeavesARecordThatIsClaimedAgain(t *testing.T) {
-	s, client := sweptStore(t, nil)
+	s, net := networked(t, nil)
 	s.plant(t, expired("id"))
-	s.client = &interrupting{Client: client, before: func(int64) error {
-		other := loneStore(t, client, s.table, nil)
-		_, _, err := other.Create(t.Context(), claim("id"), now, nil)
-		return err
-	}}
+	net.on("DeleteItem", func(r *wire.Request) (*wire.Response, error) {
+		if _, _, err := s.Create(t.Context(), claim("id"), now, nil); err != nil {
+			return nil, err
+		}
+		return r.Send()
+	})
 	deleted, next, err := s.Sweep(t.Context(), now, 10, "")
 	if deleted != 0 || next.Next != "" || err != nil || get(t, s, "id").Status != driver.InProgress {
 		t.Errorf("deleted %d, next %q, %v; stored %+v", deleted, next.Next, err, get(t, s, "id"))
@@ -162,8 +149,8 @@ func TestSweepLeavesARecordThatIsClaimedAgain(t *testing.T) {
 }
 
 func TestSweepRefusesWhatItCannotUse(t *testing.T) {
-	s, _ := sweptStore(t, nil)
-	composite, _ := sweptStore(t, sweptOptions["composite"])
+	s := sweptStore(t, nil)
+	composite := sweptStore(t, sweptOptions["composite"])
 	for _, position := range []string{"?", "YQ.YQ.YQ", composite.encodePosition(composite.format.Key("id"))} {
 		if _, next, err := s.Sweep(t.Context(), now, 10, position); !isConfigError(err) || next.Next != position {
 			t.Errorf("position %q: next %q, %v", position, next.Next, err)

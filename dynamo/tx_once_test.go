@@ -3,41 +3,27 @@ package dynamo
 import (
 	"context"
 	"io"
-	"net/http"
-	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/local/wire"
 )
-
-// heldUp holds the first transaction up, and refuses the second.
-type heldUp struct{ sent int }
-
-func (h *heldUp) Do(*http.Request) (*http.Response, error) {
-	if h.sent++; h.sent == 1 {
-		return nil, io.ErrUnexpectedEOF
-	}
-	refused := `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","CancellationReasons":[{"Code":"None"},{"Code":"ConditionalCheckFailed"}]}`
-	return &http.Response{StatusCode: http.StatusBadRequest, Body: io.NopCloser(strings.NewReader(refused)),
-		Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}}, nil
-}
 
 // A refusal of the second says nothing of the first, which may still arrive:
 // so the SDK must not send it by itself.
 func TestRefusalLeavesADelayedCopyOpen(t *testing.T) {
-	wire := &heldUp{}
-	client := dynamodb.New(dynamodb.Options{HTTPClient: wire, Region: "eu-central-1", BaseEndpoint: aws.String("http://localhost"),
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
-		})})
-	s, err := New(client, "records", nil)
-	check.Must(t, err)
+	sent := 0
+	s := loneStore(t, wireClient(func(r *wire.Request) (*wire.Response, error) {
+		if sent++; sent == 1 {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return cancelling(reason("None"), reason(CodeConditionFailed))(r)
+	}, func(o *dynamodb.Options) { o.Retryer = atOnce() }), "records", nil)
 	x, err := idempotent.New("op", s, &idempotent.Config{Optimistic: true})
 	check.Must(t, err)
 	ctx, event := adapter.WithEvent(t.Context())
@@ -47,5 +33,5 @@ func TestRefusalLeavesADelayedCopyOpen(t *testing.T) {
 	})
 	check.Is(t, err, idempotent.ErrOutcomeUnknown)
 	check.Equal(t, event.RoundTrips, 2)
-	check.Equal(t, wire.sent, 2)
+	check.Equal(t, sent, 2)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/local/wire"
 )
 
 // reason is one of a cancellation, as DynamoDB words it.
@@ -25,7 +26,7 @@ func reason(code string) string {
 
 const metRecord = `{"Code":"ConditionalCheckFailed","Message":"why","Item":{"id":{"S":"op#1"},"status":{"S":"COMPLETED"},"owner":{"S":"owner-2"}}}`
 
-func cancelling(reasons ...string) roundTripper {
+func cancelling(reasons ...string) wire.Carry {
 	return answering(400, `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException",`+
 		`"Message":"Transaction cancelled","CancellationReasons":[`+strings.Join(reasons, ",")+`]}`)
 }
@@ -45,7 +46,7 @@ func twoAccounts(t *testing.T) *Tx {
 func TestCancellationsBecomeErrorsWithTheirReason(t *testing.T) {
 	failed, conflict, none := reason(CodeConditionFailed), reason(CodeConflict), reason("None")
 	for name, c := range map[string]struct {
-		answer    roundTripper
+		answer    wire.Carry
 		lost      bool
 		rejected  bool
 		code      string
@@ -123,7 +124,7 @@ func TestCancellationsBecomeErrorsWithTheirReason(t *testing.T) {
 func TestOnlyAFailedConditionChoosesItsElse(t *testing.T) {
 	none := reason("None")
 	for name, c := range map[string]struct {
-		answer roundTripper
+		answer wire.Carry
 		index  int
 	}{
 		"the messages":           {cancelling(none, none, reason("ValidationError")), -1},
@@ -169,16 +170,6 @@ func TestTransactionReadsTheRecordThatARefusalOmits(t *testing.T) {
 }
 
 func ptr(s string) *string { return &s }
-
-func TestTransactionReportsAMissingRecord(t *testing.T) {
-	s := localStore(t)
-	c := s.counter(t)
-	met, ok, err := s.Change(t.Context(), fence("op#1"), completion(adding(t, c)))
-	check.False(t, ok)
-	check.Nil(t, err)
-	check.Equal(t, met.Status, driver.Absent)
-	check.Equal(t, c.value(), 0)
-}
 
 // A refusal of the result for its size is not one of the work: it is committed
 // with a marker, under a token of its own.
@@ -227,7 +218,7 @@ func canceledAs(t *testing.T, reasons ...string) error {
 	return apiErrorAs(t, cancelling(reasons...))
 }
 
-func apiErrorAs(t *testing.T, answer roundTripper) error {
+func apiErrorAs(t *testing.T, answer wire.Carry) error {
 	t.Helper()
 	item := types.TransactWriteItem{Delete: &types.Delete{TableName: ptr("t"), Key: map[string]types.AttributeValue{"id": text("a")}}}
 	_, err := wireClient(answer).TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{item}})

@@ -1,12 +1,8 @@
 package dynamo
 
 import (
-	"bytes"
 	"errors"
-	"io"
-	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -119,40 +115,10 @@ func TestDynamoDBExecutesATokenOnce(t *testing.T) {
 	check.Equal(t, c.value(), 2)
 }
 
-// forgetful loses the responses to the first transactions.
-type forgetful struct {
-	mu     sync.Mutex
-	lose   int
-	bodies []string
-}
-
-func (f *forgetful) Do(req *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(req.Body)
-	if err != nil {
-		return nil, err
-	}
-	req.Body = io.NopCloser(bytes.NewReader(body))
-	answer, err := http.DefaultClient.Do(req)
-	if err != nil || !strings.HasSuffix(req.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
-		return answer, err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.bodies = append(f.bodies, string(body))
-	if len(f.bodies) > f.lose {
-		return answer, nil
-	}
-	if err := answer.Body.Close(); err != nil {
-		return nil, err
-	}
-	return nil, io.ErrUnexpectedEOF
-}
-
 // A transaction whose answer is lost is made once, by whoever sends it again.
 // Nothing but its token tells one without a record, and an item of many
 // attributes comes in another order each time.
 func TestTransactionIsExecutedOnceAfterALostResponse(t *testing.T) {
-	_, table := newTable(t)
 	for name, retryer := range map[string]aws.Retryer{
 		"sent again by the SDK": retry.NewStandard(func(o *retry.StandardOptions) {
 			o.MaxAttempts, o.MaxBackoff = 4, time.Millisecond
@@ -176,16 +142,16 @@ func TestTransactionIsExecutedOnceAfterALostResponse(t *testing.T) {
 			},
 		} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
-				wire := &forgetful{lose: 3}
-				s := newStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient, o.Retryer = wire, retryer }), table, nil)
+				s, net := networked(t, nil, func(o *dynamodb.Options) { o.Retryer = retryer })
+				net.on(opTransact, firstTimes(3, unanswered))
 				id := t.Name()
 				if kind == "fenced" {
 					create(t, s, claim(id))
 				}
 				c := s.counter(t)
 				tx := new(Tx)
-				tx.Update(table, c.key, expression.Add(expression.Name("n"), expression.Value(1)))
-				tx.Put(table, map[string]any{"id": "item " + id, "a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": map[string]int{"a": 1, "b": 2, "c": 3}})
+				tx.Update(s.table, c.key, expression.Add(expression.Name("n"), expression.Value(1)))
+				tx.Put(s.table, map[string]any{"id": "item " + id, "a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": map[string]int{"a": 1, "b": 2, "c": 3}})
 				frozen(t, tx)
 				ok, err := call(s, id, tx)
 				for i := 0; i < 5 && err != nil; i++ {
@@ -194,9 +160,10 @@ func TestTransactionIsExecutedOnceAfterALostResponse(t *testing.T) {
 					}
 					ok, err = call(s, id, tx)
 				}
-				if !ok || err != nil || c.value() != 1 || len(wire.bodies) != 4 {
-					t.Errorf("ok %v, %v; counted %d in %d requests", ok, err, c.value(), len(wire.bodies))
-				}
+				check.True(t, ok)
+				check.Nil(t, err)
+				check.Equal(t, strings.Count(net.sent(), opTransact), 4)
+				check.Equal(t, c.value(), 1)
 			})
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -18,9 +17,7 @@ import (
 
 // A first call costs a claim and a transaction, or the transaction alone.
 func TestTransactionRoundTrips(t *testing.T) {
-	_, table := newTable(t)
-	wire := &recorder{}
-	s := loneStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient = wire }), table, nil)
+	s, net := networked(t, nil)
 	for name, c := range map[string]struct {
 		config    idempotent.Config
 		first     string
@@ -39,15 +36,15 @@ func TestTransactionRoundTrips(t *testing.T) {
 				key = idempotent.Key{}
 			}
 			for i, want := range []string{c.first, c.duplicate, c.duplicate} {
-				wire.calls = nil
+				net.sent()
 				got, err := idempotent.Do(t.Context(), x, key, func(ctx context.Context) (string, error) {
-					Collect(ctx).Update(table, counted.key, expression.Add(expression.Name("n"), expression.Value(1)))
+					Collect(ctx).Update(s.table, counted.key, expression.Add(expression.Name("n"), expression.Value(1)))
 					return "done", nil
 				})
 				if err != nil || got != "done" {
 					t.Fatalf("%q, %v", got, err)
 				}
-				check.Equal(t, strings.Join(wire.calls, " "), want, i)
+				check.Equal(t, net.sent(), want, i)
 			}
 			times := 1
 			if name == "bypassed" {

@@ -2,13 +2,13 @@ package dynamo
 
 import (
 	"errors"
-	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/local/wire"
 )
 
 // DynamoDB forgets a token after 10 minutes, and would then commit a
@@ -17,7 +17,7 @@ func TestTransactionWithoutRecordIsNotSentAgainLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent := 0
 		oops := refusing(500, "InternalServerError", "oops")
-		client := wireClient(func(r *http.Request) (*http.Response, error) { sent++; return oops(r) })
+		client := wireClient(func(r *wire.Request) (*wire.Response, error) { sent++; return oops(r) })
 		s := newStore(t, client, "records", nil)
 		alone, fenced := twoAccounts(t), twoAccounts(t)
 		send := func() {

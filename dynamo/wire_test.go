@@ -2,16 +2,11 @@ package dynamo
 
 import (
 	"bytes"
-	"io"
 	"log"
-	"net/http"
 	"os"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/logging"
@@ -20,30 +15,8 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-// recorder passes requests on and keeps the names of the calls.
-type recorder struct {
-	mu    sync.Mutex
-	calls []string
-	body  string // of the last request
-}
-
-func (r *recorder) Do(req *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(req.Body)
-	if err != nil {
-		return nil, err
-	}
-	req.Body = io.NopCloser(bytes.NewReader(body))
-	_, call, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
-	r.mu.Lock()
-	r.calls, r.body = append(r.calls, call), string(body)
-	r.mu.Unlock()
-	return http.DefaultClient.Do(req)
-}
-
 func TestEveryOperationIsOneRequest(t *testing.T) {
-	_, table := newTable(t)
-	wire := &recorder{}
-	s := loneStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient = wire }), table, nil)
+	s, net := networked(t, nil)
 	foreign := map[string]types.AttributeValue{"id": text("foreign"), "status": text("INPROGRESS"), "owner": text(owner)}
 	steps := driver.Change{Steps: map[string][]byte{"a": nil}}
 	for _, c := range []struct {
@@ -67,16 +40,14 @@ func TestEveryOperationIsOneRequest(t *testing.T) {
 		{"foreign", func() { putItem(t, s, foreign) }, "PutItem"},
 		{"foreign step", func() { change(t, s, fence("foreign"), steps, true) }, "UpdateItem UpdateItem GetItem"},
 	} {
-		wire.calls = nil
+		net.sent()
 		c.call()
-		check.Equal(t, strings.Join(wire.calls, " "), c.want, c.name)
+		check.Equal(t, net.sent(), c.want, c.name)
 	}
 }
 
 func TestSharedWritesAreOneRequestEach(t *testing.T) {
-	_, table := newTable(t)
-	wire := &recorder{}
-	s := loneStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient = wire }), table, nil)
+	s, net := networked(t, nil)
 	s.shareAll(1)
 	owned, released := fence("op#1"), driver.Fence{ID: "op#1", Attempt: 1, Lease: driver.LeaseEnded}
 	const shared = "BatchExecuteStatement"
@@ -96,42 +67,27 @@ func TestSharedWritesAreOneRequestEach(t *testing.T) {
 		{"adopt", driver.Fence{ID: "op#1", Attempt: 2, Lease: driver.LeaseEnded}, driver.Change{Owner: owner, Status: driver.Failed, Data: []byte("1"), Expires: now}, "UpdateItem"},
 	} {
 		if c.name == "extend" {
-			wire.calls = nil
+			net.sent()
 			create(t, s, claim("op#1"))
-			check.Equal(t, strings.Join(wire.calls, " "), shared)
+			check.Equal(t, net.sent(), shared)
 		}
-		wire.calls = nil
+		net.sent()
 		if _, ok, err := s.Change(t.Context(), c.fence, c.change); !ok || err != nil {
 			t.Fatalf("%s: ok %v, %v", c.name, ok, err)
 		}
-		check.Equal(t, strings.Join(wire.calls, " "), c.want, c.name)
+		check.Equal(t, net.sent(), c.want, c.name)
 	}
 	create(t, s, claim("op#2"))
 	create(t, s, claim("op#3"))
 	large := driver.Change{Status: driver.Completed, Data: make([]byte, maxStatementSize+1), Expires: now}
-	wire.calls = nil
+	net.sent()
 	change(t, s, fence("op#2"), driver.Change{Status: driver.Completed, Data: []byte("1"), Expires: now.Add(time.Hour)}, true)
 	change(t, s, fence("op#3"), large, true)
 	create(t, s, claim("op#4"))
 	change(t, s, fence("op#4"), driver.Change{Release: driver.ReleaseDelete}, true)
 	// change reads.
-	got, want := strings.Join(wire.calls, " "), shared+" BatchGetItem UpdateItem BatchGetItem "+shared+" "+shared+" BatchGetItem"
+	got, want := net.sent(), shared+" BatchGetItem UpdateItem BatchGetItem "+shared+" "+shared+" BatchGetItem"
 	check.Equal(t, got, want, "complete, complete with a large result, create, delete")
-}
-
-func TestClaimIsSentWithAnEmptyMapOfSteps(t *testing.T) {
-	_, table := newTable(t)
-	wire := &recorder{}
-	s := loneStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient = wire }), table, nil)
-	r := claim("op#1")
-	r.Lease, r.Expires = time.UnixMilli(4_000_000_000_123), time.Unix(4_000_000_060, 0)
-	create(t, s, r)
-	for _, part := range []string{
-		`"ReturnValuesOnConditionCheckFailure":"ALL_OLD"`, `"in_progress_expiration":{"N":"4000000000123"}`, `"expiration":{"N":"4000000060"}`,
-		`"steps":{"M":{}}`, `"id":{"S":"op#1"}`, `"attempt":{"N":"1"}`, `"ConditionExpression":"attribute_not_exists(#id)"`,
-	} {
-		check.Contains(t, wire.body, part)
-	}
 }
 
 // Duplicates are the normal case: a warning for each would drown the logs.
@@ -150,28 +106,4 @@ func TestDuplicatesAreNotLogged(t *testing.T) {
 	check.True(t, logged.Len()+std.Len() <= 0, logged.Len()+std.Len())
 }
 
-func TestOneOfManyWins(t *testing.T) {
-	s := localStore(t)
-	const n = 20
-	var wg sync.WaitGroup
-	won := make(chan bool, n)
-	for range n {
-		wg.Go(func() {
-			_, ok, err := s.Create(t.Context(), claim("op#1"), now, nil)
-			check.Nil(t, err)
-			won <- ok
-		})
-	}
-	wg.Wait()
-	close(won)
-	wins := 0
-	for ok := range won {
-		if ok {
-			wins++
-		}
-	}
-	check.Equal(t, wins, 1, "claims succeeded")
-}
-
 var _ Client = (*dynamodb.Client)(nil)
-var _ aws.HTTPClient = (*recorder)(nil)
