@@ -29,18 +29,16 @@ type Error struct {
 var errItemSize = errors.New("DynamoDB allows items of at most 400 KB")
 
 func (e *Error) Error() string {
-	on := fmt.Sprintf("table %q", e.Table)
-	switch len(e.Tables) {
-	case 0:
-	case 1:
+	on, advice := fmt.Sprintf("table %q", e.Table), e.Advice
+	if len(e.Tables) == 1 {
 		on = fmt.Sprintf("table %q", e.Tables[0])
-	default:
+	} else if len(e.Tables) > 1 {
 		on = fmt.Sprintf("tables %q", e.Tables)
 	}
-	if e.Advice == "" {
-		return fmt.Sprintf("dynamo: %s on %s: %v", e.Op, on, e.Err)
+	if advice != "" {
+		advice += ": "
 	}
-	return fmt.Sprintf("dynamo: %s on %s: %s: %v", e.Op, on, e.Advice, e.Err)
+	return fmt.Sprintf("dynamo: %s on %s: %s%v", e.Op, on, advice, e.Err)
 }
 
 // SafeText returns the whole text.
@@ -88,11 +86,6 @@ func (e *Error) busy() (unavailable, throttled bool) {
 		unavailable = fault.Unavailable(e.Err)
 		return unavailable, unavailable && fault.Throttled(e.Err)
 	}
-	switch t.Code {
-	case CodeConflict, codeInProgress:
-		return true, false
-	case codeThrottled, codeThroughput:
-		return true, true
-	}
-	return false, false
+	throttled = t.Code == codeThrottled || t.Code == codeThroughput
+	return throttled || t.Code == CodeConflict || t.Code == codeInProgress, throttled
 }

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -70,13 +71,10 @@ func (g *grouping) items(ctx context.Context, calls []*groupCall) (_ map[string]
 		g.checkDenied(ctx, err, opRead)
 		return nil, false
 	}
-	id := f.Attr.ID
-	if f.Composite() {
-		id = f.Attr.SortKey
-	}
+	name := cmp.Or(f.Attr.SortKey, f.Attr.ID)
 	items := make(map[string]map[string]types.AttributeValue, len(calls))
 	for _, item := range out.Responses[g.store.table] {
-		if id, ok := attribute.Plain(item[id]).(string); ok {
+		if id, ok := attribute.Plain(item[name]).(string); ok {
 			items[id] = item
 		}
 	}

@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -106,31 +105,34 @@ func (s *Store) scanInput(f driver.Filter) *dynamodb.ScanInput {
 	if f.Limit > 0 {
 		in.Limit = aws.Int32(int32(f.Limit))
 	}
-	filter, projection, values := "attribute_exists(#status)", "", map[string]types.AttributeValue{}
+	record, filter, projection := "#id", "attribute_exists(#status)", ""
+	var names map[string]string
+	values := map[string]types.AttributeValue{}
+	if s.format.Composite() {
+		record, names = "#record", map[string]string{"#record": s.format.Attr.SortKey}
+	}
 	if f.Status != driver.Absent {
 		filter, values[":status"] = "#status = :status", attribute.Text(string(f.Status))
 	}
 	if f.Prefix != "" {
-		filter += " AND begins_with(#record, :prefix)"
+		filter += " AND begins_with(" + record + ", :prefix)"
 		values[":prefix"] = attribute.Text(f.Prefix)
 	}
 	if !f.Expired.IsZero() {
 		filter += " AND " + condExpired
 		setExpired(values, f.Expired)
 	}
-	record := map[string]string{"#record": cmp.Or(s.format.Attr.SortKey, s.format.Attr.ID)}
 	if f.Brief {
-		projection = "#record, #id, #status, #owner, #attempt, #refunds, #lease, #exp, #validation"
+		projection = "#id, #status, #owner, #attempt, #refunds, #lease, #exp, #validation"
+		if names != nil {
+			projection = "#record, " + projection
+		}
 		in.ProjectionExpression = &projection
 	}
 	if !strings.Contains(filter+projection, "#record") {
-		record = nil
-	} else if !s.format.Composite() {
-		// DynamoDB refuses a path that a projection has twice.
-		projection = strings.Replace(projection, "#record, ", "", 1)
-		filter, record = strings.ReplaceAll(filter, "#record", "#id"), nil
+		names = nil
 	}
-	in.FilterExpression, in.ExpressionAttributeNames = &filter, s.format.Names(record, filter, projection)
+	in.FilterExpression, in.ExpressionAttributeNames = &filter, s.format.Names(names, filter, projection)
 	if len(values) > 0 {
 		in.ExpressionAttributeValues = values
 	}

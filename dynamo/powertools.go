@@ -1,8 +1,6 @@
 package dynamo
 
-import (
-	"github.com/lambda-once/once/idempotent/driver"
-)
+import "github.com/lambda-once/once/idempotent/driver"
 
 // Shared returns a store in the same table whose results Powertools for AWS
 // Lambda reads. Results are never compressed, and Data is Native with native,

@@ -64,11 +64,8 @@ func (s *Store) insert(r driver.Record, item map[string]types.AttributeValue, cu
 			p.parameters = append(p.parameters, v)
 		}
 	}
-	st := p.statement(`INSERT INTO `+s.group.table+` VALUE {`+strings.Join(pairs, `,`)+`}`, r.ID, r)
-	if st != nil {
-		st.permission, st.insert, st.cutoff = "PartiQLInsert", true, cutoff
-	}
-	return st
+	return p.statement(`INSERT INTO `+s.group.table+` VALUE {`+strings.Join(pairs, `,`)+`}`,
+		statement{id: r.ID, permission: "PartiQLInsert", leaves: r, insert: true, cutoff: cutoff})
 }
 
 // statementOf returns the statement that makes an update, or nil for a change that
@@ -86,23 +83,17 @@ func (s *Store) statementOf(c driver.Change, u *update) *statement {
 		}
 	}
 	p := phrase{names: s.format.Names(u.names, u.set, u.tail, u.condition), values: u.values}
-	text, end := `UPDATE `+s.group.table+` `+p.clauses(u.set, " SET ")+p.clauses(u.tail, " REMOVE "), ``
+	permission, end := "PartiQLUpdate", ``
+	text := `UPDATE ` + s.group.table + ` ` + p.clauses(u.set, " SET ") + p.clauses(u.tail, " REMOVE ")
 	if u.set == "" {
-		text, end = `DELETE FROM `+s.group.table, ` RETURNING ALL OLD *`
+		permission, text, end = "PartiQLDelete", `DELETE FROM `+s.group.table, ` RETURNING ALL OLD *`
 	}
 	text += ` WHERE `
 	for key, names := s.format.Key(u.id), s.keyNames(); len(names) > 0; names = names[1:] {
 		text += `"` + names[0] + `" = ? AND `
 		p.parameters = append(p.parameters, key[names[0]])
 	}
-	st := p.statement(text+p.clauses(u.condition, "")+end, u.id, u.leaves)
-	if st != nil {
-		st.permission, st.delete = "PartiQLUpdate", u.set == ""
-		if st.delete {
-			st.permission = "PartiQLDelete"
-		}
-	}
-	return st
+	return p.statement(text+p.clauses(u.condition, "")+end, statement{id: u.id, permission: permission, leaves: u.leaves, delete: u.set == ""})
 }
 
 // isPlain reports whether a name means itself between quotes in a statement.
@@ -146,15 +137,15 @@ func (p *phrase) clauses(expression, word string) string {
 	}
 }
 
-// statement returns the finished statement, or nil if it is too large for a
-// shared request.
-func (p *phrase) statement(text, id string, leaves driver.Record) *statement {
-	size := len(text)
+// statement completes a statement, or returns nil if it is too large for a shared
+// request.
+func (p *phrase) statement(text string, st statement) *statement {
+	st.text, st.parameters, st.size = text, p.parameters, len(text)
 	for _, v := range p.parameters {
-		size += attribute.Size(v)
+		st.size += attribute.Size(v)
 	}
-	if len(text) > maxStatementText || size > maxStatementSize {
+	if len(text) > maxStatementText || st.size > maxStatementSize {
 		return nil
 	}
-	return &statement{id: id, text: text, parameters: p.parameters, size: size, leaves: leaves}
+	return &st
 }

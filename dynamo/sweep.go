@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"sync"
@@ -97,7 +98,6 @@ func (s *Store) deleteExpired(ctx context.Context, cutoff time.Time, items []map
 // isRecordKey reports whether a record of this store could have the key: a table
 // with composite keys may contain items of several programs and stores.
 func (s *Store) isRecordKey(key map[string]types.AttributeValue) bool {
-	names := s.keyNames()
-	id, ok := key[names[len(names)-1]].(*types.AttributeValueMemberS)
+	id, ok := key[cmp.Or(s.format.Attr.SortKey, s.format.Attr.ID)].(*types.AttributeValueMemberS)
 	return ok && reflect.DeepEqual(key, s.format.Key(id.Value))
 }

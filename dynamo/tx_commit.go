@@ -11,11 +11,8 @@ import (
 )
 
 // withoutRetries leaves it to package idempotent to send a transaction again. If the SDK
-// did, a refusal could hide that an earlier copy is still on its way, and is
-// committed after the call has reported that nothing was.
+// did, a refusal could hide an earlier copy that is committed later.
 func withoutRetries(o *dynamodb.Options) { o.RetryMaxAttempts = 1 }
-
-var errOldToken = errors.New("its token is older than 9 minutes, and DynamoDB may have forgotten it")
 
 // Commit commits a transaction alone, for a call that runs without a record, as
 // [driver.Transactional] requires.
@@ -41,7 +38,8 @@ func (s *Store) commit(ctx context.Context, t *Tx, a arguments, own *recordWrite
 		return driver.Record{}, true, nil
 	}
 	if !r.mayBeSent(t, time.Now()) {
-		return driver.Record{}, false, &Error{Op: opTransact, Table: s.table, Tables: r.tables, Err: errOldToken,
+		return driver.Record{}, false, &Error{Op: opTransact, Table: s.table, Tables: r.tables,
+			Err:    errors.New("its token is older than 9 minutes, and DynamoDB may have forgotten it"),
 			Advice: "whether it was committed is not known, and another try could commit it twice; check its items"}
 	}
 	_, err = s.client.TransactWriteItems(ctx, r.input, quiet, withoutRetries)
@@ -51,17 +49,17 @@ func (s *Store) commit(ctx context.Context, t *Tx, a arguments, own *recordWrite
 		}
 		_, err = s.client.TransactWriteItems(ctx, r.input, quiet, withoutRetries)
 	}
-	switch {
-	case err == nil && r.own == nil:
-		return driver.Record{}, true, nil
-	case err == nil:
+	if err == nil && r.own != nil {
 		return r.own.leaves, true, nil
 	}
-	met, ok, err := s.cancelled(t, r, err)
+	if err == nil {
+		return driver.Record{}, true, nil
+	}
+	met, err := s.cancelled(t, r, err)
 	if err == nil && met.Status == driver.Absent {
 		// A reason without the item (as of some emulators) does not mean that
 		// there is none. Without a record the outcome would be unknown.
 		met, err = s.get(ctx, r.args.id)
 	}
-	return met, ok, err
+	return met, false, err
 }

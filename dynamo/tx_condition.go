@@ -30,14 +30,12 @@ func (c Condition) Else(failed func(*TransactionError) error) Condition {
 	return c
 }
 
-var errZeroCondition = errors.New("a condition is the zero Condition; make it with dynamo.If")
-
 // both returns one condition for several.
 func both(conditions []Condition) (all Condition, err error) {
 	for i, c := range conditions {
 		switch {
 		case !c.builder.IsSet():
-			return Condition{}, errZeroCondition
+			return Condition{}, errors.New("a condition is the zero Condition; make it with dynamo.If")
 		case i == 0:
 			all.builder = c.builder
 		default:

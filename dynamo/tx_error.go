@@ -42,17 +42,17 @@ type TransactionError struct {
 }
 
 func (e *TransactionError) Error() string {
-	what := "the transaction"
+	subject, text := "the transaction", e.message
 	if e.Index >= 0 {
-		what = fmt.Sprintf("addition %d of the transaction", e.Index)
+		subject = fmt.Sprintf("addition %d of the transaction", e.Index)
 	}
-	switch {
-	case e.message != "":
-		return fmt.Sprintf("dynamo: %s: %s: %s", what, e.Code, e.message)
-	case e.Err != nil:
-		return fmt.Sprintf("dynamo: %s: %s: %v", what, e.Code, e.Err)
+	if text == "" && e.Err != nil {
+		text = e.Err.Error()
 	}
-	return fmt.Sprintf("dynamo: %s: %s", what, e.Code)
+	if text != "" {
+		text = ": " + text
+	}
+	return fmt.Sprintf("dynamo: %s: %s%s", subject, e.Code, text)
 }
 
 // SafeText returns the whole text.

@@ -10,48 +10,47 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// cancelled returns the result of a transaction that failed. It reads the record's
-// reason first: if the fence does not hold, the handler's items do not matter, as
-// an earlier request of this call may have written them.
-func (s *Store) cancelled(t *Tx, r *request, err error) (driver.Record, bool, error) {
-	reasons, known := reasonsOf(err)
-	if !known || len(reasons) != len(r.input.TransactItems) {
-		return driver.Record{}, false, s.failTransaction(r, err)
+// cancelled returns the record that a transaction met, or the error of one that failed.
+// It reads the record's reason first: if the fence does not hold, the handler's items
+// do not matter, as an earlier request of this call may have written them.
+func (s *Store) cancelled(t *Tx, r *request, err error) (met driver.Record, _ error) {
+	reasons := reasonsOf(err)
+	if len(reasons) != len(r.input.TransactItems) {
+		return met, s.failTransaction(r, err)
 	}
 	if r.own != nil {
 		switch code := aws.ToString(reasons[0].Code); code {
 		case reasonNone:
 		case CodeConditionFailed:
-			met, err := s.read(opTransact, reasons[0].Item)
-			return met, false, err
+			return s.read(opTransact, reasons[0].Item)
 		default:
-			return driver.Record{}, false, s.failReason(r, -1, reasons[0], err)
+			return met, s.failReason(r, -1, reasons[0], err)
 		}
 	}
 	first := -1
 	for i, reason := range reasons {
 		switch code := aws.ToString(reason.Code); {
 		case refused(code):
-			return driver.Record{}, false, &driver.Rejected{Err: t.refusal(i-r.offset(), reason, err)}
+			return met, &driver.Rejected{Err: t.refusal(i-r.offset(), reason, err)}
 		case code != reasonNone && first < 0:
 			first = i
 		}
 	}
 	if first < 0 {
-		return driver.Record{}, false, s.failTransaction(r, err)
+		return met, s.failTransaction(r, err)
 	}
-	return driver.Record{}, false, s.failReason(r, t.index(first-r.offset()), reasons[first], err)
+	return met, s.failReason(r, t.index(first-r.offset()), reasons[first], err)
 }
 
 const reasonNone = "None"
 
 // reasonsOf returns the reasons of a cancellation, one for each item.
-func reasonsOf(err error) (reasons []types.CancellationReason, known bool) {
+func reasonsOf(err error) []types.CancellationReason {
 	var cancelled *types.TransactionCanceledException
 	if !errors.As(err, &cancelled) {
-		return nil, false
+		return nil
 	}
-	return cancelled.CancellationReasons, true
+	return cancelled.CancellationReasons
 }
 
 // refused reports whether a reason is about the request itself. A reason that the
@@ -87,8 +86,8 @@ func (r *request) resultTooLarge(err error) bool {
 	if err == nil || r.own == nil || r.own.leaves.Data == nil {
 		return false
 	}
-	if reasons, known := reasonsOf(err); known {
-		return len(reasons) > 0 && aws.ToString(reasons[0].Code) == "ValidationError" && fault.TooLargeMessage(aws.ToString(reasons[0].Message))
+	if reasons := reasonsOf(err); len(reasons) > 0 {
+		return aws.ToString(reasons[0].Code) == "ValidationError" && fault.TooLargeMessage(aws.ToString(reasons[0].Message))
 	}
 	return fault.TooLarge(err)
 }

@@ -118,8 +118,8 @@ func (o *Outbox) Mark(ctx context.Context, aggregate, id string, created time.Ti
 
 func (o *Outbox) fail(op string, err error) error {
 	failed := &dynamo.Error{Op: op, Table: o.table, Err: err, Advice: fault.Advice(err, outboxitem.Aggregate, outboxitem.ID)}
-	switch code, _ := fault.Code(err); {
-	case code == "AccessDeniedException" || code == "AccessDenied":
+	switch {
+	case fault.Denied(err):
 		failed.Advice = "access denied; grant the role dynamodb:" + op + " on the outbox, and the use of its KMS key if it has one"
 	case errors.Is(failed, driver.ErrThrottled):
 		failed.Advice = "throttled; raise the capacity of the outbox or use on-demand"

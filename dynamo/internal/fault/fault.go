@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
@@ -50,12 +51,9 @@ func Server(err error) bool {
 	if Status(err) >= 500 {
 		return true
 	}
-	switch code, _ := Code(err); code {
-	case "InternalServerError", "InternalFailure", "ServiceUnavailable", "ServiceUnavailableException",
-		"RequestTimeout", "RequestTimeoutException":
-		return true
-	}
-	return false
+	code, _ := Code(err)
+	return slices.Contains([]string{"InternalServerError", "InternalFailure", "ServiceUnavailable", "ServiceUnavailableException",
+		"RequestTimeout", "RequestTimeoutException"}, code)
 }
 
 // Status returns the HTTP status of the response, or 0 if there was none.
@@ -103,13 +101,10 @@ func Conflict(err error) bool {
 // KeySchema reports whether a message refuses a key. Such refusals have no code
 // of their own.
 func KeySchema(message string) bool {
-	for _, part := range []string{"does not match the schema", "Missing the key", "Type mismatch for key", "number of conditions on the keys",
-		"required keys was not given" /* DynamoDB Local */} {
-		if strings.Contains(message, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"does not match the schema", "Missing the key", "Type mismatch for key",
+		"number of conditions on the keys", "required keys was not given" /* DynamoDB Local */}, func(part string) bool {
+		return strings.Contains(message, part)
+	})
 }
 
 // TooLarge reports whether DynamoDB refused an item for its size, which has no

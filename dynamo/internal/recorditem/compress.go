@@ -20,19 +20,8 @@ const compressionLevel = 3
 // and allocates nothing before the first large result.
 type compression struct {
 	limit     int       // of data, in bytes
-	deflaters sync.Pool // of *deflater: one has 800 KB
+	deflaters sync.Pool // of *gzip.Writer: one has 800 KB
 	inflaters sync.Pool // of *gzip.Reader
-}
-
-// deflater is a gzip writer and its output.
-type deflater struct {
-	w   *gzip.Writer
-	out []byte
-}
-
-func (d *deflater) Write(b []byte) (int, error) {
-	d.out = append(d.out, b...)
-	return len(b), nil
 }
 
 // compress returns data compressed behind tag, or false if that is not smaller
@@ -41,24 +30,19 @@ func (c *compression) compress(tag byte, data []byte) ([]byte, bool) {
 	if len(data) > c.limit {
 		return nil, false
 	}
-	d, ok := c.deflaters.Get().(*deflater)
+	w, ok := c.deflaters.Get().(*gzip.Writer)
 	if !ok {
-		d = &deflater{}
-		w, err := gzip.NewWriterLevel(d, compressionLevel)
-		if err != nil {
+		var err error
+		if w, err = gzip.NewWriterLevel(nil, compressionLevel); err != nil {
 			return nil, false // data is stored as it is
 		}
-		d.w = w
-	} else {
-		d.w.Reset(d)
 	}
-	d.out = append(make([]byte, 0, len(data)/4), tag)
-	_, err := d.w.Write(data)
-	err = cmp.Or(err, d.w.Close())
-	out := d.out
-	d.out = nil
-	c.deflaters.Put(d)
-	return out, err == nil && len(out) < len(data)
+	defer c.deflaters.Put(w)
+	out := bytes.NewBuffer(append(make([]byte, 0, len(data)/4), tag))
+	w.Reset(out)
+	_, err := w.Write(data)
+	err = cmp.Or(err, w.Close())
+	return out.Bytes(), err == nil && out.Len() < len(data)
 }
 
 // decompress returns data that compress has compressed, without the tag. More

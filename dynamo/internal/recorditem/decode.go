@@ -1,6 +1,7 @@
 package recorditem
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -37,12 +38,8 @@ func (f *Format) Record(item map[string]types.AttributeValue) (driver.Record, er
 func (f *Format) Readable(item map[string]types.AttributeValue) (driver.Record, []error) {
 	a := &f.Attr
 	d := decoder{item: item}
-	id := a.ID
-	if f.Composite() {
-		id = a.SortKey
-	}
 	r := driver.Record{
-		ID:          d.text(id, false),
+		ID:          d.text(cmp.Or(a.SortKey, a.ID), false),
 		Status:      driver.Status(d.text(a.Status, false)),
 		Owner:       d.text(a.Owner, true),
 		Attempt:     d.number(a.Attempt, 1, 1<<62, 0),
