@@ -43,19 +43,20 @@ func (s *Store) change(ctx context.Context, f driver.Fence, c driver.Change, u *
 	}
 	out, err := s.send(ctx, u)
 	switch {
-	case fault.TooLarge(err) && u.leaves.Data != nil:
+	case err == nil && u.all:
+		r, err := s.read(u.op(), out.Attributes)
+		return r, err == nil, err
+	case err == nil:
+		return u.leaves, true, nil
+	case u.leaves.Data != nil && fault.TooLarge(err):
 		s.putUnavailable(u.known, &u.leaves)
 		u.values[":data"] = u.known[s.format.Attr.Data]
 		_, err = s.send(ctx, u)
-	case fault.NoMap(err) && len(c.Steps) > 0:
+	case len(c.Steps) > 0 && fault.NoMap(err):
 		err = s.makeMap(ctx, f, c, u)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return s.lost(ctx, u.op(), f.ID, err)
-	case u.all:
-		r, err := s.read(u.op(), out.Attributes)
-		return r, err == nil, err
 	}
 	return u.leaves, true, nil
 }

@@ -54,7 +54,7 @@ func (s *Store) create(ctx context.Context, r driver.Record, item map[string]typ
 		TableName:                           p.TableName,
 	}
 	_, err := s.client.PutItem(ctx, in, inTime(ctx))
-	if fault.TooLarge(err) && r.Data != nil {
+	if r.Data != nil && fault.TooLarge(err) {
 		s.putUnavailable(item, &r)
 		_, err = s.client.PutItem(ctx, in, inTime(ctx))
 	}
