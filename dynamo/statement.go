@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"strings"
 	"time"
 	"unicode"
@@ -8,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo/internal/attribute"
+	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -56,16 +58,21 @@ func (s *Store) insert(r driver.Record, item map[string]types.AttributeValue, cu
 		return nil
 	}
 	a := &s.format.Attr
-	var pairs []string
 	p := phrase{parameters: make([]types.AttributeValue, 0, len(item))}
+	p.write(`INSERT INTO `, s.group.table, ` VALUE {`)
 	for _, name := range [...]string{a.ID, a.SortKey, a.Status, a.Owner, a.Attempt, a.Refunds, a.Validation, a.Lease, a.Expiration, a.Steps, a.Data} {
-		if v, ok := item[name]; ok { // a NULL would not be absent
-			pairs = append(pairs, `'`+name+`':?`)
-			p.parameters = append(p.parameters, v)
+		v, ok := item[name]
+		if !ok {
+			continue // a NULL would not be absent
 		}
+		if len(p.parameters) > 0 {
+			p.write(`,`)
+		}
+		p.write(`'`, name, `':?`)
+		p.parameters = append(p.parameters, v)
 	}
-	return p.statement(`INSERT INTO `+s.group.table+` VALUE {`+strings.Join(pairs, `,`)+`}`,
-		statement{id: r.ID, permission: "PartiQLInsert", leaves: r, insert: true, cutoff: cutoff})
+	p.write(`}`)
+	return p.statement(statement{id: r.ID, permission: "PartiQLInsert", leaves: r, insert: true, cutoff: cutoff})
 }
 
 // statementOf returns the statement that makes an update, or nil for a change that
@@ -82,18 +89,26 @@ func (s *Store) statementOf(c driver.Change, u *update) *statement {
 			return nil
 		}
 	}
-	p := phrase{names: s.format.Names(u.names, u.set, u.tail, u.condition), values: u.values}
-	permission, end := "PartiQLUpdate", ``
-	text := `UPDATE ` + s.group.table + ` ` + p.clauses(u.set, " SET ") + p.clauses(u.tail, " REMOVE ")
-	if u.set == "" {
-		permission, text, end = "PartiQLDelete", `DELETE FROM `+s.group.table, ` RETURNING ALL OLD *`
+	st := statement{id: u.id, permission: "PartiQLUpdate", leaves: u.leaves, delete: u.set == ""}
+	p := phrase{format: s.format, update: u, parameters: make([]types.AttributeValue, 0, len(u.values)+2)} // and the key
+	if st.delete {
+		st.permission = "PartiQLDelete"
+		p.write(`DELETE FROM `, s.group.table)
+	} else {
+		p.write(`UPDATE `, s.group.table, ` `)
+		p.clauses(u.set, " SET ")
+		p.clauses(u.tail, " REMOVE ")
 	}
-	text += ` WHERE `
+	p.write(` WHERE `)
 	for key, names := s.format.Key(u.id), s.keyNames(); len(names) > 0; names = names[1:] {
-		text += `"` + names[0] + `" = ? AND `
+		p.write(`"`, names[0], `" = ? AND `)
 		p.parameters = append(p.parameters, key[names[0]])
 	}
-	return p.statement(text+p.clauses(u.condition, "")+end, statement{id: u.id, permission: permission, leaves: u.leaves, delete: u.set == ""})
+	p.clauses(u.condition, "")
+	if st.delete {
+		p.write(` RETURNING ALL OLD *`)
+	}
+	return p.statement(st)
 }
 
 // isPlain reports whether a name means itself between quotes in a statement.
@@ -103,35 +118,52 @@ func isPlain(name string) bool {
 		!strings.ContainsAny(name, "\"'`\\") && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// A phrase translates expressions into PartiQL.
+// A phrase is a statement that is being written.
 type phrase struct {
-	names      map[string]string               // of the expressions, by their placeholders
-	values     map[string]types.AttributeValue // the same
+	format     *recorditem.Format
+	update     *update
+	text       strings.Builder
 	parameters []types.AttributeValue
+}
+
+// write is not inlined: that would make every function larger by 20 KB.
+//
+//go:noinline
+func (p *phrase) write(parts ...string) {
+	if p.text.Cap() == 0 {
+		p.text.Grow(256)
+	}
+	for _, part := range parts {
+		p.text.WriteString(part)
+	}
 }
 
 var absences = strings.NewReplacer("attribute_not_exists(#owner)", "#owner IS MISSING", "attribute_not_exists(#steps)", "#steps IS MISSING")
 
-// clauses translates an expression, and adds its values to the parameters. PartiQL
-// repeats the word of a clause where an expression has a comma.
-func (p *phrase) clauses(expression, word string) string {
-	rest := absences.Replace(strings.ReplaceAll(expression, ", ", word))
-	var text strings.Builder
+// clauses translates an expression. PartiQL repeats the word of a clause where an
+// expression has a comma.
+func (p *phrase) clauses(expression, word string) {
+	rest := absences.Replace(expression)
 	for {
-		start := strings.IndexAny(rest, "#:")
+		start := strings.IndexAny(rest, "#:,")
 		if start < 0 {
-			return text.String() + rest
+			p.write(rest)
+			return
 		}
 		end := start + 1
 		for end < len(rest) && (rest[end] == '_' || 'a' <= rest[end] && rest[end] <= 'z' || '0' <= rest[end] && rest[end] <= '9') {
 			end++
 		}
-		text.WriteString(rest[:start])
-		if v, ok := p.values[rest[start:end]]; ok {
-			text.WriteString(`?`)
+		p.write(rest[:start])
+		placeholder := rest[start:end]
+		if v, ok := p.update.values[placeholder]; ok {
+			p.write(`?`)
 			p.parameters = append(p.parameters, v)
+		} else if placeholder == "," {
+			p.write(word)
+			end++ // the space after it
 		} else {
-			text.WriteString(`"` + p.names[rest[start:end]] + `"`)
+			p.write(`"`, cmp.Or(p.update.names[placeholder], p.format.Name(placeholder)), `"`)
 		}
 		rest = rest[end:]
 	}
@@ -139,12 +171,12 @@ func (p *phrase) clauses(expression, word string) string {
 
 // statement completes a statement, or returns nil if it is too large for a shared
 // request.
-func (p *phrase) statement(text string, st statement) *statement {
-	st.text, st.parameters, st.size = text, p.parameters, len(text)
+func (p *phrase) statement(st statement) *statement {
+	st.text, st.parameters, st.size = p.text.String(), p.parameters, p.text.Len()
 	for _, v := range p.parameters {
 		st.size += attribute.Size(v)
 	}
-	if len(text) > maxStatementText || st.size > maxStatementSize {
+	if len(st.text) > maxStatementText || st.size > maxStatementSize {
 		return nil
 	}
 	return &st

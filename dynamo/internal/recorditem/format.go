@@ -79,6 +79,9 @@ func (f *Format) CheckID(id string) error {
 	return nil
 }
 
+// Name returns the attribute name of a placeholder.
+func (f *Format) Name(placeholder string) string { return f.placeholders[placeholder] }
+
 // Names returns the attribute names that expressions use, and extra. DynamoDB
 // refuses a request that declares more.
 func (f *Format) Names(extra map[string]string, expressions ...string) map[string]string {
