@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/lambda-once/once/idempotent/internal/bounds"
 	"github.com/lambda-once/once/idempotent/internal/options"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
@@ -14,8 +15,11 @@ import (
 func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error {
 	o := options.Of(ctx)
 	c := &call{work: w, began: time.Now(), options: o, turn: o.Turn}
-	c.x, c.tally, c.outer, c.lastStart, c.late = x, &c.sum, frameOf(ctx), o.LastStart, o.Late
-	c.now, c.invocation = wall(c.began), x.invocationEnd(ctx, c.outer)
+	c.x, c.tally, c.outer, c.now = x, &c.sum, frameOf(ctx), wall(c.began)
+	c.Bounds = bounds.Bounds{
+		Reserve: x.config.Reserve, FailOpen: x.config.OnStoreError == FailOpen, Nested: c.outer != nil,
+		Invocation: x.invocationEnd(ctx, c.outer), LastStart: o.LastStart, Late: o.Late,
+	}
 	switch e := o.Execution; {
 	case e == nil: // the call owns its claim
 	case e.Settle != nil:

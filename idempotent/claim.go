@@ -1,7 +1,6 @@
 package idempotent
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/bounds"
 	"github.com/lambda-once/once/idempotent/internal/form"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
@@ -49,12 +49,7 @@ func (c *call) readFirst(ctx context.Context) (driver.Record, error) {
 	if !c.readsFirst && c.hasTime(ctx, c.leaseFrom(c.now)) {
 		return driver.Record{}, nil
 	}
-	// Leave at least half of the time to the claim.
-	limit := longestAttempt
-	if deadline, ok := ctx.Deadline(); ok {
-		limit = max(min(limit, time.Until(deadline)/2), shortestAttempt)
-	}
-	met, err := c.read(ctx, min(limit, c.readTime(ctx), c.startTime(ctx)/2))
+	met, err := c.read(ctx, c.FirstReadTime(ctx))
 	switch {
 	case err == nil:
 		return met, nil
@@ -96,7 +91,7 @@ func (c *call) decide(ctx context.Context, a *claiming) (*lease, conclusion) {
 // nextRound prepares a write that claims the record. It ends the call if there
 // is no time to run, or after too many lost races.
 func (c *call) nextRound(ctx context.Context, a *claiming) conclusion {
-	if late := c.tooLate(); late != nil {
+	if late := c.TooLate(); late != nil {
 		return conclusion{outcome: OutcomeNotRun, err: late}
 	}
 	if !c.hasTime(ctx, c.leaseFrom(c.now)) {
@@ -112,19 +107,10 @@ func (c *call) nextRound(ctx context.Context, a *claiming) conclusion {
 	return conclusion{}
 }
 
-// tooLate returns why the handler does not start after the last start of its
-// batch. Its time may be too short: it would be cut off behind its effect.
-func (w *writer) tooLate() error {
-	if w.lastStart.IsZero() || !time.Now().After(w.lastStart) {
-		return nil
-	}
-	return cmp.Or(w.late, context.DeadlineExceeded)
-}
-
 // hasTime reports whether a handler's context would have any time under a
 // lease. Otherwise nothing could run under it.
 func (w *writer) hasTime(ctx context.Context, lease time.Time) bool {
-	return ctx.Err() == nil && w.now.Before(w.x.times.HandlerEnd(lease, w.invocation))
+	return ctx.Err() == nil && w.now.Before(w.x.times.HandlerEnd(lease, w.Invocation))
 }
 
 // claimAnew creates the record.
@@ -191,7 +177,7 @@ func (c *call) enterOwn(ctx context.Context, a *claiming) (*lease, conclusion) {
 // a yes. It never fails open over a saga: it does not know the stored steps, and
 // finishing could remove them, so that they are never undone.
 func (c *call) sendClaim(ctx context.Context, a *claiming, op string, undo driver.Release, saga bool, send func(context.Context) protocol.Reply) (*lease, conclusion) {
-	met, err := within(ctx, c.claimTime(ctx), func(ctx context.Context) (driver.Record, error) {
+	met, err := bounds.Within(ctx, c.ClaimTime(ctx), func(ctx context.Context) (driver.Record, error) {
 		s := c.x.repeat(ctx, write{
 			Policy: &protocol.Claiming, own: driver.Record{Owner: a.owner},
 			send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply { return send(ctx) },

@@ -2,15 +2,16 @@ package idempotent
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"math"
+	"crypto/rand"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/bounds"
 	"github.com/lambda-once/once/idempotent/internal/ids"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
+
+// The writes that take a record and give it back.
 
 // createAs creates the record.
 func (w *writer) createAs(ctx context.Context, owner string, now time.Time) protocol.Reply {
@@ -67,11 +68,11 @@ func (w *writer) ownerOf(attempt int64, token, met string) string {
 // lasts as long as the execution may, and at least as long as the invocation.
 func (w *writer) leaseFrom(now time.Time) time.Time {
 	if w.execution == nil {
-		return w.x.times.LeaseFrom(now, w.invocation)
+		return w.x.times.LeaseFrom(now, w.Invocation)
 	}
 	end := wall(w.execution.Until)
-	if w.invocation.After(end) {
-		end = w.invocation
+	if w.Invocation.After(end) {
+		end = w.Invocation
 	}
 	return end.Add(w.x.config.ClockSkew).Truncate(time.Millisecond)
 }
@@ -87,122 +88,108 @@ func (w *writer) expiresInProgress(stored, lease time.Time) time.Time {
 
 // read reads the record within a time.
 func (w *writer) read(ctx context.Context, limit time.Duration) (driver.Record, error) {
-	return within(ctx, limit, func(ctx context.Context) (driver.Record, error) { return w.get(ctx, w.id) })
+	return bounds.Within(ctx, limit, func(ctx context.Context) (driver.Record, error) { return w.get(ctx, w.id) })
 }
 
-// A store that does not answer must not take the whole invocation: Lambda would
-// kill the process before it has reported the call, or the other records of its
-// batch. So on Lambda a claim and its release end Reserve before the invocation.
-// In a batch they also leave time for the other records. Elsewhere the caller's
-// context bounds a claim.
-
-// unbounded is the time of a try that only its context bounds.
-const unbounded = time.Duration(math.MaxInt64)
-
-// within makes one call to the store, which may take as long as limit. After
-// that, the store counts as unavailable.
-func within(ctx context.Context, limit time.Duration, try func(context.Context) (driver.Record, error)) (driver.Record, error) {
-	if limit == unbounded {
-		return try(ctx)
-	}
-	limited, cancel := context.WithTimeout(ctx, limit)
+// sendRelease releases the record. It deletes the record of a first attempt
+// that left no trace. Otherwise the record stays without an owner, so that
+// attempts count.
+func (w *writer) sendRelease(ctx context.Context, l *lease, refund bool) sent {
+	ctx, cancel := w.settling(ctx, l)
 	defer cancel()
-	met, err := try(limited)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil && !errors.Is(err, driver.ErrUnavailable) {
-		err = fmt.Errorf("%w: no answer in %v: %w", driver.ErrUnavailable, limit, err)
+	keep := driver.ReleaseKeep
+	if refund {
+		keep = driver.ReleaseRefund
 	}
-	return met, err
+	how := keep
+	if l.record.Attempt == 1 && w.x.config.MaxAttempts == 0 && l.mode.Hold == protocol.Claimed && !l.committed && !l.stepped {
+		how = driver.ReleaseDelete
+	}
+	if w.owner != protocol.OneCall {
+		how = keep // a delayed copy of its claim would make the record again, for as long as the execution may run
+	}
+	s := w.x.repeat(ctx, write{
+		Policy: l.mode.Tries(&protocol.Releasing), own: l.record, unacknowledged: l.mode.Hold != protocol.Claimed,
+		send: func(ctx context.Context, ruling protocol.Ruling, _ driver.Record) protocol.Reply {
+			if ruling == protocol.KeepSteps {
+				how = keep // finished steps must not run again
+			}
+			return w.tryChange(ctx, l, driver.Change{Release: how})
+		},
+	})
+	if s.Ruling == protocol.Unknown {
+		// The caller needs the handler's error, the observer both.
+		l.unreleased = &StoreError{Op: "release", Executed: true, Err: s.Err}
+		w.tally.suppress(l.unreleased)
+	}
+	return s
 }
 
-// claimTime returns how long a try to claim may take. On Lambda it leaves time
-// for the release of a claim that is cut off. If the call can continue without
-// the store, it leaves time for the handler. The time of a batch does not bound it
-// then: that a batch has little time left does not mean that the store is down, and
-// the record may be finished.
-func (w *writer) claimTime(ctx context.Context) time.Duration {
-	limit := unbounded
-	if w.x.config.OnStoreError != FailOpen {
-		limit = w.startTime(ctx)
+// unclaim removes a claim under which nothing ran. The next call need not wait
+// for its lease, and it does not count as an attempt. The record of a first
+// attempt is deleted: MaxAttempts would make its retention endless.
+//
+// A claim of a durable execution stays: it is that of earlier invocations too.
+func (w *writer) unclaim(ctx context.Context, owner string, how driver.Release) {
+	if w.owner != protocol.OneCall {
+		return
 	}
-	if end := w.claimEnd(ctx, 0); !end.IsZero() {
-		left := time.Until(end)
-		limit = min(limit, left-min(w.x.longestUnclaim, left/2))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.UnclaimTime(ctx))
+	defer cancel()
+	s := w.x.repeat(ctx, write{
+		Policy: &protocol.Unclaiming, own: driver.Record{Owner: owner},
+		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
+			return w.change(ctx, driver.Fence{ID: w.id, Owner: owner}, driver.Change{Release: how})
+		},
+	})
+	if s.last != nil {
+		w.tally.suppress(&StoreError{Op: "release", Err: s.last})
 	}
-	if w.x.config.OnStoreError == FailOpen {
-		limit = min(limit, longestAttempt)
-		if deadline, ok := ctx.Deadline(); ok {
-			limit = min(limit, time.Until(deadline)/2)
-		}
-	}
-	return limit
 }
 
-// readTime returns how long a read for a claim may take.
-func (w *writer) readTime(ctx context.Context) time.Duration {
-	limit := w.startTime(ctx)
-	if end := w.claimEnd(ctx, shortestAttempt); !end.IsZero() {
-		limit = min(limit, time.Until(end))
+// reclaim takes the record again under a new owner, before steps are undone
+// after a transaction was sent. Otherwise a late copy of the transaction could
+// commit what is being undone. So could an earlier invocation of a durable
+// execution, which may have sent one, or may complete the record when it thaws.
+// The attempt is refunded, because it continues.
+func (w *writer) reclaim(ctx context.Context, l *lease) error {
+	ctx, cancel := w.settling(ctx, l)
+	defer cancel()
+	s := w.x.repeat(ctx, write{
+		Policy: &protocol.ReclaimRelease, own: l.record,
+		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
+			return w.tryChange(ctx, l, driver.Change{Release: driver.ReleaseRefund})
+		},
+	})
+	if err := w.reclaimFailed("release", l, s); err != nil {
+		return err
 	}
-	return limit
+	free, own := l.record, l.record
+	free.Owner, free.Lease = "", driver.LeaseEnded
+	own.Owner = w.ownerOf(own.Attempt+1, rand.Text(), "")
+	s = w.x.repeat(ctx, write{
+		Policy: &protocol.ReclaimTakeover, own: own,
+		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
+			return try(ctx, func(ctx context.Context) protocol.Reply {
+				return w.takeOver(ctx, own.Owner, free, wall(time.Now()))
+			})
+		},
+	})
+	if err := w.reclaimFailed("take over", l, s); err != nil {
+		return err
+	}
+	l.record = s.Met
+	l.frame.steps.setOwner(s.Met)
+	return nil
 }
 
-// unclaimTime returns how long the release of a claim may take. It outlives the
-// caller's context.
-func (w *writer) unclaimTime(ctx context.Context) time.Duration {
-	limit := w.x.longestUnclaim
-	if time.Now().Before(w.lastStart) {
-		limit = min(limit, w.shareOfStart(0))
+func (w *writer) reclaimFailed(op string, l *lease, s sent) error {
+	switch s.Ruling {
+	case protocol.Done:
+		return nil
+	case protocol.Yield:
+		return w.leaseLost(l)
+	default:
+		return &StoreError{Op: op, Executed: true, Err: s.Err}
 	}
-	if end := w.claimEnd(ctx, shortestAttempt); !end.IsZero() {
-		limit = min(limit, time.Until(end))
-	}
-	return limit
-}
-
-// startTime returns how long a claim or a read may take before the handler starts
-// in a batch. Shortly before the last start it is 500 ms, or half of the time that
-// is left for the report if that is less: the record may only need a replay.
-func (w *writer) startTime(ctx context.Context) time.Duration {
-	if w.lastStart.IsZero() {
-		return unbounded
-	}
-	least := 500 * time.Millisecond
-	if end := w.claimEnd(ctx, shortestAttempt); !end.IsZero() {
-		least = min(least, time.Until(end)/2)
-	}
-	return w.shareOfStart(least)
-}
-
-// shareOfStart returns half of the time until the last start of a batch, as another
-// record may need the rest.
-func (w *writer) shareOfStart(least time.Duration) time.Duration {
-	return min(max(time.Until(w.lastStart)/2, least, shortestAttempt), longestAttempt)
-}
-
-// claimEnd returns the time by which a claim and its release end in an
-// invocation: the end of the handlers' time or, if that leaves no more than
-// least, that of the call's writes. It returns the zero time elsewhere, and in a
-// process that has outlived its invocation, which nothing waits for.
-func (w *writer) claimEnd(ctx context.Context, least time.Duration) time.Time {
-	if w.invocation.IsZero() || !time.Now().Before(w.invocation) {
-		return time.Time{}
-	}
-	if end, _ := w.x.handlerDeadline(ctx, w.invocation); time.Until(end) > least {
-		return end
-	}
-	return w.lastWrite(ctx)
-}
-
-// handlerDeadline returns the time at which the context of a handler ends that a call
-// with ctx would run in an invocation, and reports whether there is one.
-func (x *Executor) handlerDeadline(ctx context.Context, invocation time.Time) (deadline time.Time, ok bool) {
-	deadline, ok = ctx.Deadline()
-	if invocation.IsZero() || x.disabled {
-		return deadline, ok
-	}
-	end := x.times.HandlerEnd(invocation, invocation)
-	if ok && deadline.Before(end) {
-		return deadline, true
-	}
-	return end, true
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/bounds"
 	"github.com/lambda-once/once/idempotent/internal/flight"
 )
 
@@ -29,7 +30,7 @@ func (c *call) longestWait() time.Duration {
 // to report "in progress".
 func (c *call) waitUntil() time.Time {
 	until := c.began.Add(c.longestWait())
-	if last := c.invocation.Add(-c.x.config.Reserve); !c.invocation.IsZero() && last.Before(until) {
+	if last := c.Invocation.Add(-c.x.config.Reserve); !c.Invocation.IsZero() && last.Before(until) {
 		return last
 	}
 	return until
@@ -103,9 +104,9 @@ func (c *call) tellWaiting() {
 // reread reads the record again, within the wait.
 func (c *call) reread(ctx context.Context) (driver.Record, error) {
 	left := time.Until(c.waitUntil())
-	wait, cancel := context.WithTimeout(ctx, max(left, shortestAttempt))
+	wait, cancel := context.WithTimeout(ctx, max(left, bounds.ShortestTry))
 	defer cancel()
-	met, err := c.read(wait, c.readTime(ctx))
+	met, err := c.read(wait, c.ReadTime(ctx))
 	if err != nil && wait.Err() != nil && ctx.Err() == nil {
 		return met, errWaitOver
 	}

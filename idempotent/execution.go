@@ -82,7 +82,7 @@ func (c *call) askFirst(ctx context.Context, met driver.Record) conclusion {
 	if c.execution == nil || c.execution.Ask == nil || id == "" {
 		return conclusion{}
 	}
-	limited, cancel := c.askingTime(ctx)
+	limited, cancel := context.WithTimeout(ctx, c.AskTime(ctx))
 	defer cancel()
 	state, result, err := c.execution.Ask(limited, id)
 	c.look()
@@ -100,16 +100,6 @@ func (c *call) askFirst(ctx context.Context, met driver.Record) conclusion {
 		return conclusion{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}}
 	}
 	return c.completeFor(ctx, met, result)
-}
-
-// askingTime returns a context that leaves at least half of the time until the
-// Reserve to the takeover.
-func (w *writer) askingTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := longestAttempt
-	if deadline, ok := w.x.handlerDeadline(ctx, w.invocation); ok {
-		limit = min(limit, time.Until(deadline)/2)
-	}
-	return context.WithTimeout(ctx, limit)
 }
 
 // completeFor completes the record for its execution, whose completion was not

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/bounds"
 	"github.com/lambda-once/once/idempotent/internal/cache"
 	"github.com/lambda-once/once/idempotent/internal/flight"
 	"github.com/lambda-once/once/idempotent/internal/options"
@@ -35,8 +36,6 @@ type Executor struct {
 	// storeID distinguishes nested calls on the same store from those on
 	// others.
 	storeID any
-	// longestUnclaim is how long a claim is released if nothing else bounds it.
-	longestUnclaim time.Duration
 	// spread adds jitter to a pause, so that callers do not meet again and
 	// again.
 	spread func(time.Duration) time.Duration
@@ -80,11 +79,10 @@ func New(operation string, store driver.Store, config *Config) (*Executor, error
 			Lease: full.Lease, ClockSkew: full.ClockSkew, Reserve: full.Reserve, Retention: full.Retention,
 			AwaitPerson: full.MaxAttempts > 0,
 		},
-		transactional:  transactional,
-		disabled:       disabled,
-		onLambda:       os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "",
-		longestUnclaim: min(max(full.Reserve, shortestAttempt), longestAttempt),
-		spread:         func(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) },
+		transactional: transactional,
+		disabled:      disabled,
+		onLambda:      os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "",
+		spread:        func(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) },
 	}
 	if x.onLambda {
 		x.warnAtStart()
@@ -123,7 +121,11 @@ type adapted struct{ *Executor }
 func (x *Executor) ForAdapters() options.Executor { return adapted{x} }
 
 func (x adapted) HandlerDeadline(ctx context.Context) (deadline time.Time, ok bool) {
-	return x.handlerDeadline(ctx, x.invocationEnd(ctx, frameOf(ctx)))
+	if x.disabled {
+		return ctx.Deadline()
+	}
+	b := bounds.Bounds{Reserve: x.config.Reserve, Invocation: x.invocationEnd(ctx, frameOf(ctx))}
+	return b.HandlerDeadline(ctx)
 }
 
 func (x adapted) ClaimsAhead() bool {

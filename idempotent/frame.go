@@ -28,7 +28,7 @@ func (c *call) startLease(hold protocol.Hold, record driver.Record) *lease {
 		storeID:    c.x.storeID,
 		claims:     hold != protocol.Bypassed,
 		durable:    c.owner == protocol.Execution,
-		invocation: c.invocation,
+		invocation: c.Invocation,
 		outer:      c.outer,
 		chain:      c.options.Chain,
 		waiting:    c.options.Waiting,
@@ -37,7 +37,7 @@ func (c *call) startLease(hold protocol.Hold, record driver.Record) *lease {
 	f.steps.x, f.steps.identity, f.steps.tally, f.steps.durable = c.x, c.identity, c.tally, f.durable
 	f.earlier, c.runs = c.runs, f.handlerRun
 	if hold == protocol.Claimed {
-		f.steps.claimed, f.steps.stored, f.steps.invocation = true, record.Steps, c.invocation
+		f.steps.claimed, f.steps.stored, f.steps.invocation = true, record.Steps, c.Invocation
 		f.steps.known = maps.Clone(record.Steps)
 		f.steps.budgetLock = make(chan struct{}, 1)
 		f.steps.owner, f.steps.attempt = record.Owner, record.Attempt

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/bounds"
 	"github.com/lambda-once/once/idempotent/internal/options"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
@@ -41,11 +42,11 @@ func (c *call) heartbeat(ctx context.Context, l *lease) *heartbeat {
 	x := c.x
 	extends := false
 	switch claimed := l.mode.Hold == protocol.Claimed; {
-	case l.mode.Hold == protocol.Bypassed, !claimed && c.invocation.IsZero():
+	case l.mode.Hold == protocol.Bypassed, !claimed && c.Invocation.IsZero():
 	case !claimed: // no lease is known; only the invocation's end is
-		h.limit = x.times.HandlerEnd(c.invocation, c.invocation)
-	case c.owner != protocol.OneCall, x.config.Lease == 0 && !c.invocation.IsZero():
-		h.limit = x.times.HandlerEnd(l.record.Lease, c.invocation)
+		h.limit = x.times.HandlerEnd(c.Invocation, c.Invocation)
+	case c.owner != protocol.OneCall, x.config.Lease == 0 && !c.Invocation.IsZero():
+		h.limit = x.times.HandlerEnd(l.record.Lease, c.Invocation)
 	default:
 		extends = true
 	}
@@ -87,7 +88,7 @@ func (h *heartbeat) left() time.Duration {
 	h.mu.Lock()
 	until := h.until
 	h.mu.Unlock()
-	return h.call.x.times.HandlerEnd(until, h.call.invocation).Sub(wall(time.Now()))
+	return h.call.x.times.HandlerEnd(until, h.call.Invocation).Sub(wall(time.Now()))
 }
 
 // run extends the lease until the heartbeat stops or the lease is lost. Its
@@ -132,9 +133,9 @@ const (
 // handler that still runs may have its lease back.
 func (h *heartbeat) extend(ctx context.Context, limit time.Duration) extension {
 	x, owner := h.call.x, h.lease.record.Owner
-	limited, cancel := context.WithTimeout(ctx, max(min(limit, longestAttempt), shortestAttempt))
+	limited, cancel := context.WithTimeout(ctx, max(min(limit, bounds.LongestTry), bounds.ShortestTry))
 	defer cancel()
-	lease := x.times.LeaseFrom(wall(time.Now()), h.call.invocation)
+	lease := x.times.LeaseFrom(wall(time.Now()), h.call.Invocation)
 	if h.left() <= 0 {
 		// The timer may come late: it does not run while a sandbox is frozen.
 		h.cancel(h.timeEnds())

@@ -63,7 +63,7 @@ func (c *call) inTurn(ctx context.Context, l *lease) error {
 		}
 	}
 	if err == nil {
-		err = c.tooLate()
+		err = c.TooLate()
 	}
 	if err != nil {
 		return notRun{err}

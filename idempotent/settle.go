@@ -103,7 +103,7 @@ func (c *call) mustUndo(l *lease, r *ran, failed *form.SagaFailure, stopped erro
 // isOver reports whether another invocation of the execution may run under the
 // same fence, because this one has ended.
 func (w *writer) isOver(ctx context.Context) bool {
-	return w.owner != protocol.OneCall && (ctx.Err() != nil || !w.invocation.IsZero() && !w.look().Before(w.invocation))
+	return w.owner != protocol.OneCall && (ctx.Err() != nil || !w.Invocation.IsZero() && !w.look().Before(w.Invocation))
 }
 
 // undo undoes the finished steps of a call that failed for good.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/bounds"
 	"github.com/lambda-once/once/idempotent/internal/form"
 	"github.com/lambda-once/once/idempotent/internal/options"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
@@ -45,18 +46,13 @@ type call struct {
 // and settles nothing.
 type writer struct {
 	identity
+	bounds.Bounds
 	storeCalls
 	// outer is the innermost handler that the call was made in, or nil.
 	outer *frame
-	// invocation is the end of the Lambda invocation, or zero.
-	invocation time.Time
 	// owner is who owns the claim, and execution that owner, or nil.
 	owner     protocol.Owner
 	execution *options.Execution
-	// lastStart is the time after which the handler does not start, or zero; late
-	// is why.
-	lastStart time.Time
-	late      error
 	// unacknowledged reports whether a write without a claim may still arrive.
 	unacknowledged bool
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/bounds"
 	"github.com/lambda-once/once/idempotent/internal/form"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
@@ -182,9 +183,9 @@ func (s *steps) forget(values, before map[string][]byte) {
 // send is one try. It outlives the handler's context, which may end with the
 // step.
 func (s *steps) send(ctx, handler context.Context, f driver.Fence, change driver.Change) protocol.Reply {
-	limit := longestAttempt
+	limit := bounds.LongestTry
 	if deadline, ok := handler.Deadline(); ok {
-		limit = max(min(limit, time.Until(deadline)/2), shortestAttempt)
+		limit = max(min(limit, time.Until(deadline)/2), bounds.ShortestTry)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()

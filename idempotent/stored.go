@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/bounds"
 	"github.com/lambda-once/once/idempotent/internal/form"
 )
 
@@ -73,7 +74,7 @@ const longestEncoding = 30 * time.Second
 func (x *Executor) encodingTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := max(longestEncoding, x.config.Reserve)
 	if deadline, ok := ctx.Deadline(); ok {
-		limit = max(min(limit, time.Until(deadline)*2/3), shortestAttempt)
+		limit = max(min(limit, time.Until(deadline)*2/3), bounds.ShortestTry)
 	}
 	return context.WithTimeout(context.WithoutCancel(ctx), limit)
 }
@@ -83,7 +84,7 @@ func (x *Executor) encodingTime(ctx context.Context) (context.Context, context.C
 func (x *Executor) persist(ctx context.Context, do func(context.Context) error) error {
 	for try := 1; ; try++ {
 		deadline, _ := ctx.Deadline()
-		limited, cancel := context.WithTimeout(ctx, max(time.Until(deadline)/2, shortestAttempt))
+		limited, cancel := context.WithTimeout(ctx, max(time.Until(deadline)/2, bounds.ShortestTry))
 		err := do(limited)
 		cancel()
 		_, final := errors.AsType[*permanentError](err)

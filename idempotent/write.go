@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/bounds"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
@@ -52,17 +53,12 @@ func (x *Executor) repeat(ctx context.Context, w write) sent {
 	}
 }
 
-const (
-	shortestAttempt = 200 * time.Millisecond
-	longestAttempt  = 5 * time.Second
-)
-
 // try makes one try with a part of the time of ctx, so that a connection that
 // hangs does not take it all.
 func try(ctx context.Context, send func(context.Context) protocol.Reply) protocol.Reply {
 	deadline, _ := ctx.Deadline()
-	half := min(time.Until(deadline)/2, longestAttempt)
-	ctx, cancel := context.WithTimeout(ctx, max(half, shortestAttempt))
+	half := min(time.Until(deadline)/2, bounds.LongestTry)
+	ctx, cancel := context.WithTimeout(ctx, max(half, bounds.ShortestTry))
 	defer cancel()
 	return send(ctx)
 }

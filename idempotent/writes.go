@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/bounds"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 	"github.com/lambda-once/once/internal/canonical"
 )
@@ -18,33 +19,23 @@ import (
 // the caller still receives the result. A nested call does not use up the outer
 // one's Reserve. Each write has time for at least one try.
 func (w *writer) settling(ctx context.Context, l *lease) (context.Context, context.CancelFunc) {
-	end, least := l.record.Lease, max(w.x.config.Reserve, shortestAttempt)
+	end, least := l.record.Lease, max(w.x.config.Reserve, bounds.ShortestTry)
 	switch {
 	case l.mode.Hold == protocol.FailedOpen:
 		end = time.Time{} // the caller chose to go on without the store
-	case !w.invocation.IsZero():
-		least = shortestAttempt
-		if last := w.lastWrite(ctx); last.Before(end) {
+	case !w.Invocation.IsZero():
+		least = bounds.ShortestTry
+		if last := w.LastWrite(ctx); last.Before(end) {
 			end = last
 		}
 	}
 	return context.WithTimeout(context.WithoutCancel(ctx), max(end.Sub(wall(time.Now())), least))
 }
 
-// lastWrite returns the time by which the writes of a call end in an invocation.
-func (w *writer) lastWrite(ctx context.Context) time.Time {
-	last := w.invocation.Add(-min(w.x.config.Reserve/5, shortestAttempt))
-	deadline, ok := ctx.Deadline()
-	if w.outer != nil && ok && deadline.Before(last) {
-		return deadline
-	}
-	return last
-}
-
 // asClaimedNow returns the lease that a claim made now would have: a run
 // without one has as much time to settle.
 func (w *writer) asClaimedNow() *lease {
-	return &lease{record: driver.Record{Lease: w.x.times.LeaseFrom(wall(time.Now()), w.invocation)}}
+	return &lease{record: driver.Record{Lease: w.x.times.LeaseFrom(wall(time.Now()), w.Invocation)}}
 }
 
 // tryChange makes one try of a change that our owner fences.

@@ -21,6 +21,7 @@ var order = map[string]string{
 	"idempotent/outbound":          "",
 	"internal/outboxitem":          "idempotent/outbound",
 	"idempotent/driver":            "idempotent/internal/options",
+	"idempotent/internal/bounds":   "idempotent/driver",
 	"idempotent/internal/form":     "",
 	"idempotent/internal/ids":      "",
 	"idempotent/internal/protocol": "idempotent/driver idempotent/internal/form",
