@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 
@@ -12,9 +13,15 @@ import (
 // commit completes the record and the handler's writes in one transaction:
 // success is the commit, and not the handler's return. Unlike a completion, it
 // leaves a record that is no longer ours, and recreates none. It returns a
-// rejected attachment, to be settled like an error of the handler.
+// rejected attachment, to be settled like an error of the handler. If the codec exits
+// the goroutine, the record is released.
 func (c *call) commit(ctx context.Context, l *lease, with driver.Attachment) (*driver.Rejected, conclusion) {
-	change := c.committed(ctx, l, with)
+	change := c.completion(ctx, l, func(driver.Change) {
+		l.frame.discard() // the release must not wait for what it holds
+		c.abandoned = released(l, c.sendRelease(ctx, l, false))
+	})
+	// Set once, because a repeated request must be the same to the last bit.
+	change.Expires, change.With = c.x.times.ExpiresFinished(c.look()), with
 	l.committed = true
 	s := c.sendCommit(ctx, l, change)
 	var refused *driver.Rejected
@@ -76,14 +83,112 @@ func nothingCommitted(cause error) conclusion {
 	return conclusion{outcome: OutcomeReleased, err: &StoreError{Op: "commit", RolledBack: true, Err: cause}}
 }
 
-// committed returns the change that completes the record with an attachment. It
-// is built once, because a repeated request must be the same to the last bit.
-// If the codec exits the goroutine, the record is released.
-func (c *call) committed(ctx context.Context, l *lease, with driver.Attachment) driver.Change {
-	change := c.completion(ctx, l, func(driver.Change) {
-		l.frame.discard() // the release must not wait for what it holds
-		c.abandoned = released(l, c.sendRelease(ctx, l, false))
-	})
-	change.Expires, change.With = c.x.times.ExpiresFinished(c.look()), with
-	return change
+// optimistic runs the handler without a claim (see Config.Optimistic). Its
+// transaction also creates the record, if there is none.
+func (c *call) optimistic(ctx context.Context) conclusion {
+	if ctx.Err() != nil {
+		return conclusion{outcome: OutcomeFailed, err: &StoreError{Op: "run", Err: context.Cause(ctx)}}
+	}
+	l := c.startLease(protocol.Optimistic, driver.Record{ID: c.id, Status: driver.InProgress, Owner: rand.Text(), Fingerprint: c.fingerprint})
+	if e, ends := c.endsOptimistic(ctx, l); ends {
+		return e
+	}
+	return c.run(ctx, l)
+}
+
+// endsOptimistic ends an optimistic call whose record needs no run, or needs a
+// claim, as one that met the record in its transaction. It reports false if the
+// handler is to run.
+func (c *call) endsOptimistic(ctx context.Context, l *lease) (conclusion, bool) {
+	if !c.readsFirst {
+		return conclusion{}, false
+	}
+	met, err := c.readFirst(ctx)
+	if err != nil {
+		return c.noTime(ctx, err), true
+	}
+	cfg := &c.x.config
+	if protocol.Decide(met, "", c.fingerprint, c.now.Add(-cfg.ClockSkew), cfg.MaxAttempts) == protocol.ClaimAnew {
+		return conclusion{}, false
+	}
+	return c.yieldTo(ctx, l, met), true
+}
+
+// commitNew commits the attachment together with a new, completed record, in a
+// call that may have no record of its own.
+func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) (*driver.Rejected, conclusion) {
+	change := c.completion(ctx, c.asClaimedNow(), func(driver.Change) {})
+	change.With = with
+	s := c.sendCreate(ctx, l, change)
+	switch s.Ruling {
+	case protocol.Done:
+		l.record.Attempt = 1
+		c.event.Attempt = 1
+		return nil, c.recorded(l, s.Met)
+	case protocol.Landed:
+		// The claim that failed open had landed.
+		l.record, l.mode.Hold = s.Met, protocol.Claimed
+		c.event.Attempt = s.Met.Attempt
+		return c.commit(ctx, l, with)
+	case protocol.Another:
+		return nil, c.yieldTo(ctx, l, s.Met)
+	case protocol.NotWritten:
+		return nil, nothingCommitted(s.Err)
+	}
+	refused, ok := errors.AsType[*driver.Rejected](s.Err)
+	if ok && s.Ruling == protocol.Unknown {
+		// An earlier try may still arrive. Only a stored failure fences it.
+		ok = !c.x.config.ReleasePermanent && l.frame.classify(refused.Err).permanent
+	}
+	if ok {
+		return refused, conclusion{}
+	}
+	return nil, c.outcomeUnknown(s.Err)
+}
+
+// createFailure stores the failure of a run without a claim.
+func (c *call) createFailure(ctx context.Context, l *lease, cause error) conclusion {
+	change, err := c.failure(ctx, c.asClaimedNow(), cause, nil)
+	if err == nil {
+		s := c.sendCreate(ctx, l, change)
+		switch err = s.Err; s.Ruling {
+		case protocol.Done:
+			c.event.Attempt = 1
+			c.share(s.Met)
+			return conclusion{outcome: OutcomeFailed, err: bare(cause)}
+		case protocol.Landed, protocol.Another:
+			c.tally.suppress(bare(cause))
+			return c.yieldTo(ctx, l, s.Met)
+		}
+	}
+	return conclusion{outcome: OutcomeUnknown, err: &StoreError{Op: "fail", Executed: true, Err: err, Handler: bare(cause)}}
+}
+
+// yieldTo ends a run that met another's record. Nothing of the run was written,
+// so an optimistic call may begin again with a claim.
+func (c *call) yieldTo(ctx context.Context, l *lease, met driver.Record) conclusion {
+	verdict := protocol.Decide(met, "", c.fingerprint, c.now.Add(-c.x.config.ClockSkew), c.x.config.MaxAttempts)
+	switch {
+	case verdict == protocol.ReplayRecord || verdict == protocol.RefuseReuse || verdict == protocol.RefuseUnknown:
+		return c.withoutRun(ctx, verdict, met)
+	case l.mode.Hold != protocol.Optimistic || verdict == protocol.AwaitOwner && c.longestWait() <= 0:
+		return c.inProgress(met, nil)
+	}
+	return conclusion{claimFirst: true}
+}
+
+// commitAlone commits the attachment of a handler that runs without a record.
+func (c *call) commitAlone(ctx context.Context, with driver.Attachment) (*driver.Rejected, conclusion) {
+	s := c.sendAlone(ctx, with)
+	var refused *driver.Rejected
+	switch {
+	case s.Ruling == protocol.Done:
+		return nil, conclusion{outcome: OutcomeBypassed}
+	case s.Ruling == protocol.Rejected && errors.As(s.Err, &refused):
+		return refused, conclusion{}
+	case s.Ruling == protocol.NotWritten:
+		return nil, nothingCommitted(s.Err)
+	default:
+		return nil, c.outcomeUnknown(s.Err)
+	}
 }

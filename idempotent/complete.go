@@ -13,9 +13,8 @@ import (
 func (c *call) complete(ctx context.Context, l *lease) conclusion {
 	return c.finish(ctx, l, "complete", nil, c.completion(ctx, l, func(withoutResult driver.Change) {
 		e := c.finish(ctx, l, "complete", nil, withoutResult)
-		if c.abandoned = e.outcome; e.err != nil {
-			c.tally.suppress(e.err)
-		}
+		c.abandoned = e.outcome
+		c.tally.suppress(e.err)
 	}))
 }
 

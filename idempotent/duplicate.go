@@ -8,7 +8,6 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/bounds"
-	"github.com/lambda-once/once/idempotent/internal/flight"
 )
 
 // The pauses of a duplicate that waits for the result of a running call.
@@ -129,7 +128,9 @@ func (c *call) join(ctx context.Context) conclusion {
 		case f == nil:
 			return c.lead(ctx) // another payload: the store refuses one of them
 		case leads:
-			return c.leadFlight(ctx, f)
+			// However the call ends, also in a panic.
+			defer func() { all.Land(c.id, f, c.finished) }()
+			return c.lead(ctx)
 		}
 		c.tellWaiting()
 		select {
@@ -146,10 +147,4 @@ func (c *call) join(ctx context.Context) conclusion {
 			return conclusion{outcome: OutcomeConflict, err: &InProgressError{KeyHash: c.hash, Err: gaveUp(ctx)}}
 		}
 	}
-}
-
-// leadFlight lands the flight however the call ends, also in a panic.
-func (c *call) leadFlight(ctx context.Context, f *flight.Flight) conclusion {
-	defer func() { c.x.flights.Land(c.id, f, c.finished) }()
-	return c.lead(ctx)
 }

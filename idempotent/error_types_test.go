@@ -162,11 +162,11 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 			"call.*": call, "writer.*": call, "nothingCommitted": call, "steps.*": call, "typed.*": call, "Executor.*": call, "gaveUp": call, "noResult": call, "recovered": call,
 			"Permanent": "the call takes the class off", "Retryable": "the call takes the class off",
 		},
-		"driver":  {"Mistakes.Add": "Mistakes.Err wraps it in a ConfigError"},
-		"memory":  nil,
+		"driver": {"Mistakes.Add": "Mistakes.Err wraps it in a ConfigError"},
+		"memory": nil,
 
 		"internal/bounds": {"Within": call},
-		"keypath": nil,
+		"keypath":         nil,
 		"../internal/jmespath": {
 			"parse": asPanic, "syntaxError": asPanic, "lexer.quoted": asPanic,
 			"checkNode": asPanic, "checkCall": asPanic, "checkArgument": asPanic, "settleCount": asPanic,

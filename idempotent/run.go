@@ -92,7 +92,8 @@ func (h *heartbeat) stale() error {
 }
 
 // underLease calls a handler or an undo function. If that panics, underLease
-// settles the run during the panic: recover would lose the stack.
+// settles the run during the panic: recover would lose the stack. It treats
+// runtime.Goexit, which ends a failed test, in the same way.
 func (c *call) underLease(ctx context.Context, l *lease, fn func(context.Context) error) error {
 	h := c.heartbeat(ctx, l)
 	l.heart = h
@@ -104,10 +105,14 @@ func (c *call) underLease(ctx context.Context, l *lease, fn func(context.Context
 		l.frame.steps.close()
 		h.stop()
 		l.frame.steps.noteSent(l) // also those that were answered meanwhile
-		if !returned {
-			l.frame.discard()
-			c.abandon(ctx, l)
+		if returned {
+			return
 		}
+		l.frame.discard()
+		c.tally.suppress(errPanicked)
+		e := c.settle(ctx, l, ran{panicked: true})
+		c.abandoned = e.outcome
+		c.tally.suppress(e.err)
 	}()
 	l.frame.steps.open(h.ctx, h.cancel)
 	err = fn(options.Enter(h.ctx, l.frame))
@@ -116,13 +121,3 @@ func (c *call) underLease(ctx context.Context, l *lease, fn func(context.Context
 }
 
 var errPanicked = errors.New("idempotent: the handler panicked")
-
-// abandon settles a run during a panic. It treats runtime.Goexit, which ends a
-// failed test, in the same way.
-func (c *call) abandon(ctx context.Context, l *lease) {
-	c.tally.suppress(errPanicked)
-	e := c.settle(ctx, l, ran{panicked: true})
-	if c.abandoned = e.outcome; e.err != nil {
-		c.tally.suppress(e.err)
-	}
-}
