@@ -104,7 +104,7 @@ func (c *call) lead(ctx context.Context) (e conclusion) {
 // withoutKey ends a call whose key is missing or wrong. Such calls never share
 // a record: each is refused, or runs by itself.
 func (c *call) withoutKey(ctx context.Context, err error) conclusion {
-	// A wrapped one comes from another function, and not from the key function.
+	// A wrapped one does not come from the key function.
 	missing, ok := err.(*MissingKeyError)
 	if !ok || missing.Part != "id" || c.x.config.OnMissingKey != RunMissingKey {
 		return conclusion{outcome: OutcomeFailed, err: bare(err)}

@@ -164,8 +164,8 @@ func (c *call) enterOwn(ctx context.Context, a *claiming) (*lease, conclusion) {
 	if c.owner != protocol.OneCall {
 		return nil, c.noTime(ctx, nil)
 	}
-	// The answer took so long that another may already run. With a
-	// new token: copies of the old claim may still be on their way.
+	// After so long an answer, a different owner may already run. The token is new,
+	// because copies of the old claim may still be on their way.
 	c.unclaim(ctx, a.owner, how)
 	a.met, a.token = driver.Record{}, rand.Text()
 	return nil, conclusion{}

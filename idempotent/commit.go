@@ -17,7 +17,7 @@ import (
 // the goroutine, the record is released.
 func (c *call) commit(ctx context.Context, l *lease, with driver.Attachment) (*driver.Rejected, conclusion) {
 	change := c.completion(ctx, l, func(driver.Change) {
-		l.frame.discard() // the release must not wait for what it holds
+		l.frame.discard() // the release must not wait for its connection
 		c.abandoned = released(l, c.sendRelease(ctx, l, false))
 	})
 	// Set once, because a repeated request must be the same to the last bit.
@@ -164,8 +164,8 @@ func (c *call) createFailure(ctx context.Context, l *lease, cause error) conclus
 	return conclusion{outcome: OutcomeUnknown, err: &StoreError{Op: "fail", Executed: true, Err: err, Handler: bare(cause)}}
 }
 
-// yieldTo ends a run that met another's record. Nothing of the run was written,
-// so an optimistic call may begin again with a claim.
+// yieldTo ends a run that met a record of a different call. Nothing of the run was
+// written, so an optimistic call may begin again with a claim.
 func (c *call) yieldTo(ctx context.Context, l *lease, met driver.Record) conclusion {
 	verdict := protocol.Decide(met, "", c.fingerprint, c.now.Add(-c.x.config.ClockSkew), c.x.config.MaxAttempts)
 	switch {

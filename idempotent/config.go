@@ -73,10 +73,10 @@ type Config struct {
 	// call: the handler's transaction creates the record. Use it for handlers
 	// that have no effect but their transaction (see dynamo.Collect).
 	//
-	// Of calls that run at the same time all run and one commits; the others
-	// return its result. So do later ones, after they have run: the handler must
-	// be cheap to run in vain. Optimistic excludes MaxAttempts and FailOpen,
-	// and a handler that uses [Step], [DownstreamKey] or [ChainKey] is refused.
+	// Of calls at the same time each runs its handler, one commits, and all return the
+	// result of that one. So do later calls, after they have run: the handler must be
+	// cheap to run in vain. Optimistic excludes MaxAttempts and FailOpen, and a handler
+	// that uses [Step], [DownstreamKey] or [ChainKey] is refused.
 	// A call that meets the record of one with a claim behaves as that one.
 	// Default false.
 	Optimistic bool
@@ -91,8 +91,8 @@ type Config struct {
 	// live longer than the Retention. Storing one takes time after the
 	// handler has returned, when the lease is no longer extended: on Lambda
 	// only a larger Reserve ensures it, elsewhere a longer Lease.
-	// See [driver.PayloadStore]. Other libraries that share the table cannot follow
-	// the references.
+	// See [driver.PayloadStore]. Libraries that share the table cannot follow the
+	// references.
 	//
 	// Default: none. A result without room in the record is replayed as a
 	// [*ResultUnavailableError].
@@ -107,7 +107,7 @@ type Config struct {
 	// run in vain. Default false.
 	ReadFirst bool
 
-	// ReleasePermanent treats [Permanent] errors as any other error: they
+	// ReleasePermanent treats [Permanent] errors like those without a class: they
 	// release the key instead of being stored. Shared sets it, because Powertools
 	// does not know failed records. Default false.
 	ReleasePermanent bool
@@ -126,11 +126,11 @@ type Config struct {
 
 	// Sealer encrypts results, stored errors and steps before they leave the
 	// process. Every Executor that shares the records needs one with the
-	// same keys; tools and other libraries cannot read what it seals.
+	// same keys; tools and libraries of other languages cannot read sealed data.
 	// See [driver.Sealer]. Default none.
 	Sealer driver.Sealer
 
-	// Shared states that another library writes the same records without a
+	// Shared states that a second library writes the same records without a
 	// fence, as Powertools does. Its takeover replaces the whole record, and
 	// with it the attempts and the finished steps. So Shared excludes Codec,
 	// MaxAttempts, Payloads and Sealer, a handler that uses [Step] or

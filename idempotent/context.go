@@ -40,7 +40,7 @@ func FromContext(ctx context.Context) (Claim, bool) {
 // so it is the same in every attempt, in every process and without the store:
 // the service sees one request. It is a UUID (version 8, RFC 9562).
 //
-// A call without a key (see [RunMissingKey]) has keys that no other call has. They
+// A call without a key (see [RunMissingKey]) has keys of its own. They
 // change with each attempt, except in a durable execution.
 // DownstreamKey panics if the name is empty, and outside of a call of Do, where
 // a key would either join unrelated requests or protect nothing. See
@@ -69,12 +69,12 @@ func Unprotected(ctx context.Context) context.Context {
 	return options.WithCall(ctx, f)
 }
 
-// unprotectedID returns an id that no record and no other call has.
+// unprotectedID returns a new id, which no record has.
 func unprotectedID() string { return unprotectedPrefix + rand.Text() }
 
 const unprotectedPrefix = "unprotected#"
 
-// ChainKey returns the idempotency key of one message or request to another
+// ChainKey returns the idempotency key of one message or request to the next
 // protected function. Like a [DownstreamKey] it is the same in every attempt,
 // but people can read it: root:step:step. The root stands for the record of the
 // chain's first call; the rest are the names of the steps and messages on the

@@ -1,6 +1,6 @@
 // Package idempotent makes functions safe to call twice. [Wrap] protects a
 // Lambda handler and [Do] any function: of all calls with one key, one runs the
-// work, and the others receive its result. Both belong to an [Executor], which
+// work, and every call receives its result. Both belong to an [Executor], which
 // names the operation and its policies.
 //
 // Each key has one record in a [driver.Store]. A call claims the record with a
@@ -12,10 +12,10 @@
 //	    └── release ────┘  │   └────────────────────► FAILED(error) ─────┘
 //	                       └─ take over, when the lease has lapsed (attempt + 1)
 //
-// A result completes the record. An error wrapped with [Permanent] fails it; any
-// other error and a panic release it for a retry. If the owner crashes, its
+// A result completes the record. An error wrapped with [Permanent] fails it; an
+// error without it, and a panic, release it for a retry. If the owner crashes, its
 // lease lapses and the next call takes the record over. An owner that was only
-// frozen can no longer write, because the record carries another token.
+// frozen can no longer write, because the record carries a newer token.
 //
 // A process can die between an effect and its record, and the next attempt then
 // repeats the effect. Three ways out: give the service a [DownstreamKey], commit

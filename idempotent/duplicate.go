@@ -57,7 +57,7 @@ func (c *call) awaitOwner(ctx context.Context, a *claiming) conclusion {
 	return conclusion{}
 }
 
-// await waits until the record is worth another read: longer each time, with
+// await waits until the record is worth a further read: longer each time, with
 // jitter, but not past the time at which its lease can be taken over. An error
 // reports that the wait is over.
 func (c *call) await(ctx context.Context, next *time.Duration, met driver.Record) error {
@@ -123,10 +123,10 @@ func (c *call) join(ctx context.Context) conclusion {
 	defer left.Stop()
 	for {
 		f, leads := all.Join(c.id, c.fingerprint)
-		c.look() // what follows may come long after the call began
+		c.look() // it may be long since the call began
 		switch {
 		case f == nil:
-			return c.lead(ctx) // another payload: the store refuses one of them
+			return c.lead(ctx) // the payloads differ: the store refuses one of them
 		case leads:
 			// However the call ends, also in a panic.
 			defer func() { all.Land(c.id, f, c.finished) }()

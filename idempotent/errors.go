@@ -28,7 +28,7 @@ var (
 	ErrTimedOut          = errors.New("idempotent: timed out")
 )
 
-// An InProgressError reports that another call with the same key is running.
+// An InProgressError reports that a call with the same key is already running.
 // Retry later: the retry receives the result, or takes over when the lease ends.
 type InProgressError struct {
 	KeyHash string
@@ -117,7 +117,7 @@ func invalidPayload(err error) error {
 	return err
 }
 
-// A KeyReusedError reports that the key was used before with another payload.
+// A KeyReusedError reports that the key was used before with a different payload.
 // Nothing was run. The client must use a new key for a new request.
 type KeyReusedError struct{ KeyHash string }
 
@@ -131,12 +131,12 @@ func (e *KeyReusedError) SafeText() string { return e.Error() }
 // Is reports whether target is [ErrKeyReused].
 func (e *KeyReusedError) Is(target error) bool { return target == ErrKeyReused }
 
-// A LeaseLostError reports that this call outlived its lease and another call
+// A LeaseLostError reports that this call outlived its lease and a later call
 // now owns the record. The effects of this call remain, but its result was not
 // recorded, and nothing of its transaction was written.
 //
 // Retry: the retry receives the result that every caller receives, or a
-// [KeyReusedError] if the key has since been used for another payload.
+// [KeyReusedError] if the key has since been used for a different payload.
 //
 // A LeaseLostError is also the cause (context.Cause) of a handler's context that
 // was cancelled because the lease was lost.
@@ -177,7 +177,7 @@ func (e *MissingKeyError) Is(target error) bool { return target == ErrMissingKey
 // A NestedCallError reports that a handler called [Do], or a wrapped handler,
 // with the key that it runs under itself. The inner call would wait for its own
 // caller, so no retry succeeds. Nothing was run. Call the function directly, or
-// use another operation or another key.
+// use a different operation or key.
 type NestedCallError struct {
 	KeyHash   string
 	Operation string // of the inner call
@@ -212,11 +212,11 @@ func (e *StepError) Is(target error) bool { return target == ErrStep }
 
 // A StepsLeftError reports that a durable function met a record with the finished
 // steps of an earlier attempt, which was made while the function was not durable.
-// It cannot continue or undo them, and would do their work again under other
+// It cannot continue or undo them, and would do their work again under new
 // downstream keys. Nothing was run, and the steps are still in the record.
 //
-// Call the code that has these steps until the record is finished. Or check what
-// the steps did, and complete or remove the record.
+// Call the code that has these steps until the record is finished. Or check the
+// effects of the steps, and complete or remove the record.
 type StepsLeftError struct{ KeyHash string }
 
 func (e *StepsLeftError) Error() string {

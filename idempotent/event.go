@@ -22,12 +22,12 @@ const (
 	// OutcomeReplayed: the caller received the stored result or error. The
 	// handler did not run, or ran in vain (see Config.Optimistic).
 	OutcomeReplayed Outcome = "replayed"
-	// OutcomeConflict: another call with the key is running.
+	// OutcomeConflict: a call with the key is already running.
 	OutcomeConflict Outcome = "conflict"
-	// OutcomeMismatch: the key was used with another payload.
+	// OutcomeMismatch: the key was used with a different payload.
 	OutcomeMismatch Outcome = "mismatch"
-	// OutcomeLeaseLost: the handler ran, and another call owned the record when
-	// it returned. The caller received the other's result if there was one.
+	// OutcomeLeaseLost: the handler ran, and a later call owned the record when it
+	// returned. The caller received the result of that call if there was one.
 	OutcomeLeaseLost Outcome = "lease lost"
 	// OutcomeReleased: the handler failed or panicked, or its transaction was
 	// not committed. The key is free for a retry.
@@ -94,7 +94,7 @@ type Event struct {
 
 // ErrorType returns the name of the Go type of Err, without any of its text,
 // for metrics and traces. It names each type of joined errors once, and looks
-// behind what fmt.Errorf adds. It is "" if Err is nil, and "panic" if the
+// behind the wrapper of fmt.Errorf. It is "" if Err is nil, and "panic" if the
 // handler panicked.
 func (e Event) ErrorType() string { return errorType(e.Err) }
 
@@ -200,7 +200,7 @@ func (e *MissingKeyError) Refusal() Refusal {
 	return RefusalMissingKey
 }
 
-// Refusal returns RefusalUnknownCaller if the scope is what is invalid.
+// Refusal returns RefusalUnknownCaller if the scope is invalid.
 func (e *InvalidKeyError) Refusal() Refusal {
 	if e.Part == "Scope" {
 		return RefusalUnknownCaller

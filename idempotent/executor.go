@@ -33,8 +33,7 @@ type Executor struct {
 	flights   *flight.Group
 	// transactional is the store, if it has transactions.
 	transactional driver.Transactional
-	// storeID distinguishes nested calls on the same store from those on
-	// others.
+	// storeID tells whether a nested call is on the same store.
 	storeID any
 	// spread adds jitter to a pause, so that callers do not meet again and
 	// again.
@@ -100,7 +99,7 @@ func New(operation string, store driver.Store, config *Config) (*Executor, error
 	return x, nil
 }
 
-// warnAtStart logs what is right in a test and wrong in a function.
+// warnAtStart logs settings that are right in a test and wrong in a function.
 func (x *Executor) warnAtStart() {
 	text := ""
 	if v, ok := x.store.(driver.Volatile); ok && v.Volatile() {

@@ -31,10 +31,10 @@ func bare(err error) error {
 	return err
 }
 
-// classification is what an error asks for.
+// classification is the class of an error.
 type classification struct{ permanent, retryable bool }
 
-// classify returns what a handler's error asks for. A class that a call within
+// classify returns the class of a handler's error. A class that a call within
 // the handler returned says nothing about the handler, which may have had its
 // effects before that call.
 func (f *frame) classify(err error) (class classification) {
@@ -98,8 +98,8 @@ func same(a, b error) bool {
 
 // Permanent wraps an error of a handler to make it final. The error is stored,
 // and every later call with the key returns it as a [*ReplayedError] without
-// running the handler. The first call returns err itself. Other errors release
-// the key, and a retry runs the handler again.
+// running the handler. The first call returns err itself. Without Permanent an
+// error releases the key, and a retry runs the handler again.
 //
 // The record stores the error's type name, its message, and a code. Methods of
 // the error replace them: ErrorType() string the name, and FailureMessage()

@@ -71,7 +71,8 @@ func (h *heartbeat) start(ctx context.Context) {
 	h.limitTimer = time.AfterFunc(left, func() { h.cancel(h.timeEnds()) })
 	h.joined = make(chan struct{})
 	h.calls = storeCalls{x: h.call.x, tally: h.call.tally}
-	// The store sees whose write it is: the call may hold what the write needs.
+	// The store sees whose write it is: the call may hold the connection that the
+	// write needs.
 	running, quit := context.WithCancel(options.WithCall(context.WithoutCancel(ctx), h.lease.frame))
 	h.quit = quit
 	go h.run(running)
@@ -125,11 +126,11 @@ type extension uint8
 const (
 	extended  extension = iota // the lease is ours, and longer
 	undecided                  // an error of the store says nothing about the lease
-	lost                       // another owns the record
+	lost                       // a different owner has the record
 )
 
-// extend moves the lease forward, in a time that leaves room for another try.
-// It does so after the lease's end too: until another call takes over, a
+// extend moves the lease forward, in a time that leaves room for a second try.
+// It does so after the lease's end too: until a later call takes over, a
 // handler that still runs may have its lease back.
 func (h *heartbeat) extend(ctx context.Context, limit time.Duration) extension {
 	x, owner := h.call.x, h.lease.record.Owner
@@ -161,7 +162,7 @@ func (h *heartbeat) extend(ctx context.Context, limit time.Duration) extension {
 		h.cancel(h.call.leaseLost(h.lease))
 		return lost
 	default:
-		return undecided // an error, or a conflict with another kind of write
+		return undecided // an error, or a conflict with a different kind of write
 	}
 	h.limitTimer.Reset(h.left())
 	return extended

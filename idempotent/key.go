@@ -24,12 +24,12 @@ type Key struct {
 	ID string
 	// Payload is compared with that of the key's first use, unless it is nil. A
 	// []byte is compared by its bytes, and a json.RawMessage by the JSON value
-	// that it spells. Any other value is marshalled to JSON first, and is as
-	// exact as its type: numbers in a map[string]any are float64s. A struct
+	// that it spells. A value of a different type is marshalled to JSON first, and
+	// is as exact as its type: numbers in a map[string]any are float64s. A struct
 	// without exported fields is an [InvalidPayloadError].
 	Payload any
 
-	// Record is the record's id, verbatim, for keys made by another library. It
+	// Record is the record's id, verbatim, for keys made by a different library. It
 	// excludes Scope and ID, and identifies one record in all operations. At
 	// most 2,048 bytes of UTF-8, 1,024 in a table with a sort key.
 	Record string
@@ -99,7 +99,7 @@ func (k *Key) validate() error {
 }
 
 // checkText refuses text that may change on the way to the store. Invalid UTF-8
-// would be replaced, and so merged with other keys.
+// would be replaced, and so merge two keys.
 func checkText(part, s string, limit int, control bool) error {
 	switch {
 	case len(s) > limit:
@@ -114,7 +114,7 @@ func checkText(part, s string, limit int, control bool) error {
 
 // Fingerprint returns the fingerprint of a Key with this Payload. Use it to
 // compose a Key.Fingerprint of several parts. It is "" for a nil payload, and
-// otherwise a lowercase hex SHA-256: of a []byte as it is, and of any other
+// otherwise a lowercase hex SHA-256: of a []byte as it is, and else of the
 // value in canonical JSON, for which all but json.RawMessage is marshalled
 // first. Errors are of type [*InvalidPayloadError].
 //
@@ -158,7 +158,7 @@ func Field[Req any](get func(Req) string) func(Req) (Key, error) {
 //
 // Any difference between two deliveries makes two keys, and most events contain
 // request ids and timestamps: prefer [keypath.Path] or [Field]. Key.Payload
-// stays nil, because another payload is another key.
+// stays nil, because a different payload is a different key.
 func WholePayload[Req any]() func(Req) (Key, error) {
 	return func(req Req) (Key, error) {
 		id, empty, err := canonical.Digest(req)

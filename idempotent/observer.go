@@ -44,8 +44,8 @@ func (NoObserver) Observe(context.Context, Event) {}
 // With the Level Warn it is the default of Config.Observer.
 type LogObserver struct {
 	// HandlerErrors logs the text of the handler's own errors. They may quote
-	// the request, so without it only their type is logged, or what a [SafeError]
-	// calls safe. Default false.
+	// the request, so without it only their type is logged, or the text that a
+	// [SafeError] calls safe. Default false.
 	HandlerErrors bool
 	// Level is the lowest level that is written. Default: every level that the
 	// Logger takes.
@@ -108,7 +108,7 @@ func (e Event) level() slog.Level {
 	}
 }
 
-// text returns what the line says of an error.
+// text returns the text of an error for the line.
 func (o LogObserver) text(err error) (text string) {
 	if !o.HandlerErrors {
 		return SafeText(err)
@@ -131,8 +131,8 @@ type SafeError interface {
 }
 
 // SafeText returns the text of err that may be logged: that of a [SafeError], of
-// joined errors each, and of any other error its Go type. Observers and adapters
-// that write logs use it.
+// joined errors each, and otherwise the Go type. Observers and adapters that write
+// logs use it.
 func SafeText(err error) (text string) {
 	defer func() {
 		if recover() != nil { // of its methods, such as those of a typed nil

@@ -9,10 +9,10 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// An OutcomeUnknownError reports that nobody knows what was done.
+// An OutcomeUnknownError reports that it is unknown whether the work was done.
 //
 // With Err, the answer to a transaction was lost. If it was committed, a retry
-// receives its result. If Err says that the record is gone, check what was done
+// receives its result. If Err says that the record is gone, check the effects
 // before you retry.
 //
 // Without Err, the attempts that Config.MaxAttempts allows are used up. Each
@@ -95,10 +95,10 @@ func (e *ReplayedError) Is(target error) bool { return target == ErrReplayed }
 // but its result cannot be returned. Either the result was not stored, because
 // it was too large, or because encoding, sealing or storing it failed. Or the
 // stored result cannot be fetched, opened or decoded into the caller's type. Or
-// another library completed the record without a result.
+// a different library completed the record without a result.
 //
 // Err is the cause, or nil. After a missing permission or an outage, a later
-// call may receive the result. Failed and Step change what the error reports.
+// call may receive the result. Failed and Step change the meaning of the error.
 type ResultUnavailableError struct {
 	KeyHash string
 	// Failed reports that the work failed for good, and that the stored error
@@ -217,8 +217,8 @@ func (e *CompensationError) Unwrap() error { return e.Err }
 // the effects, unless Config.MaxAttempts forbids it.
 //
 // A call returns a TimedOutError in place of an error that only reports the end
-// of a context, such as one that wraps [context.DeadlineExceeded]. Any other
-// error is returned as it is, with [OutcomeTimedOut] all the same.
+// of a context, such as one that wraps [context.DeadlineExceeded]. An error that says
+// more is returned as it is, with [OutcomeTimedOut] all the same.
 //
 // A handler's time ends Config.Reserve before its lease, and in a Lambda function
 // Config.Reserve before the invocation. A context that the caller cancelled, or

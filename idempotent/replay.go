@@ -42,7 +42,7 @@ func (c *call) replay(ctx context.Context, record driver.Record) conclusion {
 	c.share(record)
 	err := c.decode(ctx, record)
 	if _, none := err.(*ResultUnavailableError); none && c.replaysItself(record) {
-		// The operations of the finished execution return what they have recorded.
+		// The operations of the finished execution return their recorded results.
 		return conclusion{outcome: OutcomeReplayed, err: c.bypass(ctx).err}
 	}
 	return conclusion{outcome: OutcomeReplayed, err: err}

@@ -15,7 +15,7 @@ import (
 type work interface {
 	run(ctx context.Context) error
 	encode() ([]byte, error)
-	decode(data []byte) error // replaces what run has left
+	decode(data []byte) error // replaces the result of run
 	hasResult() bool
 }
 
@@ -27,7 +27,7 @@ type typed[T any] struct {
 
 func (w *typed[T]) hasResult() bool { return true }
 
-// noResult returns the error for a record without a result, which another
+// noResult returns the error for a record without a result, which a different
 // library completed. A type with only one value needs no result.
 func noResult[T any]() error {
 	if reflect.TypeFor[T]().Size() == 0 {
@@ -119,16 +119,16 @@ func (c copying) Decode(data []byte, result any) error {
 	return c.Codec.Decode(bytes.Clone(data), result)
 }
 
-// JSON is the default codec, on encoding/json. Other functions that share the
-// table can read what it stores.
+// JSON is the default codec, on encoding/json. Functions in other languages
+// that share the table can read the stored text.
 //
 // A replay returns the same JSON value as the first call, but not the same Go
-// value. What encoding/json does not write is lost: unexported fields, fields
+// value. It lacks the parts that encoding/json does not write: unexported fields, fields
 // with the tag `json:"-"`, and the dynamic types of interfaces.
 //
 // Within an any, a number decodes as a float64, or as a [json.Number] if a
 // float64 would change its value: 9007199254740993 stays the same. Numbers in
-// fields of other types, and types with a method UnmarshalJSON, decode as
+// typed fields, and types with a method UnmarshalJSON, decode as
 // usual.
 type JSON struct{}
 

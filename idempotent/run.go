@@ -54,7 +54,7 @@ func (c *call) inTurn(ctx context.Context, l *lease) error {
 	if turn := c.turn; turn != nil {
 		began := time.Now()
 		err = turn(ctx)
-		// Neither the handler's time, nor what the store costs.
+		// Neither the handler's time nor the store's.
 		waited := time.Since(began)
 		c.event.Handler -= waited
 		c.began = c.began.Add(waited)
@@ -76,7 +76,7 @@ var errFailedOpenAhead = errors.New("the claim failed open before its turn, and 
 
 // stale returns why a claim that has waited for its turn no longer serves. The
 // call is then made again, with a claim of its own: a store that was unavailable
-// may be back, and another may have taken the record over.
+// may be back, and a later call may have taken the record over.
 func (h *heartbeat) stale() error {
 	switch hold := h.lease.mode.Hold; {
 	case hold == protocol.Bypassed:

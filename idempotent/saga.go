@@ -44,7 +44,7 @@ func (s *steps) toUndo() []undo {
 func (f *frame) FinishedSagaSteps() int { return len(f.steps.toUndo()) }
 
 // undoOpenly undoes the steps of a run without a record. No later attempt
-// continues, so an error of one undo function does not stop the others.
+// continues, so an error of one undo function stops none of the rest.
 func (c *call) undoOpenly(ctx context.Context, l *lease, cause error) error {
 	f := l.frame
 	var first error
@@ -134,8 +134,9 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 }
 
 // undoAll undoes steps in this order. It leaves a step whose result is unavailable for
-// good, because no attempt can undo it, and returns its error after the others are
-// undone. Any other error stops.
+// good, because no attempt can undo it, and returns its error after the rest is
+// undone. An error of a different kind
+// stops it.
 func (f *frame) undoAll(ctx context.Context, names []string, undos []undo, cause error) error {
 	var firstLost error
 	for _, name := range names {
@@ -160,8 +161,8 @@ func (f *frame) undoAll(ctx context.Context, names []string, undos []undo, cause
 	return firstLost
 }
 
-// fail stops the handler's goroutines from beginning a step that nobody would
-// undo. It is called before the steps are open again.
+// fail stops the handler's goroutines from beginning a step that would never be
+// undone. It is called before the steps are open again.
 func (s *steps) fail(f *form.SagaFailure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +185,7 @@ func notReached(name string) error {
 	return &StepError{Step: name, Reason: "the handler no longer reaches it, and it has to be undone"}
 }
 
-// undoing is the work of a step that undoes another.
+// undoing is the work of a step that undoes an earlier one.
 type undoing func(context.Context) error
 
 func (u undoing) hasResult() bool               { return false }

@@ -9,8 +9,8 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
-// settle does what follows a run, until a plan ends the call. What follows is
-// decided by protocol.Mode.Settle alone.
+// settle carries out plans after a run, until one ends the call.
+// protocol.Mode.Settle alone decides on the plan.
 func (c *call) settle(ctx context.Context, l *lease, r ran) conclusion {
 	for {
 		var rejected *driver.Rejected
@@ -38,7 +38,7 @@ func (c *call) settle(ctx context.Context, l *lease, r ran) conclusion {
 	}
 }
 
-// facts returns what the run left. It alone asks the run, its steps, the class of
+// facts describes the run for Settle. It alone asks the run, its steps, the class of
 // its error, the clock and the execution.
 func (c *call) facts(ctx context.Context, l *lease, r *ran) protocol.Run {
 	left := protocol.Run{
@@ -69,8 +69,7 @@ func (c *call) facts(ctx context.Context, l *lease, r *ran) protocol.Run {
 	return left
 }
 
-// executionFacts returns what the run of an execution's handler left: the execution
-// decides.
+// executionFacts describes the run of an execution's handler: the execution decides.
 func (c *call) executionFacts(ctx context.Context, left protocol.Run, r *ran) protocol.Run {
 	err := r.err
 	if r.panicked {
@@ -100,7 +99,7 @@ func (c *call) mustUndo(l *lease, r *ran, failed *form.SagaFailure, stopped erro
 	r.cause = r.err
 }
 
-// isOver reports whether another invocation of the execution may run under the
+// isOver reports whether the next invocation of the execution may run under the
 // same fence, because this one has ended.
 func (w *writer) isOver(ctx context.Context) bool {
 	return w.owner != protocol.OneCall && (ctx.Err() != nil || !w.Invocation.IsZero() && !w.look().Before(w.Invocation))
@@ -114,7 +113,7 @@ func (c *call) undo(ctx context.Context, l *lease, r *ran) {
 	}
 	r.err, r.undone = r.cause, protocol.AllUndone
 	undone, err := c.compensate(ctx, l, r.cause)
-	c.event.Permanent = err == nil // else another attempt has to undo the rest
+	c.event.Permanent = err == nil // else the next attempt has to undo the rest
 	if r.names = undone; err != nil {
 		r.err, r.undone = err, protocol.SomeUndone
 	}

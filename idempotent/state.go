@@ -20,7 +20,7 @@ type call struct {
 	work  work
 	began time.Time
 	event Event
-	// options is what an adapter says about the call.
+	// options are the settings that an adapter made for the call.
 	options *options.Options
 	// finished is the record for the cache and for joined calls; nil while there
 	// is no result to share.
@@ -65,8 +65,8 @@ type storeCalls struct {
 	tally *tally
 }
 
-// tally is what the call, its heartbeat and its steps add to the event, at the
-// same time.
+// tally collects figures and errors for the event. The call, its heartbeat and its
+// steps add to it at the same time.
 type tally struct {
 	mu         sync.Mutex
 	roundTrips int
@@ -98,8 +98,8 @@ type claiming struct {
 	poll   time.Duration // the next pause of a call that waits
 }
 
-// lease is what a call knows of its record: the record as stored, and what was
-// sent since.
+// lease is the record of a call as the call knows it: as stored, and with the writes
+// since.
 type lease struct {
 	mode   protocol.Mode
 	record driver.Record
@@ -114,7 +114,7 @@ type lease struct {
 	unreleased error // why a release may not be recorded
 }
 
-// ran is what a run of the handler left.
+// ran is the end of a run of the handler.
 type ran struct {
 	with driver.Attachment // to commit, or nil
 	// err is the error of the handler, then of its transaction, then of undoing.

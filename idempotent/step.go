@@ -15,7 +15,7 @@ import "context"
 // within a step have their own names, below that of the outer step.
 //
 // Step returns a [*StepError] if it cannot run, and a [*LeaseLostError] if
-// another attempt has taken over. It returns a [*StoreError] if fn ran and its
+// a later attempt has taken over. It returns a [*StoreError] if fn ran and its
 // write may not be recorded. The handler should return the error. After the
 // [*StoreError] the key stays claimed, whatever the handler returns.
 //
@@ -40,26 +40,26 @@ func Step[T any](ctx context.Context, name string, fn func(context.Context) (T, 
 //
 // undo receives the result of do as it was stored. If neither the record nor
 // Config.Payloads has room for the result, SagaStep returns a
-// [*ResultUnavailableError] and stops the call. No other step begins, and
+// [*ResultUnavailableError] and stops the call. No further step begins, and
 // whatever the handler returns, the call fails for good and is undone with the
 // result in memory. If the process ends before that, no attempt can undo the
-// step. The next one passes it over, undoes the others, and returns a
+// step. The next one passes it over, undoes the rest, and returns a
 // [*CompensationError] that wraps a [*ResultUnavailableError]. So does each later
 // one: undo the step by hand, and resolve the record.
 //
-// Any other error of undo ends the call with a [*CompensationError] and releases the
-// key. The next attempt continues to undo. If Config.MaxAttempts leaves none,
-// calls return an [*OutcomeUnknownError] until a person grants another attempt.
+// A different error of undo ends the call with a [*CompensationError] and releases
+// the key. The next attempt continues to undo. If Config.MaxAttempts leaves none,
+// calls return an [*OutcomeUnknownError] until a person grants one more.
 //
 // To undo, an attempt runs the handler again, up to its finished steps, and
-// refuses any other step. So the handler has to reach the same steps in every
-// attempt. If an attempt fails for good before it has reached them all, the
-// call returns a [*CompensationError] and stores no failure.
+// refuses every step that is not finished. So the handler has to reach the same
+// steps in every attempt. If an attempt fails for good before it has reached them
+// all, the call returns a [*CompensationError] and stores no failure.
 //
-// Other errors undo nothing: the next attempt continues after the finished
-// steps. A success undoes nothing either, and an HTTP response with an error
+// Errors that are not permanent undo nothing: the next attempt continues after the
+// finished steps. A success undoes nothing either, and an HTTP response with an error
 // status is a success: return an error to have the steps undone. SagaStep
-// refuses to run within another step, because a later attempt that receives the
+// refuses to run within a step, because a later attempt that receives the
 // outer result would not reach it.
 func SagaStep[T any](ctx context.Context, name string, do func(context.Context) (T, error), undo func(context.Context, T) error) (T, error) {
 	if undo == nil {

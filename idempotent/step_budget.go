@@ -13,7 +13,7 @@ import (
 
 const (
 	// The room for the failure note, sealed or not: with its whole message; with
-	// a part of it, if a result has no other room; and with none, after a step
+	// a part of it, if a result needs the rest; and with none, after a step
 	// whose result has no room at all.
 	comfortableBudget = 6 << 10
 	leastBudget       = 2 << 10
@@ -22,8 +22,8 @@ const (
 
 // writeWithRoom writes steps and, beside them, the compensation budget of a
 // large record: room for the failure note, and for a note of each step that can
-// be undone. Steps may run at once, so writes that set the budget wait for each
-// other: one that lands late must not take back what a later one has added.
+// be undone. Steps may run at once, so writes that set the budget come one
+// after the other: a late one must not take back the budget of a later one.
 func (s *steps) writeWithBudget(ctx context.Context, values map[string][]byte, failureNote int) error {
 	s.mu.Lock()
 	before := s.know(values)

@@ -73,7 +73,7 @@ func (f *frame) runStep(ctx context.Context, full string, s *step) (err error) {
 	return err
 }
 
-// begin reserves a name, and returns what is stored under it. If nothing is,
+// begin reserves a name, and returns the result stored under it. If there is none,
 // the step counts as running until done.
 func (s *steps) begin(full string, undoable, optimistic bool, exclusive string) (data []byte, found bool, err error) {
 	refuse := func(reason string) ([]byte, bool, error) {

@@ -60,7 +60,7 @@ func (s *steps) writeResult(ctx context.Context, full string, st *step, e form.S
 	}
 	err := write(e, comfortableBudget)
 	if errors.Is(err, driver.ErrTooLarge) && e.Payload == "" && s.x.config.Payloads != nil {
-		// It is small, and does not fit beside the other steps.
+		// It is small, and does not fit beside the steps before it.
 		limited, cancel := s.handlerTime(ctx)
 		defer cancel()
 		limited, stop := s.x.encodingTime(limited)
@@ -103,7 +103,7 @@ func (s *steps) noteUnacknowledged(err error) error {
 }
 
 // handlerTime returns a context that ends with the handler's time. The step's
-// own context may only bound what the step calls.
+// own context may only bound the calls of the step.
 func (s *steps) handlerTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx = context.WithoutCancel(ctx)
 	if s.invocation.IsZero() {
@@ -122,7 +122,7 @@ func (s *steps) write(ctx context.Context, values map[string][]byte) error {
 
 // deliver sends a write of steps until the handler's time is up, and at least
 // once. The step's own context may end as soon as the work is done. before is
-// what the call knew of these steps.
+// the earlier known value of these steps.
 func (s *steps) deliver(ctx context.Context, values, before map[string][]byte) error {
 	s.mu.Lock()
 	handler, own, attempt := s.handler, driver.Record{Owner: s.owner}, s.attempt
@@ -154,8 +154,8 @@ func (s *steps) deliver(ctx context.Context, values, before map[string][]byte) e
 	}
 }
 
-// know adds what is about to be written to known, and returns what that
-// replaces. The caller has locked s.mu.
+// know adds the values that are about to be written to known, and returns those that
+// they replace. The caller has locked s.mu.
 func (s *steps) know(values map[string][]byte) (before map[string][]byte) {
 	if s.known == nil {
 		s.known = make(map[string][]byte)
@@ -210,7 +210,7 @@ func (s *steps) unacknowledged() *StoreError {
 	return s.unsettled
 }
 
-// left returns what speaks against the success of a run: an error for which nothing
+// left returns the reasons against the success of a run: an error for which nothing
 // of the call may be committed; the failure of an earlier attempt or of this one; and
 // the error of a step that only this run can undo.
 func (s *steps) left() (misused error, failed *form.SagaFailure, stopped error) {
@@ -219,7 +219,7 @@ func (s *steps) left() (misused error, failed *form.SagaFailure, stopped error) 
 	return s.misused, s.failed, s.stopped
 }
 
-// close ends the steps of a run: no other begins.
+// close ends the steps of a run: no further one begins.
 func (s *steps) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

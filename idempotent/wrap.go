@@ -41,7 +41,7 @@ func requireParts(of string, x *Executor, key, fn bool) {
 // repetition. Every error is one of this package's types, or fn's own. Do
 // panics if fn is nil, or if x does not come from [New].
 //
-// An error of fn wrapped with [Permanent] is stored. Any other error releases
+// An error of fn wrapped with [Permanent] is stored. An error without it releases
 // the key for a retry. Do drops a result that fn returns along with an error.
 // If fn panics, the key is released and the panic continues.
 //
@@ -51,7 +51,7 @@ func requireParts(of string, x *Executor, key, fn bool) {
 // would change it.
 //
 // The context of fn ends Config.Reserve before the lease. A result that fn
-// returns after that is recorded all the same, if no other call took over.
+// returns after that is recorded all the same, unless a later call took over.
 // After an error that fn returns then, the call has timed out: see
 // [TimedOutError].
 func Do[T any](ctx context.Context, x *Executor, key Key, fn func(context.Context) (T, error)) (T, error) {

@@ -32,7 +32,7 @@ func (x *Executor) repeat(ctx context.Context, w write) sent {
 		wrote := w.wrote != nil && r.Err == nil && !r.OK && w.wrote(r.Met)
 		ruling := w.Judge(r, w.own, at, wrote)
 		if ruling.SendsAgain() && !x.pause(ctx, at.Pause) {
-			at.TimeUp = true // another try would be in vain, and hide what is known
+			at.TimeUp = true // a further try would be in vain, and hide the last answer
 			ruling = w.Judge(r, w.own, at, wrote)
 		}
 		if r.Err != nil && !errors.Is(r.Err, driver.ErrNotWritten) && ruling != protocol.Rejected && ruling != protocol.TooLarge {

@@ -10,8 +10,8 @@ import (
 	"github.com/lambda-once/once/internal/canonical"
 )
 
-// The writes after a run. Each is sent by repeat under its policy; what follows
-// from its ruling is the caller's decision.
+// The writes after a run. repeat sends each of them under its policy. The caller acts
+// on the ruling.
 
 // settling returns the context of a write that settles a run. It outlives the
 // handler's context: the work is recorded even if a client has gone or a lease

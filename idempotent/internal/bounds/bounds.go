@@ -1,9 +1,9 @@
 // Package bounds computes how long a call may wait for its store.
 //
 // A store that does not answer must not take the whole invocation: Lambda would kill
-// the process before it has reported the call, or the other records of its batch. So on
+// the process before it has reported the call, or the rest of its batch. So on
 // Lambda a claim and its release end Reserve before the invocation. In a batch they also
-// leave time for the other records. Elsewhere the caller's context bounds a claim.
+// leave time for the rest of the records. Elsewhere the caller's context bounds a claim.
 package bounds
 
 import (
@@ -148,7 +148,7 @@ func (b *Bounds) startTime(ctx context.Context) time.Duration {
 	return b.shareOfStart(least)
 }
 
-// shareOfStart returns half of the time until the last start of a batch, as another
+// shareOfStart returns half of the time until the last start of a batch, as a later
 // record may need the rest.
 func (b *Bounds) shareOfStart(least time.Duration) time.Duration {
 	return min(max(time.Until(b.LastStart)/2, least, ShortestTry), LongestTry)

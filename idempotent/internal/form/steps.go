@@ -24,12 +24,12 @@ const (
 	// BudgetStep is the compensation budget of a large record: bytes that mean
 	// nothing. The failure note overwrites them, so that undoing has room in a
 	// store whose records have a limit. Only the store knows how large a record
-	// is there, compressed and with attributes of other programs. So the room
+	// is there, compressed and with foreign attributes. So the room
 	// is taken, and not computed.
 	BudgetStep = InternalStep + "room"
 )
 
-// The first byte of a stored step says what follows.
+// The first byte of a stored step tells the kind of the rest.
 const (
 	dataTag        = '=' // its result
 	unavailableTag = '!' // why there is none
@@ -53,7 +53,7 @@ func EncodeStep(e Stored) []byte {
 	}
 }
 
-// DecodeStep returns what the bytes of a stored step mean.
+// DecodeStep returns the meaning of the bytes of a stored step.
 func DecodeStep(stored []byte) Stored {
 	if IsUndoable(stored) {
 		stored = stored[1:]
@@ -77,8 +77,8 @@ func DecodeStep(stored []byte) Stored {
 // for good.
 func IsUndoable(stored []byte) bool { return len(stored) > 0 && stored[0] == undoableTag }
 
-// IsLost reports whether no store could keep the result of a stored step. Other
-// bytes without a result may be readable to a later version, or when a payload
+// IsLost reports whether no store could keep the result of a stored step. Bytes
+// with a different tag may be readable to a later version, or when a payload
 // store answers.
 func IsLost(stored []byte) bool {
 	if IsUndoable(stored) {

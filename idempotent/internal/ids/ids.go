@@ -1,4 +1,4 @@
-// Package ids forms the ids of records, of requests to other services, and of the owners
+// Package ids forms the ids of records, of requests to services, and of the owners
 // that durable executions have. They are stored, so none of them ever changes.
 package ids
 

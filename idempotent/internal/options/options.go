@@ -8,7 +8,7 @@ import (
 )
 
 // Options are the settings of the next call under a context. The functions of
-// package adapter set them, and say what they mean. Nil and zero values set nothing.
+// package adapter set them, and describe them. Nil and zero values set nothing.
 type Options struct {
 	Attaching func()
 	Chain     string

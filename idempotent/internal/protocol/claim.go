@@ -6,24 +6,24 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// Verdict is what a claim does about the record that it met.
+// Verdict is the reaction of a claim to the record that it met.
 type Verdict uint8
 
 const (
 	ClaimAnew     Verdict = iota // there is no record: create one
 	RunHandler                   // the record is ours
 	ReplayRecord                 // it is finished
-	RefuseReuse                  // it was made for another payload
-	AwaitOwner                   // another owner is running
-	TakeOver                     // another owner's lease has lapsed
+	RefuseReuse                  // it was made for a different payload
+	AwaitOwner                   // a different owner is running
+	TakeOver                     // the lease of a different owner has lapsed
 	OutcomeLost                  // it has lapsed, and no attempt is left
 	RefuseUnknown                // its status is none that we know
 )
 
-// Decide returns what a claim does about the record that it met. The claimant
+// Decide returns the reaction of a claim to the record that it met. The claimant
 // has the given owner token and fingerprint. A record that expired before
 // cutoff is gone, and a lease that ended before it has lapsed. After
-// maxAttempts attempts that count, there is no other; 0 is no limit.
+// maxAttempts attempts that count, there are no more; 0 is no limit.
 func Decide(met driver.Record, owner, fingerprint string, cutoff time.Time, maxAttempts int) Verdict {
 	ours := met.Owner != "" && met.Owner == owner
 	switch {
@@ -33,8 +33,8 @@ func Decide(met driver.Record, owner, fingerprint string, cutoff time.Time, maxA
 		// The answer to an earlier copy of our claim was lost.
 		return RunHandler
 	case met.Expired(cutoff):
-		// A store may return an expired record: one that it read after another
-		// kind of conflict, or for a call that waits.
+		// A store may return an expired record: one that it read after a
+		// different kind of conflict, or for a call that waits.
 		return ClaimAnew
 	case met.Fingerprint != "" && fingerprint != "" && met.Fingerprint != fingerprint:
 		// Whatever the status: a retry of the first payload may be on its
@@ -45,7 +45,7 @@ func Decide(met driver.Record, owner, fingerprint string, cutoff time.Time, maxA
 	case met.Status != driver.InProgress:
 		return RefuseUnknown
 	case !met.Lapsed(cutoff):
-		// Also without any lease: another library's record is alive until
+		// Also without any lease: the record of a different library is alive until
 		// its expiration, and then Create replaces it.
 		return AwaitOwner
 	case maxAttempts > 0 && met.Used() >= int64(maxAttempts):

@@ -7,10 +7,10 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// Ruling is what follows from the answer to a write.
+// Ruling is the consequence of the answer to a write.
 type Ruling uint8
 
-// The rulings that send again, the same write or another one in its place.
+// The rulings that send again, the same write or one in its place.
 const (
 	Again     Ruling = iota
 	Adopt            // finish the record that a successor released
@@ -21,10 +21,10 @@ const (
 // The rulings that end a write.
 const (
 	Done       Ruling = iota + 10 // it is stored
-	TakeTheirs                    // another's result is stored: return it
-	Yield                         // another owns the record
+	TakeTheirs                    // the result of a different call is stored: return it
+	Yield                         // a different owner has the record
 	Landed                        // our own claim is there, although its answer was lost
-	Another                       // another's record is there: as for a claim
+	Another                       // the record of a different call is there: as for a claim
 	NotWritten                    // nothing was written
 	Rejected                      // by a condition of the attachment
 	TooLarge                      // it has no room in the record
@@ -93,8 +93,8 @@ func begunAnew(met, own driver.Record, at Progress) bool {
 	case met.Owner != "":
 		return met.Attempt <= own.Attempt
 	default:
-		// Another library counts no attempts: only answers say what was
-		// committed.
+		// A different library counts no attempts: only answers tell whether our
+		// transaction was committed.
 		return at.Unacknowledged
 	}
 }
@@ -117,7 +117,7 @@ func (p *Policy) judgeError(err error, at Progress) Ruling {
 	return Unknown
 }
 
-// triesAfter reports whether another try may do better.
+// triesAfter reports whether a further try may do better.
 func (p *Policy) triesAfter(err error, at Progress) bool {
 	switch {
 	case errors.Is(err, driver.ErrUnavailable):

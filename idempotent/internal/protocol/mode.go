@@ -27,7 +27,7 @@ const (
 )
 
 // RunsExecution reports whether the run is that of an execution's handler, which
-// decides itself what follows. Without a record there is nothing to decide.
+// decides on the plan itself. Without a record there is nothing to decide.
 func (m Mode) RunsExecution() bool { return m.Owner == Execution && m.Hold != Bypassed }
 
 // Tries returns the policy p as the mode follows it. A caller that chose to

@@ -2,9 +2,9 @@ package protocol
 
 import "time"
 
-// A Policy says how one kind of write is repeated, and what follows from the
-// record that it meets. The policies below are all writes of the protocol. What a
-// claim does about the record that it met, [Decide] rules.
+// A Policy says how one kind of write is repeated, and rules on the
+// record that it meets. The policies below are all writes of the protocol. [Decide]
+// rules on the record that a claim met.
 type Policy struct {
 	// outages and refusals are the numbers of tries while the store cannot be
 	// reached, and while it refuses. 0 means as many as the time allows.
@@ -19,12 +19,12 @@ type Policy struct {
 	atomic bool
 	// unfenced writes may be applied after a later try was refused.
 	unfenced bool
-	// mayBeLost applies to a release: another owner met after a lost answer is
+	// mayBeLost applies to a release: a new owner met after a lost answer is
 	// its successor.
 	mayBeLost bool
 	// keepsSteps turns a delete into a release where steps are met.
 	keepsSteps bool
-	// sameAttempt writes stop at a released record of another attempt.
+	// sameAttempt writes stop at a released record of a different attempt.
 	sameAttempt bool
 	// fits applies to writes that may find no room in the record.
 	fits bool
@@ -41,7 +41,7 @@ var (
 	}
 
 	// A heartbeat has one try a beat. If it meets our claim with a shorter lease,
-	// it conflicted with another kind of write.
+	// it conflicted with a different kind of write.
 	Extending = Policy{
 		outages: 1, refusals: 1,
 		on: [standings]Ruling{Ours: NotWritten, Gone: Yield, Reused: Yield, Finished: Yield, Abandoned: Yield, Advanced: Yield, Foreign: Yield},
@@ -49,8 +49,8 @@ var (
 
 	// A completion never stops early: the work is done, and stopping has it
 	// done again. That also goes for refusals, as of credentials that have just
-	// run out. Only a denial ends it: more tries change no permission. Whatever
-	// nobody else owns is finished.
+	// run out. Only a denial ends it: more tries change no permission. It
+	// finishes every record that no one else owns.
 	Finishing = Policy{
 		deniedFor: 30 * time.Second,
 
@@ -71,7 +71,7 @@ var (
 		on: [standings]Ruling{Ours: Again, Gone: Done, Reused: Yield, Finished: TakeTheirs, Abandoned: Done, Advanced: Done, Foreign: Yield},
 	}
 
-	// A commit leaves a record that is no longer ours to others. Out of tries,
+	// A commit leaves a record that is no longer ours as it is. Out of tries,
 	// it is settled.
 	Committing = Policy{
 		refusals: maxReleases, atomic: true,

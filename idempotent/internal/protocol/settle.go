@@ -1,6 +1,6 @@
 package protocol
 
-// Run is what a run of the handler left, as far as it decides what follows.
+// Run describes the end of a run of the handler, as far as a plan depends on it.
 type Run struct {
 	// NotRun reports that the handler was not called.
 	NotRun bool
@@ -18,7 +18,7 @@ type Run struct {
 	Undone Undone
 	// Unacknowledged reports a step that may not be recorded.
 	Unacknowledged bool
-	// Leave reports that another invocation may run under the same claim.
+	// Leave reports that the next invocation may run under the same claim.
 	Leave bool
 	// KeepsNoFailures reports that permanent errors are released too.
 	KeepsNoFailures bool
@@ -33,10 +33,10 @@ const (
 	SomeUndone
 )
 
-// Plan is what follows a run.
+// Plan is the next thing to do after a run.
 type Plan uint8
 
-// The plans that change what the run left: ask again, unless they end the call.
+// The plans that change the facts of the run: ask again, unless they end the call.
 const (
 	Commit      Plan = iota // complete the record together with the attachment
 	Create                  // create the completed record, with the attachment
@@ -58,7 +58,7 @@ const (
 	Nothing            // there is no record
 )
 
-// Settle returns what follows a run in the mode m. It is pure. The call asks
+// Settle returns the plan after a run in the mode m. It is pure. The call asks
 // until a plan ends it: after a rejected transaction the run has failed, and
 // after an undo it is undone.
 func (m Mode) Settle(r Run) Plan {

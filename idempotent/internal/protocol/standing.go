@@ -14,11 +14,11 @@ type Standing uint8
 const (
 	Ours      Standing = iota // in progress, with our owner
 	Gone                      // absent, or expired
-	Reused                    // of another payload
+	Reused                    // of a different payload
 	Finished                  // completed or failed
 	Abandoned                 // released by a successor; we know all its steps
 	Advanced                  // released with steps of a successor, or while it is undone
-	Foreign                   // of another owner or library, or of an unknown status
+	Foreign                   // of a different owner or library, or of an unknown status
 	standings                 // their number
 )
 
@@ -32,7 +32,7 @@ func stand(met, own driver.Record, cutoff time.Time) Standing {
 	case met.Expired(cutoff):
 		return Gone
 	case met.Fingerprint != "" && own.Fingerprint != "" && met.Fingerprint != own.Fingerprint:
-		// Since our lease ended the key was used for another payload: its
+		// Since our lease ended the key was used for a different payload: its
 		// result is not ours, and ours is not its.
 		return Reused
 	case met.Status == driver.Completed || met.Status == driver.Failed:
@@ -43,7 +43,7 @@ func stand(met, own driver.Record, cutoff time.Time) Standing {
 		}
 		return Advanced
 	default:
-		// Without an owner but with a lease, it is another library's claim.
+		// Without an owner but with a lease, it is the claim of a different library.
 		return Foreign
 	}
 }
