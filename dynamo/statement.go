@@ -138,12 +138,12 @@ func (p *phrase) write(parts ...string) {
 	}
 }
 
-var absences = strings.NewReplacer("attribute_not_exists(#owner)", "#owner IS MISSING", "attribute_not_exists(#steps)", "#steps IS MISSING")
-
 // clauses translates an expression. PartiQL repeats the word of a clause where an
 // expression has a comma.
 func (p *phrase) clauses(expression, word string) {
-	rest := absences.Replace(expression)
+	// A strings.Replacer would allocate also where there is nothing to replace.
+	rest := strings.ReplaceAll(expression, "attribute_not_exists(#owner)", "#owner IS MISSING")
+	rest = strings.ReplaceAll(rest, "attribute_not_exists(#steps)", "#steps IS MISSING")
 	for {
 		start := strings.IndexAny(rest, "#:,")
 		if start < 0 {
