@@ -35,6 +35,9 @@ func writeAll(root string) error {
 	if err != nil {
 		return err
 	}
+	if len(pages) == 0 {
+		return fmt.Errorf("no pages in %s/docs; the argument is the root of the repository", root)
+	}
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
 		if err != nil {
