@@ -15,6 +15,7 @@ const (
 	FailedOpen             // the claim failed, and may be stored all the same
 	Optimistic             // there is no claim: the transaction creates the record
 	Bypassed               // there is no record
+	holds
 )
 
 // Owner is who owns the claim of a call.
@@ -24,6 +25,7 @@ const (
 	OneCall       Owner = iota
 	Execution           // a durable execution, whose handler runs in each invocation
 	ExecutionStep       // a step of one
+	owners
 )
 
 // RunsExecution reports whether the run is that of an execution's handler, which

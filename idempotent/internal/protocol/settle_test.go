@@ -2,25 +2,41 @@ package protocol
 
 import (
 	"fmt"
+	"reflect"
+	"sync"
 	"testing"
 )
 
 // everyRun yields every mode with every run that a call can ask about.
 func everyRun(yield func(Mode, Run)) {
-	for hold := Claimed; hold <= Bypassed; hold++ {
-		for owner := OneCall; owner <= ExecutionStep; owner++ {
-			for bits := range 1 << 11 {
-				for undone := NotBegun; undone <= SomeUndone; undone++ {
-					is := func(n int) bool { return bits>>n&1 == 1 }
-					yield(Mode{hold, owner}, Run{
-						NotRun: is(0), Failed: is(1), Panicked: is(2), Permanent: is(3), Retryable: is(4), Attached: is(5),
-						Undoing: is(6), Stopped: is(7), Unacknowledged: is(8), Leave: is(9), KeepsNoFailures: is(10), Undone: undone,
-					})
-				}
+	for _, r := range runs() {
+		for hold := range holds {
+			for owner := range owners {
+				yield(Mode{hold, owner}, r)
 			}
 		}
 	}
 }
+
+// runs are all values of Run, whatever fields it has.
+var runs = sync.OnceValue(func() []Run {
+	all := []Run{{}}
+	for field := range reflect.TypeFor[Run]().NumField() {
+		for _, r := range all {
+			switch v := reflect.ValueOf(&r).Elem().Field(field); v.Kind() {
+			case reflect.Bool:
+				v.SetBool(true)
+				all = append(all, r)
+			default: // Undone
+				for undone := NotBegun + 1; undone <= SomeUndone; undone++ {
+					v.Set(reflect.ValueOf(undone))
+					all = append(all, r)
+				}
+			}
+		}
+	}
+	return all
+})
 
 // promises are what holds for every run, in every mode. Each reports whether it
 // holds for a plan.
