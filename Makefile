@@ -115,7 +115,7 @@ mutants:
 
 # Eight times the histories of make test.
 torture:
-	@$(WITH_DYNAMODB) env ONCE_HISTORIES=2400 go -C proof test -count=1 -timeout 60m -v -run '^Test(Memory|DynamoDB|PostgreSQL|Redis)' ./linearizability
+	@$(WITH_DYNAMODB) env ONCE_HISTORIES=2400 go -C proof test -count=1 -timeout 60m -v ./linearizability
 
 # Writes docs/performance.md and its plots, within 10 minutes. The machine should be
 # idle. RECORDS is the size of the largest table.

@@ -87,6 +87,15 @@ func TestPackagesImportOnlyThoseBelow(t *testing.T) {
 	}
 }
 
+func TestEveryPublicPackageHasALine(t *testing.T) {
+	for _, pkg := range in(t, root, "list", "./...") {
+		own := strings.TrimPrefix(pkg, project)
+		if _, ok := order[own]; !ok && !strings.HasPrefix(own, "local/") && !strings.Contains("/"+own+"/", "/internal/") {
+			t.Errorf("%s is not in order", own)
+		}
+	}
+}
+
 func TestPackagesLinkNothingTheirUsersDoNotNeed(t *testing.T) {
 	for pkg, forbidden := range unlinked {
 		for _, linked := range list(t, pkg, "{{.ImportPath}}", "-deps") {

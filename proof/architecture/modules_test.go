@@ -3,6 +3,7 @@ package architecture
 import (
 	"encoding/json"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -40,6 +41,22 @@ func TestNoNestedModuleImportsAnInternalFolderOfTheRoot(t *testing.T) {
 			if ok && !strings.HasPrefix(own, module+"/") && slices.Contains(strings.Split(own, "/"), "internal") {
 				t.Errorf("%s imports %s", module, own)
 			}
+		}
+	}
+}
+
+// make check reads the list, and there is no other.
+func TestMakeChecksEveryModule(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(makefile), "\nMODULES       = ")
+	list, _, _ = strings.Cut(list, "\n")
+	for _, dir := range modules(t) {
+		module, err := filepath.Rel(root, dir)
+		if err != nil || !slices.Contains(strings.Fields(list), filepath.ToSlash(module)) {
+			t.Errorf("MODULES has no %s (%v)", module, err)
 		}
 	}
 }
