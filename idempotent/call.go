@@ -17,7 +17,7 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error 
 	c := &call{work: w, began: time.Now(), options: o, turn: o.Turn}
 	c.x, c.tally, c.outer, c.now = x, &c.sum, frameOf(ctx), wall(c.began)
 	c.Bounds = bounds.Bounds{
-		Reserve: x.config.Reserve, FailOpen: x.config.OnStoreError == FailOpen, Nested: c.outer != nil,
+		Reserve: x.config.Reserve, Nested: c.outer != nil,
 		Invocation: x.invocationEnd(ctx, c.outer), LastStart: o.LastStart, Late: o.Late,
 	}
 	switch e := o.Execution; {
@@ -29,6 +29,9 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error 
 		// calls have claims of their own, which count.
 		c.owner, c.execution = protocol.ExecutionStep, e
 	}
+	// The owner of an execution's record is the same in each invocation. A run that knows
+	// none of the stored steps could settle it, and the service repeats the step anyway.
+	c.FailOpen = x.config.OnStoreError == FailOpen && c.owner == protocol.OneCall
 	c.readsFirst = x.config.ReadFirst || o.ReadFirst
 	c.event.Operation = x.operation
 	// Deferred, so that a panic of the handler is observed too.

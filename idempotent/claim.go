@@ -190,7 +190,7 @@ func (c *call) sendClaim(ctx context.Context, a *claiming, op string, undo drive
 	}
 	c.event.Lapsed = a.lapsed || c.event.Lapsed // it may have landed, and no later call sees it
 	unavailable := errors.Is(err, driver.ErrUnavailable) && !saga
-	if unavailable && c.x.config.OnStoreError == FailOpen && ctx.Err() == nil {
+	if unavailable && c.FailOpen && ctx.Err() == nil {
 		c.tally.suppress(&StoreError{Op: op + ", failed open", Executed: c.turn == nil, Err: err})
 		unknown := driver.Record{ID: c.id, Status: driver.InProgress, Owner: a.owner, Fingerprint: c.fingerprint}
 		l := c.startLease(protocol.FailedOpen, unknown)

@@ -18,8 +18,7 @@ import (
 // variants.
 
 // After its invocation, a step of an execution writes nothing: the next invocation
-// may run under the same fence. Neither a claim that may be stored is an exception,
-// nor a call without one. A reason for which its steps must be undone is not that its
+// may run under the same fence, also that of a call without a claim. A reason for which its steps must be undone is not that its
 // time has ended.
 func TestExecutionStepIsLeftAfterItsInvocation(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
@@ -28,8 +27,7 @@ func TestExecutionStepIsLeftAfterItsInvocation(t *testing.T) {
 		config *idempotent.Config
 		fn     func(context.Context) (string, error)
 	}{
-		"that failed open": {claimsFail(memory.New(0)), &idempotent.Config{OnStoreError: idempotent.FailOpen}, failsWith(errCrash)},
-		"optimistic":       {newBank(), optimistic, failsWith(errCrash)},
+		"optimistic": {newBank(), optimistic, failsWith(errCrash)},
 		"stopped": {memory.New(0), nil, func(ctx context.Context) (string, error) {
 			unencodable := func(context.Context) (any, error) { return make(chan int), nil }
 			_, stopped := idempotent.SagaStep(ctx, "charge", unencodable, func(context.Context, any) error { return nil })
@@ -49,6 +47,34 @@ func TestExecutionStepIsLeftAfterItsInvocation(t *testing.T) {
 				return "", own
 			}).ended(idempotent.OutcomeSuspended)
 			check.Equal(t, r.err, own)
+		})
+	}
+}
+
+// Its token is that of its earlier invocations, so a run without the stored steps would
+// pass the fence: it would repeat a charge, and complete a saga that is half undone.
+func TestExecutionStepNeverFailsOpen(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	for name, lost := range map[string]func(write) bool{"claim": isCreate, "extend": isExtend} {
+		bubble(t, name, func(t *testing.T) {
+			store, step := memory.New(0), adapter.Execution{ID: []string{"arn", "step"}, Until: time.Now().Add(30 * time.Second)}
+			runs := func(store driver.Store, fn func(context.Context) (string, error)) result {
+				x := newExecutor(t, store, &idempotent.Config{OnStoreError: idempotent.FailOpen})
+				return try(adapter.With(during(t, 20*time.Second), adapter.Durable(step)), t, x, fn)
+			}
+			runs(store, func(ctx context.Context) (string, error) {
+				_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (int, error) { return 1, nil }, func(context.Context, int) error { return nil })
+				check.Must(t, err)
+				<-ctx.Done()
+				time.Sleep(time.Second) // past the invocation, as a process that dies
+				return "", errCrash
+			})
+			before := stored(t, store)
+			check.Equal(t, len(before.Steps), 1)
+			r := runs(hooked(store, fails(lost, errNetwork)), returns("ran"))
+			failed, ok := errors.AsType[*idempotent.StoreError](r.err)
+			check.True(t, ok && failed.Op == name, r.err)
+			check.Deep(t, stored(t, store), before)
 		})
 	}
 }

@@ -195,6 +195,9 @@ func (i *invocation[Event]) settle(err error) idempotent.Outcome {
 // With Config.MaxAttempts the repeated step would be a second attempt. The calls
 // of such an executor have claims of their own, as with the step's own context.
 //
+// Config.OnStoreError has no effect: a claim that the store does not answer is an
+// [*idempotent.StoreError], and the service repeats the step.
+//
 // Use it only in a step's function, which offers no durable operations. Around
 // an operation of a child context, the call would be settled by a suspension.
 //
