@@ -61,6 +61,11 @@ func (s *Store) Scan(ctx context.Context, f driver.Filter, after string) (driver
 	if n := len(page.Entries); n == limit {
 		page.Next = last
 	}
+	for i := range page.Entries {
+		if e := &page.Entries[i]; f.Brief {
+			e.Payload, e.Unavailable = "", ""
+		}
+	}
 	return page, nil
 }
 

@@ -24,3 +24,21 @@ func TestEmptyTableTellsTheServersTime(t *testing.T) {
 		t.Errorf("Inspect: %v, %v", e.At, err)
 	}
 }
+
+// Filter.Brief leaves out the results: what a record has in place of one, too.
+func TestBriefScanLeavesOutPayloadAndReason(t *testing.T) {
+	s := newStore(t, newPool(t), nil)
+	for id, r := range map[string]driver.Record{"a": {Payload: "s3://bucket/of/a/customer"}, "b": {Unavailable: "too large"}} {
+		r.ID, r.Status, r.Owner, r.Attempt, r.Expires = id, driver.Completed, "one", 1, time.Now().Add(time.Hour)
+		if _, ok, err := s.Create(t.Context(), r, time.Now(), nil); err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+	}
+	page, err := s.Scan(t.Context(), driver.Filter{Brief: true}, "")
+	must(t, err)
+	for _, e := range page.Entries {
+		if e.Payload != "" || e.Unavailable != "" {
+			t.Errorf("%s: %q, %q", e.ID, e.Payload, e.Unavailable)
+		}
+	}
+}

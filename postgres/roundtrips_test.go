@@ -97,3 +97,29 @@ func TestTextsOfStatementsDoNotDependOnTheirArguments(t *testing.T) {
 		}
 	}
 }
+
+// A connection that falls silent before the ROLLBACK, as behind a gateway that drops its
+// state, leaves the time to read the record on a new one.
+func TestSilentConnectionAfterALostRaceLeavesTimeToRead(t *testing.T) {
+	wire := newNetwork(t)
+	pool := newPool(t, wire.through)
+	s := newStore(t, pool, nil)
+	newEffects(t, pool)
+	first := driver.Record{ID: "a", Status: driver.Completed, Owner: "one", Attempt: 1, Data: []byte(`"paid"`), Expires: time.Now().Add(time.Hour)}
+	_, ok, err := s.Create(t.Context(), first, time.Now(), nil)
+	must(t, err)
+	equal(t, ok, true)
+	tx := new(Tx)
+	tx.Exec(add, "a", 1)
+	_, err = tx.Freeze()
+	must(t, err)
+	wire.losingOf("silent", "rollback\x00")
+	second := first
+	second.Owner = "two"
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	met, ok, err := s.Create(ctx, second, time.Now(), tx)
+	must(t, err)
+	equal(t, ok, false)
+	equal(t, met.Owner, "one")
+}

@@ -149,8 +149,8 @@ func changed(r driver.Record, c driver.Change) driver.Record {
 	return r
 }
 
-// maxRounds bounds how often one write is sent after lost races. In each of them a
-// different write of the record succeeds.
+// maxRounds bounds how often one write is sent after lost races, and in each of these
+// after conflicts. In each race a different write of the record succeeds.
 const maxRounds = 8
 
 // write makes a conditional write. If the condition fails, it returns the stored

@@ -88,8 +88,11 @@ func (t *Tx) checked(ctx context.Context, conn *pgx.Conn) ([]addition, error) {
 }
 
 // met rolls a failed transaction back, and returns the record that its write has met. If
-// that fails, met returns no record, and the caller reads it on a new connection.
+// that fails, or takes too long, met returns no record, and the caller reads it on a new
+// connection.
 func (s *Store) met(ctx context.Context, conn *pgx.Conn, id string) row {
+	ctx, cancel := context.WithTimeout(ctx, rollbackTimeout)
+	defer cancel()
 	r, err := s.undo(ctx, conn, "rollback", id)
 	if err != nil {
 		return row{}

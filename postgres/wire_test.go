@@ -24,7 +24,7 @@ type network struct {
 	gone  atomic.Bool // the client: nothing that it sends arrives any more, not even a FIN
 
 	mu   sync.Mutex
-	lose string      // "request", "answer" or "late"; once
+	lose string      // "request", "answer", "late" or "silent"; once
 	of   string      // the text in the request that is lost
 	late chan func() // delivers a request that is late
 }
@@ -79,6 +79,8 @@ func (n *network) carry(r *wire.Request) (*wire.Response, error) {
 	case lost == "late":
 		deliver := r.Late()
 		n.late <- func() { _, _ = deliver() } // a commit that is refused is an answer
+	case lost == "silent":
+		<-r.Context.Done()
 	case lost == "answer":
 		_, err := r.Send()
 		return nil, errors.Join(wire.ErrCut, err)
