@@ -70,7 +70,8 @@ func invoke(ctx context.Context, to terminal, args []string) (err error) {
 		return err
 	}
 	if watched != nil {
-		defer func() { err = errors.Join(err, watched.Close()) }()
+		// Its errors are of calls that the function saw fail.
+		defer func() { _ = watched.Close() }()
 	}
 	function, err := lambdaruntime.Start(ctx, lambdaruntime.Function{Binary: binary, Env: env, Log: to.err, Timeout: o.timeout})
 	if err != nil {

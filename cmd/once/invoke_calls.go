@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 
@@ -46,9 +47,13 @@ func watchTable(env []string) (_ *tableCalls, _ []string, err error) {
 
 func (t *tableCalls) carry(r *wire.Request) (*wire.Response, error) {
 	answer, err := r.Send()
+	if err != nil {
+		// Not an error of the command: the function decides what that means.
+		return &wire.Response{Status: http.StatusBadGateway}, nil
+	}
 	body := bytes.ReplaceAll(r.Body, []byte(`\"`), []byte(`"`)) // PartiQL is in a string
-	if err != nil || !bytes.Contains(body, []byte(`"`+t.table+`"`)) {
-		return answer, err
+	if !bytes.Contains(body, []byte(`"`+t.table+`"`)) {
+		return answer, nil
 	}
 	operation := r.Operation
 	t.mu.Lock()

@@ -75,6 +75,16 @@ func TestInvokeRunsAFunction(t *testing.T) {
 	}
 }
 
+// The function decides what a table that does not answer means.
+func TestInvokeSucceedsWithoutTheTable(t *testing.T) {
+	s := newScene(t)
+	r := s.typing(paymentEvent, "invoke", lambdaruntime.BuildTest(t, "../../examples", "./payments"), "--event", "-", "--timeout", "1m",
+		"--env", "IDEMPOTENCY_TABLE", "--env", "PAYMENTS_TABLE="+s.table, "--env", "AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:1")
+	if r.code != 0 || !strings.Contains(r.out, `"statusCode":503`) {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+}
+
 // With neither Java nor Docker the demo is short; its own tests run it whole.
 func TestDemoRunsOnce(t *testing.T) {
 	s := newScene(t)
