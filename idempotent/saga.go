@@ -3,6 +3,7 @@ package idempotent
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/lambda-once/once/idempotent/internal/form"
@@ -192,3 +193,37 @@ func (u undoing) hasResult() bool               { return false }
 func (u undoing) run(ctx context.Context) error { return u(ctx) }
 func (u undoing) encode() ([]byte, error)       { return []byte("null"), nil }
 func (u undoing) decode([]byte) error           { return nil }
+
+// A CompensationError reports that a call failed for good, and that not all of
+// its finished steps are undone (see [SagaStep]). Retry: the retry continues to
+// undo, unless Err is the [*ResultUnavailableError] of a step that only a person
+// can undo. If Config.MaxAttempts leaves no attempt, calls return an
+// [*OutcomeUnknownError], and a person has to act.
+type CompensationError struct {
+	KeyHash string
+	Step    string // that is not undone
+	Err     error  // why it is not
+	Cause   error  // the error that the call failed with
+
+	lost bool // no attempt can undo the step
+}
+
+func (e *CompensationError) Error() string {
+	advice := "retry to continue"
+	if e.lost {
+		advice = "undo it by hand, and resolve the record"
+	}
+	return fmt.Sprintf("idempotent: the call of key %s failed for good, and its step %q is not undone; %s: %v", short(e.KeyHash), e.Step, advice, e.Err)
+}
+
+// SafeText returns the text, without that of the undo function's error.
+func (e *CompensationError) SafeText() string {
+	return fmt.Sprintf("idempotent: step %q is not undone: %s", e.Step, SafeText(e.Err))
+}
+
+// Is reports whether target is [ErrCompensation].
+func (e *CompensationError) Is(target error) bool { return target == ErrCompensation }
+
+// Unwrap returns Err. Cause is not part of the tree: it is final, and this error
+// is not.
+func (e *CompensationError) Unwrap() error { return e.Err }
