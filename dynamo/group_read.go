@@ -50,8 +50,8 @@ func (g *grouping) readRefused(ctx context.Context, refused []*groupCall) {
 	}
 	items, _ := g.items(ctx, refused)
 	for _, c := range refused {
-		// Without an item, the write is sent alone: there is none, or DynamoDB has not
-		// processed its key.
+		// Without an item, the write is sent alone, whether there is none or DynamoDB has
+		// not processed its key. So it does not matter whether all were read.
 		c.Answer(g.refusal(c.Work, items[c.Work.id]))
 	}
 }

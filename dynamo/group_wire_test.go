@@ -41,8 +41,8 @@ func failure(code string) json.RawMessage {
 	return encode(map[string]any{"Error": map[string]string{"Code": code, "Message": "of the test"}})
 }
 
-// some passes on only the statements for which passes is true, and answers the
-// rest with an error.
+// some passes on only the statements for which passes is true, and returns an error
+// for the rest.
 func some(code string, passes func(i int) bool) wire.Carry {
 	return func(r *wire.Request) (*wire.Response, error) {
 		var all, part statementsBody

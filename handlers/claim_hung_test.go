@@ -143,8 +143,8 @@ func TestRecordsRunAfterAllClaimsAheadHung(t *testing.T) {
 	})
 }
 
-// slowly is a store that answers the claims, or the takeovers, of one record
-// after 3 s, whatever their context. It counts the takeovers.
+// slowly returns a store whose claims, or takeovers, of one record return after 3 s,
+// whatever their context. It counts the takeovers.
 func slowly(store driver.Store, id string, takeovers bool, taken *int) driver.Store {
 	return intercepted{store, func(_ context.Context, c storeCall, call func() error) error {
 		err := call()

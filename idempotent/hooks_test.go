@@ -67,7 +67,7 @@ func hangs(w write) (driver.Record, bool, error) {
 	return driver.Record{}, false, w.ctx.Err()
 }
 
-// delayed answers a write after a time, whatever its context.
+// delayed returns the result of a write after a time, whatever its context.
 func delayed(after time.Duration) hook {
 	return func(w write) (driver.Record, bool, error) {
 		met, ok, err := w.send()

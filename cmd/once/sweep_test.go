@@ -152,7 +152,7 @@ func TestSweepUsesDynamoDBsClock(t *testing.T) {
 	}
 }
 
-// The deletions before an error are told, and where to continue.
+// It prints the number of deletions before the error, and where to continue.
 func TestSweepThatFailsSaysWhatItDid(t *testing.T) {
 	s := sweptScene(t)
 	const all = 12
