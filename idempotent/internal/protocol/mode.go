@@ -1,7 +1,7 @@
 package protocol
 
 // A Mode is the variant of a call: how it holds its record, and who owns that.
-// The two are independent.
+// The two are independent, but for one thing: only the claim of one call fails open.
 type Mode struct {
 	Hold  Hold
 	Owner Owner
