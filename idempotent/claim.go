@@ -178,7 +178,7 @@ func (c *call) enterOwn(ctx context.Context, a *claiming) (*lease, conclusion) {
 // finishing could remove them, so that they are never undone.
 func (c *call) sendClaim(ctx context.Context, a *claiming, op string, undo driver.Release, saga bool, send func(context.Context) protocol.Reply) (*lease, conclusion) {
 	met, err := bounds.Within(ctx, c.ClaimTime(ctx), func(ctx context.Context) (driver.Record, error) {
-		s := c.x.repeat(ctx, write{
+		s := c.repeat(ctx, write{
 			Policy: &protocol.Claiming, own: driver.Record{Owner: a.owner},
 			send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply { return send(ctx) },
 		})

@@ -128,10 +128,11 @@ func (s *steps) deliver(ctx context.Context, values, before map[string][]byte) e
 	handler, own, attempt := s.handler, driver.Record{Owner: s.owner}, s.attempt
 	s.mu.Unlock()
 	change := driver.Change{Steps: values}
-	result := s.x.repeat(handler, write{
+	calls := storeCalls{x: s.x, tally: s.tally}
+	result := calls.repeat(handler, write{
 		Policy: &protocol.Stepping, own: own,
 		send: func(handler context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
-			return s.send(ctx, handler, driver.Fence{ID: s.id, Owner: own.Owner}, change)
+			return s.send(ctx, handler, &calls, driver.Fence{ID: s.id, Owner: own.Owner}, change)
 		},
 	})
 	switch result.Ruling {
@@ -182,14 +183,13 @@ func (s *steps) forget(values, before map[string][]byte) {
 
 // send is one try. It outlives the handler's context, which may end with the
 // step.
-func (s *steps) send(ctx, handler context.Context, f driver.Fence, change driver.Change) protocol.Reply {
+func (s *steps) send(ctx, handler context.Context, calls *storeCalls, f driver.Fence, change driver.Change) protocol.Reply {
 	limit := bounds.LongestTry
 	if deadline, ok := handler.Deadline(); ok {
 		limit = max(min(limit, time.Until(deadline)/2), bounds.ShortestTry)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	calls := storeCalls{x: s.x, tally: s.tally}
 	r := calls.change(ctx, f, change)
 	s.mu.Lock()
 	defer s.mu.Unlock()

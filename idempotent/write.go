@@ -12,26 +12,30 @@ import (
 
 // repeat sends a write until its policy rules on the result, or until ctx is
 // done. It is the only loop around a write.
-func (x *Executor) repeat(ctx context.Context, w write) sent {
+func (s *storeCalls) repeat(ctx context.Context, w write) sent {
 	at := protocol.Progress{Unacknowledged: w.unacknowledged}
-	began := time.Now()
 	var denied time.Time // the first of the denials in a row
 	var lost error
 	how, met := protocol.Again, driver.Record{}
-	for {
+	first := time.Now()
+	for began := first; ; began = time.Now() {
 		at.Tries++
-		at.Cutoff = wall(time.Now()).Add(-x.config.ClockSkew)
 		r := w.send(ctx, how, met)
-		if !errors.Is(r.Err, driver.ErrDenied) {
+		s.count(began)
+		switch {
+		case !errors.Is(r.Err, driver.ErrDenied):
 			denied = time.Time{} // an outage says nothing about the permissions
-		} else if denied.IsZero() {
+		case denied.IsZero():
 			denied = time.Now()
 		}
-		at.Denied = time.Since(denied) // only read after a denial
-		at.TimeUp, at.Elapsed, at.Pause = ctx.Err() != nil, time.Since(began), backoff(at.Tries, r.Err)
+		if r.Err != nil {
+			at.Elapsed, at.Denied = time.Since(first), time.Since(denied)
+		}
+		at.Cutoff = s.now.Add(-s.x.config.ClockSkew)
+		at.TimeUp, at.Pause = ctx.Err() != nil, backoff(at.Tries, r.Err)
 		wrote := w.wrote != nil && r.Err == nil && !r.OK && w.wrote(r.Met)
 		ruling := w.Judge(r, w.own, at, wrote)
-		if ruling.SendsAgain() && !x.pause(ctx, at.Pause) {
+		if ruling.SendsAgain() && !s.x.pause(ctx, at.Pause) {
 			at.TimeUp = true // a further try would be in vain, and hide the last answer
 			ruling = w.Judge(r, w.own, at, wrote)
 		}
@@ -84,17 +88,20 @@ func backoff(try int, err error) time.Duration {
 	return min(time.Duration(try)*20*time.Millisecond, time.Second)
 }
 
-// create, change, get and commit call the store, and count the call and its time.
+// create, change and commit are the sends of a write, which repeat counts.
 func (s *storeCalls) create(ctx context.Context, fresh driver.Record, cutoff time.Time, with any) (r protocol.Reply) {
-	defer s.count(time.Now())
 	r.Met, r.OK, r.Err = s.x.store.Create(ctx, fresh, cutoff, with)
 	return r
 }
 
 func (s *storeCalls) change(ctx context.Context, f driver.Fence, change driver.Change) (r protocol.Reply) {
-	defer s.count(time.Now())
 	r.Met, r.OK, r.Err = s.x.store.Change(ctx, f, change)
 	return r
+}
+
+func (s *storeCalls) commit(ctx context.Context, id string, with driver.Attachment) protocol.Reply {
+	err := s.x.transactional.Commit(ctx, id, with)
+	return protocol.Reply{OK: err == nil, Err: err}
 }
 
 func (s *storeCalls) get(ctx context.Context, id string) (driver.Record, error) {
@@ -102,18 +109,14 @@ func (s *storeCalls) get(ctx context.Context, id string) (driver.Record, error) 
 	return s.x.store.Get(ctx, id)
 }
 
-func (s *storeCalls) commit(ctx context.Context, id string, with driver.Attachment) protocol.Reply {
-	defer s.count(time.Now())
-	err := s.x.transactional.Commit(ctx, id, with)
-	return protocol.Reply{OK: err == nil, Err: err}
-}
-
+// count counts a call to the store, and reads the clock.
 func (s *storeCalls) count(began time.Time) {
-	s.now = wall(time.Now())
+	now := time.Now()
+	s.now = wall(now)
 	s.tally.mu.Lock()
 	defer s.tally.mu.Unlock()
 	s.tally.roundTrips++
-	s.tally.spent += time.Since(began)
+	s.tally.spent += now.Sub(began)
 }
 
 // look reads the clock.

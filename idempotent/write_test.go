@@ -25,7 +25,8 @@ func TestRepeatKeepsItsFormOverAnOutage(t *testing.T) {
 	lost := fmt.Errorf("the answer was lost: %w", driver.ErrUnavailable)
 	replies := []protocol.Reply{{Met: released}, {Err: lost}, {Met: own}, {OK: true}}
 	var forms []string
-	s := x.repeat(t.Context(), write{Policy: &protocol.Finishing, own: own, send: func(_ context.Context, how protocol.Ruling, about driver.Record) protocol.Reply {
+	calls := storeCalls{x: x, tally: &tally{}}
+	s := calls.repeat(t.Context(), write{Policy: &protocol.Finishing, own: own, send: func(_ context.Context, how protocol.Ruling, about driver.Record) protocol.Reply {
 		r := replies[len(forms)]
 		forms = append(forms, fmt.Sprint(how, about.Attempt))
 		return r
