@@ -10,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/dynamo/internal/fault"
+	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -186,9 +187,9 @@ func (s *Store) finishUpdate(f driver.Fence, c driver.Change, data types.Attribu
 // owner and its condition.
 func finishChange(id string, c driver.Change, data types.AttributeValue) *update {
 	u := newUpdate(id, setFinish)
-	u.values[":status"] = attribute.Text(string(c.Status))
+	u.values[":status"] = recorditem.Status(c.Status)
 	if data != nil {
-		u.set += andData
+		u.set = setFinish + andData
 		u.values[":data"] = data
 	}
 	u.and(c)

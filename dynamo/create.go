@@ -9,6 +9,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/dynamo/internal/fault"
+	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -75,7 +76,7 @@ func (s *Store) transactPut(item map[string]types.AttributeValue, cutoff time.Ti
 	if !cutoff.IsZero() {
 		condition = condAbsentOrOver
 		values = map[string]types.AttributeValue{
-			":inprogress": attribute.Text(string(driver.InProgress)),
+			":inprogress": recorditem.Status(driver.InProgress),
 			":over_ms":    attribute.Millis(cutoff),
 			":over_s":     attribute.Seconds(cutoff),
 		}

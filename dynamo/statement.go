@@ -100,9 +100,9 @@ func (s *Store) statementOf(c driver.Change, u *update) *statement {
 		p.clauses(u.tail, " REMOVE ")
 	}
 	p.write(` WHERE `)
-	for key, names := s.format.Key(u.id), s.keyNames(); len(names) > 0; names = names[1:] {
-		p.write(`"`, names[0], `" = ? AND `)
-		p.parameters = append(p.parameters, key[names[0]])
+	for name, v := range s.format.KeyAttributes(u.id) {
+		p.write(`"`, name, `" = ? AND `)
+		p.parameters = append(p.parameters, v)
 	}
 	p.clauses(u.condition, "")
 	if st.delete {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/dynamo/internal/fault"
+	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -48,7 +49,7 @@ func (s *Store) Sweep(ctx context.Context, cutoff time.Time, limit int, after st
 
 func setExpired(values map[string]types.AttributeValue, cutoff time.Time) {
 	values[":completed"], values[":failed"] = attribute.Text(string(driver.Completed)), attribute.Text(string(driver.Failed))
-	values[":inprogress"] = attribute.Text(string(driver.InProgress))
+	values[":inprogress"] = recorditem.Status(driver.InProgress)
 	values[":over_ms"], values[":over_s"] = attribute.Millis(cutoff), attribute.Seconds(cutoff)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo/internal/attribute"
+	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -55,7 +56,7 @@ func (u *update) adopt(owner string) {
 // fence sets the condition of an owner's own writes. They must not depend on
 // whether its last heartbeat arrived.
 func (u *update) fence(f driver.Fence) {
-	u.values[":inprogress"] = attribute.Text(string(driver.InProgress))
+	u.values[":inprogress"] = recorditem.Status(driver.InProgress)
 	if f.Owner == "" {
 		u.condition = condOwnless
 		return

@@ -14,7 +14,7 @@ import (
 // that the record lacks.
 func (f *Format) Item(r driver.Record) map[string]types.AttributeValue {
 	item := f.Key(r.ID)
-	item[f.Attr.Status] = attribute.Text(string(r.Status))
+	item[f.Attr.Status] = Status(r.Status)
 	if r.Owner != "" {
 		item[f.Attr.Owner] = attribute.Text(r.Owner)
 	}
@@ -35,9 +35,28 @@ func (f *Format) Item(r driver.Record) map[string]types.AttributeValue {
 	}
 	if r.Status == driver.InProgress {
 		// A step is an update of a path into this map, which needs it.
-		item[f.Attr.Steps] = f.Steps(nil)
+		item[f.Attr.Steps] = noSteps
 	}
 	return item
+}
+
+// The values that most items share. Nothing changes them.
+var (
+	inProgress = attribute.Text(string(driver.InProgress))
+	completed  = attribute.Text(string(driver.Completed))
+	noSteps    = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}
+)
+
+// Status returns the attribute value of a status.
+func Status(s driver.Status) types.AttributeValue {
+	switch s {
+	case driver.InProgress:
+		return inProgress
+	case driver.Completed:
+		return completed
+	default:
+		return attribute.Text(string(s))
+	}
 }
 
 // Steps returns the attribute value of the results of steps by their names.

@@ -5,6 +5,7 @@ package recorditem
 import (
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"maps"
 	"strconv"
 	"strings"
@@ -46,19 +47,31 @@ func New(o Options) (*Format, error) {
 // Composite reports whether the table has composite keys.
 func (f *Format) Composite() bool { return f.Attr.SortKey != "" }
 
-// Key returns the primary key of a record's item. A sum of the whole id picks
-// the shard, as ids of one operation differ only at their ends.
+// Key returns the primary key of a record's item.
 func (f *Format) Key(id string) map[string]types.AttributeValue {
-	if !f.Composite() {
-		return map[string]types.AttributeValue{f.Attr.ID: attribute.Text(id)}
+	key := make(map[string]types.AttributeValue, 8) // an item has room for its fields
+	maps.Insert(key, f.KeyAttributes(id))
+	return key
+}
+
+// KeyAttributes are the attributes of the primary key, the partition key first. A sum
+// of the whole id picks the shard, as ids of one operation differ only at their ends.
+func (f *Format) KeyAttributes(id string) iter.Seq2[string, types.AttributeValue] {
+	return func(yield func(string, types.AttributeValue) bool) {
+		if !f.Composite() {
+			yield(f.Attr.ID, attribute.Text(id))
+			return
+		}
+		partition := f.partition
+		if f.shards > 1 {
+			h := fnv.New32a()
+			h.Write([]byte(id))
+			partition += "#" + strconv.FormatUint(uint64(h.Sum32()%f.shards), 10)
+		}
+		if yield(f.Attr.ID, attribute.Text(partition)) {
+			yield(f.Attr.SortKey, attribute.Text(id))
+		}
 	}
-	partition := f.partition
-	if f.shards > 1 {
-		h := fnv.New32a()
-		h.Write([]byte(id))
-		partition += "#" + strconv.FormatUint(uint64(h.Sum32()%f.shards), 10)
-	}
-	return map[string]types.AttributeValue{f.Attr.ID: attribute.Text(partition), f.Attr.SortKey: attribute.Text(id)}
 }
 
 // CheckID returns an error for an id that DynamoDB refuses, or that is not
