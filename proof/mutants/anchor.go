@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"go/types"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,24 +56,11 @@ func receiver(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return ""
 	}
-	switch t := f.Recv.List[0].Type.(type) {
-	case *ast.StarExpr:
-		return "(*" + typeName(t.X) + ")."
-	default:
-		return typeName(t) + "."
+	name, _, _ := strings.Cut(types.ExprString(f.Recv.List[0].Type), "[")
+	if strings.HasPrefix(name, "*") {
+		return "(" + name + ")."
 	}
-}
-
-func typeName(t ast.Expr) string {
-	switch t := t.(type) {
-	case *ast.Ident:
-		return t.Name
-	case *ast.IndexExpr:
-		return typeName(t.X)
-	case *ast.IndexListExpr:
-		return typeName(t.X)
-	}
-	return ""
+	return name + "."
 }
 
 // A lexeme is a token and its place.

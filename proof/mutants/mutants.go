@@ -18,6 +18,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -66,38 +67,19 @@ func All() ([]Mutant, error) {
 		if err != nil {
 			return nil, err
 		}
-		m, err := parse(strings.TrimSuffix(name, ".mutant"), string(text))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+		f := form.FindStringSubmatch(string(text))
+		if f == nil {
+			return nil, fmt.Errorf("%s does not have the form %v", name, form)
 		}
-		all = append(all, m)
+		all = append(all, Mutant{
+			Name: strings.TrimSuffix(name, ".mutant"), Guard: f[1], In: f[2], Package: f[3], Test: f[4], Old: f[5], New: f[6],
+		})
 	}
 	return all, nil
 }
 
-func parse(name, text string) (Mutant, error) {
-	m := Mutant{Name: name}
-	head, rest, ok := strings.Cut(text, "-- old --\n")
-	if !ok {
-		return m, fmt.Errorf("no line %q", "-- old --")
-	}
-	if m.Old, m.New, ok = strings.Cut(rest, "\n-- new --\n"); !ok {
-		return m, fmt.Errorf("no line %q", "-- new --")
-	}
-	m.New = strings.TrimSuffix(m.New, "\n")
-	fields := map[string]*string{"guard": &m.Guard, "in": &m.In, "pkg": &m.Package, "test": &m.Test}
-	for line := range strings.Lines(head) {
-		key, value, _ := strings.Cut(line, ":")
-		field := fields[key]
-		if field == nil {
-			return m, fmt.Errorf("no such field: %q", strings.TrimSpace(line))
-		}
-		*field = strings.TrimSpace(value)
-	}
-	for key, field := range fields {
-		if *field == "" {
-			return m, fmt.Errorf("no %s", key)
-		}
-	}
-	return m, nil
-}
+var form = regexp.MustCompile(`(?s)^guard: +([^\n]+)\nin: +([^\n]+)\npkg: +([^\n]+)\ntest: +([^\n]+)
+-- old --
+(.+)
+-- new --
+(.*?)\n?$`)

@@ -8,7 +8,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -180,8 +179,5 @@ func try(ctx context.Context, dir string, m mutants.Mutant) (err error) {
 func test(ctx context.Context, dir, pkg, names string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=5m", "-vet=off", "-ldflags=-s -w", "-run", "^("+names+")$", ".")
 	cmd.Dir = filepath.Join(dir, pkg) // which may be of another module
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	return out.Bytes(), err
+	return cmd.CombinedOutput()
 }
