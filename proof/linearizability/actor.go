@@ -2,7 +2,6 @@ package linearizability
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -32,7 +31,6 @@ type actor struct {
 	h      *history
 	rnd    *rand.Rand
 	now    *atomic.Int64 // of all actors, in milliseconds
-	names  *atomic.Int64 // counts tokens, steps and results
 	claims []driver.Fence
 	met    driver.Record
 	owns   bool // the last of the claims may own the record
@@ -40,14 +38,14 @@ type actor struct {
 
 // playStore makes a history of the store: actors that call it at the same time.
 func playStore(h *history, store driver.Store) {
-	var now, names atomic.Int64
+	var now atomic.Int64
 	now.Store(year2100)
 	h.running = actors
 	var all sync.WaitGroup
 	for client := range actors {
 		a := &actor{
 			store: recorded(store, client, h, func() {}),
-			h:     h, rnd: h.rand(client), now: &now, names: &names,
+			h:     h, rnd: h.rand(client), now: &now,
 		}
 		all.Go(func() {
 			defer h.leave()
@@ -77,10 +75,6 @@ func (a *actor) clock() time.Time {
 	return time.UnixMilli(a.now.Add(pass) + skew)
 }
 
-func (a *actor) name(of string) string {
-	return fmt.Sprintf("%s-%08d", of, a.names.Add(1))
-}
-
 func (a *actor) move(ctx context.Context) {
 	if a.rnd.IntN(8) == 0 {
 		a.h.freeze(1 + a.rnd.Int64N(12))
@@ -105,7 +99,7 @@ func (a *actor) move(ctx context.Context) {
 func (a *actor) claim(ctx context.Context, now time.Time) {
 	lease := now.Add(actorLease)
 	r := driver.Record{
-		ID: a.h.id, Status: driver.InProgress, Owner: a.name("owner"), Attempt: 1,
+		ID: a.h.id, Status: driver.InProgress, Owner: a.h.name("owner"), Attempt: 1,
 		Lease: lease, Expires: wholeSeconds(lease.Add(actorRetention)), Fingerprint: "payload",
 	}
 	cutoff := now.Add(-actorSkew)
@@ -122,7 +116,7 @@ func (a *actor) takeOver(ctx context.Context, now time.Time) {
 	}
 	lease := now.Add(actorLease)
 	f := driver.Fence{ID: a.h.id, Owner: a.met.Owner, Attempt: a.met.Attempt, Lease: a.met.Lease}
-	c := driver.Change{Owner: a.name("owner"), Lease: lease, Expires: wholeSeconds(lease.Add(actorRetention)), Fingerprint: "payload"}
+	c := driver.Change{Owner: a.h.name("owner"), Lease: lease, Expires: wholeSeconds(lease.Add(actorRetention)), Fingerprint: "payload"}
 	met, ok, err := a.store.Change(ctx, f, c)
 	a.claimed(driver.Fence{ID: a.h.id, Owner: c.Owner, Attempt: f.Attempt + 1, Lease: lease}, met, ok, err)
 }
@@ -151,7 +145,7 @@ func (a *actor) write(ctx context.Context, now time.Time) {
 		lease := now.Add(actorLease + time.Duration(a.rnd.IntN(300)-100)*time.Millisecond)
 		c = driver.Change{Lease: lease, Expires: wholeSeconds(lease.Add(actorRetention))}
 	case n < 45:
-		c = driver.Change{Steps: map[string][]byte{a.name("step"): []byte(`"done"`)}}
+		c = driver.Change{Steps: map[string][]byte{a.h.name("step"): []byte(`"done"`)}}
 	case n < 70:
 		c = a.result(now)
 	case n < 78:
@@ -199,7 +193,7 @@ func (a *actor) finishWithoutOwner(ctx context.Context, claim driver.Fence, now 
 
 func (a *actor) result(now time.Time) driver.Change {
 	c := driver.Change{Status: driver.Completed, Expires: wholeSeconds(now.Add(actorRetention)),
-		Data: []byte(`"` + resultOf(a.names.Add(1)) + `"`)}
+		Data: []byte(`"` + a.h.name("result") + `"`)}
 	if a.rnd.IntN(4) == 0 {
 		c.Status = driver.Failed
 	}

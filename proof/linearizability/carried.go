@@ -1,16 +1,16 @@
 package linearizability
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/lambda-once/once/idempotent/driver"
+	"time"
 )
 
 // carried are the writes of histories that an HTTP request carries: one or, in a
@@ -33,9 +33,8 @@ const idPrefix = "history-"
 var recordID = regexp.MustCompile(idPrefix + "[A-Z2-7]{26}")
 
 // parse finds the writes that a request carries, by what only they contain.
-func (w *Wire) parse(header http.Header, body []byte) *carried {
+func (w *Wire) parse(operation string, body []byte) *carried {
 	c := &carried{}
-	_, operation, _ := strings.Cut(header.Get("X-Amz-Target"), ".")
 	statements := []json.RawMessage{body}
 	if operation == "BatchExecuteStatement" {
 		var batch struct{ Statements []json.RawMessage }
@@ -46,23 +45,20 @@ func (w *Wire) parse(header http.Header, body []byte) *carried {
 	}
 	for _, s := range statements {
 		text := operation + " " + string(s)
-		var in []*history
-		for _, id := range slices.Compact(slices.Sorted(slices.Values(recordID.FindAllString(text, -1)))) {
-			if h := w.historyOf(id); h != nil {
-				in = append(in, h)
-			}
-		}
-		for _, h := range in {
-			if !slices.Contains(c.histories, h) {
+		var first *history
+		for _, id := range recordID.FindAllString(text, -1) {
+			h := w.historyOf(id)
+			if h != nil && !slices.Contains(c.histories, h) {
 				c.histories = append(c.histories, h)
 			}
+			first = cmp.Or(first, h)
 		}
-		if !writes(text) || len(in) == 0 {
+		if first == nil || shape(text) == reading {
 			continue
 		}
-		o := in[0].find(text)
+		o := first.find(text)
 		if o == nil {
-			in[0].problem("a write that no caller made: %s", text)
+			first.problem("a write that no caller made: %s", text)
 			continue
 		}
 		c.ops = append(c.ops, o)
@@ -76,18 +72,6 @@ func (c *carried) problem(format string, args ...any) {
 	}
 }
 
-// writes reports whether a request, or a statement in one, writes.
-func writes(text string) bool {
-	operation, _, _ := strings.Cut(text, " ")
-	switch operation {
-	case "PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem":
-		return true
-	case "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction":
-		return !strings.Contains(text, `"SELECT `)
-	}
-	return false
-}
-
 // find returns the request of the history that a statement was made from: of
 // those whose distinctions it contains the one with the most, and of equal
 // ones the latest.
@@ -95,82 +79,71 @@ func (h *history) find(text string) *op {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var found *op
-	shape := shape(text)
 	for _, o := range h.requests {
-		if o.kind != read && shapeOf(o.kind) == shape && o.in(text) &&
-			(found == nil || len(o.distinctions) >= len(found.distinctions)) {
+		if o.shape() == shape(text) && (found == nil || len(o.distinctions) >= len(found.distinctions)) &&
+			!slices.ContainsFunc(o.distinctions, func(d string) bool { return !strings.Contains(text, d) }) {
 			found = o
 		}
 	}
 	return found
 }
 
-// in reports whether a statement contains all that distinguishes the request.
-func (o *op) in(text string) bool {
-	for _, d := range o.distinctions {
-		if !strings.Contains(text, d) {
-			return false
-		}
-	}
-	return true
-}
+// The kinds of statements and requests.
+const (
+	reading = iota
+	inserting
+	updating
+	deleting
+)
 
-// shape is the kind of item write: insert, delete or update.
-func shape(text string) byte {
+// shape returns the kind of a statement, or of a request of DynamoDB for one item.
+func shape(text string) int {
+	operation, _, _ := strings.Cut(text, " ")
 	switch {
-	case strings.HasPrefix(text, "PutItem "), strings.Contains(text, `"INSERT `):
-		return 'i'
-	case strings.HasPrefix(text, "DeleteItem "), strings.Contains(text, `"DELETE `):
-		return 'd'
+	case operation == "GetItem", operation == "BatchGetItem", strings.Contains(text, `"SELECT `):
+		return reading
+	case operation == "PutItem", strings.Contains(text, `"INSERT `):
+		return inserting
+	case operation == "DeleteItem", strings.Contains(text, `"DELETE `):
+		return deleting
 	}
-	return 'u'
+	return updating
 }
 
-func shapeOf(k kind) byte {
-	switch k {
+func (r request) shape() int {
+	switch r.kind {
+	case read:
+		return reading
 	case create:
-		return 'i'
+		return inserting
 	case releaseDelete:
-		return 'd'
+		return deleting
 	}
-	return 'u'
+	return updating
 }
 
 // result is what distinguishes the results of a history from each other,
-// whatever their encoding.
+// whatever their encoding. The other names of a history look alike.
 var result = regexp.MustCompile(`result-[0-9]{8}`)
-
-func resultOf(number int64) string { return fmt.Sprintf("result-%08d", number) }
 
 // distinctions returns the parts of a request that reach the server as they
 // are. Two requests with the same ones are the same request.
-func distinctions(r request) []string {
-	f, c := r.fence, r.change
-	var all []string
-	add := func(parts ...string) {
-		for _, p := range parts {
-			if p != "" {
-				all = append(all, p)
-			}
-		}
+func distinctions(q request) []string {
+	r, f, c := q.record, q.fence, q.change
+	all := []string{
+		r.Owner, milli(r.Lease), result.FindString(string(r.Data)),
+		f.Owner, c.Owner, milli(c.Lease), result.FindString(string(c.Data)),
 	}
-	if r.kind == create {
-		add(r.record.Owner, milli(r.record), result.FindString(string(r.record.Data)))
-		return all
+	if q.kind == releaseRefund {
+		all = append(all, " ADD ")
 	}
-	add(f.Owner, c.Owner, milli(driver.Record{Lease: c.Lease}), result.FindString(string(c.Data)))
-	for name := range c.Steps {
-		add(name)
-	}
-	if r.kind == releaseRefund {
-		add(" ADD ")
-	}
-	return all
+	all = slices.AppendSeq(all, maps.Keys(c.Steps))
+	return slices.DeleteFunc(all, func(part string) bool { return part == "" })
 }
 
-func milli(r driver.Record) string {
-	if r.Lease.IsZero() {
+func milli(t time.Time) string {
+	if t.IsZero() {
 		return ""
 	}
-	return strconv.FormatInt(r.Lease.UnixMilli(), 10)
+	return strconv.FormatInt(t.UnixMilli(), 10)
 }

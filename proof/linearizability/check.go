@@ -7,7 +7,6 @@ import (
 	"os"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,8 +19,8 @@ import (
 // Options are the options of [Check]. The zero value of every field is its
 // default.
 type Options struct {
-	// Calm leaves out lost, delayed and doubled requests. A history of Do still
-	// has frozen processes.
+	// Calm adds no lost, delayed and doubled requests to those that the client of
+	// the store may make itself. A history of Do still has frozen processes.
 	Calm bool
 
 	// Histories is the number of histories. A third of them are of Do, the
@@ -40,10 +39,6 @@ type Options struct {
 	// Wire is the proxy that the store calls its server through, if it is
 	// DynamoDB. Default: none. Faults then come from a decorator of the store.
 	Wire *Wire
-
-	// ownNetwork says that the client of the store makes the faults, and counts
-	// the copies.
-	ownNetwork bool
 }
 
 // Check makes concurrent histories of the store, and of idempotent.Do with the
@@ -54,9 +49,9 @@ func Check(t *testing.T, open func(t *testing.T) driver.Store, options *Options)
 	r := newRow(t, options)
 	r.run(t, open(t))
 	r.report(t)
-	for n, v := range r.wrong() {
+	for n, v := range r.wrong {
 		if n == maxPictures {
-			t.Errorf("and %d more", len(r.wrong())-n)
+			t.Errorf("and %d more", len(r.wrong)-n)
 			break
 		}
 		path, err := v.draw(patience)
@@ -86,7 +81,8 @@ type row struct {
 	lease time.Duration // of histories of Do
 
 	mu       sync.Mutex
-	verdicts []*verdict
+	wrong    []verdict
+	slowest  verdict
 	problems []string
 	tally    tally
 }
@@ -124,16 +120,16 @@ func (r *row) run(t *testing.T, store driver.Store) {
 	}
 	r.leaseFor(t, store) // opens the connections
 	r.lease = r.leaseFor(t, store)
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range parallel {
-		workers.Go(func() {
-			for number := int(next.Add(1)); number <= r.Histories; number = int(next.Add(1)) {
-				one(number - 1)
-			}
+	slots := make(chan struct{}, parallel)
+	var all sync.WaitGroup
+	for number := range r.Histories {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			one(number)
 		})
 	}
-	workers.Wait()
+	all.Wait()
 }
 
 // leaseFor returns a lease that is long enough for the store as it responds now,
@@ -157,21 +153,19 @@ func (r *row) leaseFor(t *testing.T, store driver.Store) time.Duration {
 
 // history returns an empty history, and the store with the network that the row
 // wants.
-func (r *row) history(t *testing.T, store driver.Store, number uint64) (h *history, behind driver.Store, done func()) {
-	h = newHistory(t, r.seed, number)
+func (r *row) history(t *testing.T, store driver.Store, number uint64) (*history, driver.Store) {
+	h := newHistory(t, r.seed, number)
 	switch {
 	case r.Wire != nil:
 		r.Wire.watch(h)
-		return h, store, func() { r.Wire.unwatch(h) }
-	case r.Calm, r.ownNetwork:
-		return h, store, func() {}
+	case !r.Calm:
+		store = faulty(store)
 	}
-	return h, faulty(store), func() {}
+	return h, store
 }
 
 func (r *row) checkStore(t *testing.T, store driver.Store, number uint64) {
-	h, behind, done := r.history(t, store, number)
-	defer done()
+	h, behind := r.history(t, store, number)
 	playStore(h, behind)
 	r.judgeStore(h, "the store")
 }
@@ -181,9 +175,7 @@ func (r *row) checkDo(t *testing.T, store driver.Store, number uint64) {
 	var all []*invocation
 	play := func(t *testing.T) {
 		var behind driver.Store
-		var done func()
-		h, behind, done = r.history(t, store, number)
-		defer done()
+		h, behind = r.history(t, store, number)
 		h.delay = func() { time.Sleep(r.lease / 20) }
 		all = playDo(h, behind, r.lease)
 	}
@@ -210,33 +202,26 @@ func (r *row) judgeStore(h *history, what string) {
 }
 
 func (r *row) judge(h *history, what string, model porcupine.Model, operations []porcupine.Operation) {
-	v := check(fmt.Sprintf("%s, %v,", what, h), model, operations, patience)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.verdicts = append(r.verdicts, &v)
+	r.add(check(fmt.Sprintf("%s, %v,", what, h), model, operations, patience))
 }
 
-// wrong returns the histories that are not legal.
-func (r *row) wrong() []*verdict {
-	var wrong []*verdict
-	for _, v := range r.verdicts {
-		if !v.legal() {
-			wrong = append(wrong, v)
-		}
+func (r *row) add(v verdict) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tally["checks"]++
+	r.tally["operations"] += len(v.operations)
+	r.tally["operations without an answer"] += v.unknown
+	if v.took > r.slowest.took {
+		r.slowest = v
 	}
-	return wrong
+	if !v.legal() {
+		r.wrong = append(r.wrong, v)
+	}
 }
 
 func (r *row) report(t *testing.T) {
 	t.Helper()
-	operations, unknown, slowest := 0, 0, &verdict{}
-	for _, v := range r.verdicts {
-		operations, unknown = operations+len(v.operations), unknown+v.unknown
-		if v.took > slowest.took {
-			slowest = v
-		}
-	}
-	t.Logf("%d histories, seed %d, leases of %v: %d operations, %d without an answer; the slowest check took %v for %d operations, %d without an answer",
-		r.Histories, r.seed, r.lease.Round(time.Millisecond), operations, unknown, slowest.took.Round(time.Microsecond), len(slowest.operations), slowest.unknown)
+	t.Logf("%d histories, seed %d, leases of %v; the slowest check took %v for %d operations, %d without an answer", r.Histories, r.seed,
+		r.lease.Round(time.Millisecond), r.slowest.took.Round(time.Microsecond), len(r.slowest.operations), r.slowest.unknown)
 	t.Log(r.tally)
 }

@@ -16,8 +16,6 @@ type doState struct {
 	Over bool
 }
 
-func (s doState) over() bool { return s.Over }
-
 // doKind is what a call of Do does with its key. Those that the caller cannot
 // see are in brackets: they may happen at any time after the request, or never.
 type doKind uint8
@@ -100,9 +98,7 @@ func promises(s doState, d doing) (bool, doState) {
 		return s.Answer == "", freed(s, d, s.Attempt == 1)
 	case doReplay:
 		return s.Answer == d.answer, s
-	case doConflict:
-		return s.Owner != 0 && !mine, s
-	case doLose:
+	case doConflict, doLose:
 		return s.Owner != 0 && !mine, s
 	case doCreate:
 		if free && s.Attempt == 0 {
@@ -119,7 +115,7 @@ func promises(s doState, d doing) (bool, doState) {
 	case doForget, doKeepFree:
 		next = freed(s, d, d.kind == doForget)
 	}
-	return effective(s, next), next
+	return s.Over || next != s, next // as in the model of the store
 }
 
 func answered(s doState, answer string) doState {

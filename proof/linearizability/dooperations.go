@@ -26,7 +26,7 @@ func doOperations(h *history, all []*invocation) []porcupine.Operation {
 		ops = append(ops, h.unseen(i, seen, claims)...)
 	}
 	last := h.now()
-	return append(ops, operation(processes+2, doing{kind: doEnd}, nil, last, h.now()))
+	return append(ops, operation(endClient, doing{kind: doEnd}, nil, last, h.now()))
 }
 
 // claimOf returns the number of the last claim of an invocation: the one under
@@ -115,7 +115,7 @@ func (h *history) unseen(i *invocation, seen []porcupine.Operation, claims map[s
 			copies = copies[:last]
 		}
 		for _, o := range copies {
-			ops = append(ops, operation(processes+1, o.hidden(claims), nil, o.call, 0))
+			ops = append(ops, operation(copyClient, o.hidden(claims), nil, o.call, 0))
 		}
 	}
 	return ops

@@ -8,6 +8,7 @@ import (
 	mathrand "math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ type history struct {
 	id     string // of the record
 	number uint64
 	seed   uint64
+	named  atomic.Int64 // tokens, steps and results
 
 	mu       sync.Mutex
 	chance   *mathrand.Rand // of fates
@@ -63,6 +65,9 @@ func newHistory(t *testing.T, seed, number uint64) *history {
 func (h *history) rand(client int) *mathrand.Rand {
 	return mathrand.New(mathrand.NewPCG(h.seed, h.number<<8|uint64(client)))
 }
+
+// name returns a name that the history has not used yet.
+func (h *history) name(of string) string { return fmt.Sprintf("%s-%08d", of, h.named.Add(1)) }
 
 func (h *history) String() string {
 	return fmt.Sprintf("history %d of seed %d", h.number, h.seed)
@@ -216,22 +221,24 @@ func (h *history) operations() []porcupine.Operation {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var all []porcupine.Operation
-	clients := 0
-	for _, o := range h.requests {
-		clients = max(clients, o.client+1)
-	}
 	for _, o := range h.requests {
 		if o.kind != read || !o.unknown {
 			all = append(all, operation(o.client, o.request, o.answer, o.call, o.ret))
 		}
 		if o.kind != read {
-			copied := operation(clients, o.request, answer{unknown: true}, o.sent, 0)
+			copied := operation(copyClient, o.request, answer{unknown: true}, o.sent, 0)
 			all = append(all, slices.Repeat([]porcupine.Operation{copied}, o.extra())...)
 		}
 	}
 	last := h.tick()
-	return append(all, operation(clients+1, request{kind: end}, answer{}, last, h.tick()))
+	return append(all, operation(endClient, request{kind: end}, answer{}, last, h.tick()))
 }
+
+// The clients of the checker beside the callers: of copies, and of the end.
+const (
+	copyClient = actors + 1 + iota
+	endClient
+)
 
 func operation(client int, in, out any, call, ret int64) porcupine.Operation {
 	if ret == 0 {

@@ -45,7 +45,7 @@ func TestDynamoDBWithGroupCommitCalm(t *testing.T) {
 func TestPostgreSQL(t *testing.T) {
 	var w *pgWire
 	open := openPostgreSQL(func(opened *pgWire) { w = opened }, nil)
-	Check(t, open, &Options{ownNetwork: true, Histories: share(t, 15)})
+	Check(t, open, &Options{Calm: true, Histories: share(t, 15)})
 	w.mustHaveFailed(t, pass, unsent, lost, held, slow)
 }
 
@@ -57,7 +57,7 @@ func TestPostgreSQLCalm(t *testing.T) {
 // client sends again what has no answer.
 func TestRedis(t *testing.T) {
 	var w *redisWire
-	Check(t, openRedis(&w, true, nil), &Options{ownNetwork: true, Histories: share(t, 10)})
+	Check(t, openRedis(&w, true, nil), &Options{Calm: true, Histories: share(t, 10)})
 	w.mustHaveFailed(t, pass, unsent, lost, held, doubled, followed, slow)
 }
 
@@ -71,10 +71,8 @@ var grouped = &dynamo.Options{Group: 1}
 
 func (w *Wire) mustShare(t *testing.T) {
 	t.Helper()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.batches == 0 {
+	if w.batches.Load() == 0 {
 		t.Error("no two writes shared a request")
 	}
-	t.Logf("%d requests with several writes", w.batches)
+	t.Logf("%d requests with several writes", w.batches.Load())
 }

@@ -2,7 +2,6 @@ package linearizability
 
 import (
 	"context"
-	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -87,7 +86,7 @@ func TestAReadAfterARefusalIsOfTheSameRecord(t *testing.T) {
 
 func TestAnUndecidedHistoryIsNotLegal(t *testing.T) {
 	never := porcupine.Model{
-		Init: func() any { return absent },
+		Init: func() any { return state{} },
 		StepContext: func(ctx context.Context, s, _, _ any) (bool, any) {
 			<-ctx.Done()
 			return true, s
@@ -97,8 +96,8 @@ func TestAnUndecidedHistoryIsNotLegal(t *testing.T) {
 	if v.CheckResult != porcupine.Unknown || v.legal() {
 		t.Errorf("%v, legal %v", v.CheckResult, v.legal())
 	}
-	r := row{verdicts: []*verdict{&v}}
-	if len(r.wrong()) != 1 {
+	r := row{tally: tally{}}
+	if r.add(v); len(r.wrong) != 1 {
 		t.Error("the row accepts it")
 	}
 }
@@ -128,17 +127,17 @@ func TestAWireFindsTheRequestsInABatch(t *testing.T) {
 	body := `{"Statements":[
 		{"Statement":"INSERT INTO \"t\" VALUE {'id':?,'owner':?,'in_progress_expiration':?}","Parameters":[{"S":"` + one.id + `"},{"S":"owner-00000001"},{"N":"1700000000000"}]},
 		{"Statement":"UPDATE \"t\" SET \"in_progress_expiration\" = ? REMOVE \"owner\" WHERE \"id\" = ? AND \"owner\" = ?","Parameters":[{"N":"0"},{"S":"` + two.id + `"},{"S":"owner-00000001"}]}]}`
-	c := w.parse(http.Header{"X-Amz-Target": {"DynamoDB_20120810.BatchExecuteStatement"}}, []byte(body))
+	c := w.parse("BatchExecuteStatement", []byte(body))
 	if len(c.ops) != 2 || c.ops[0] != first || c.ops[1] != keep || len(c.histories) != 2 || len(one.problems)+len(two.problems) > 0 {
 		t.Errorf("found %d requests of %d histories; problems %q %q", len(c.ops), len(c.histories), one.problems, two.problems)
 	}
 	body = `{"UpdateExpression":"SET #status = :status","Key":{"id":{"S":"` + one.id + `"}},"ExpressionAttributeValues":{":owner":{"S":"owner-00000001"},":data":{"S":"\"result-00000002\""}}}`
-	c = w.parse(http.Header{"X-Amz-Target": {"DynamoDB_20120810.UpdateItem"}}, []byte(body))
+	c = w.parse("UpdateItem", []byte(body))
 	if len(c.ops) != 1 || c.ops[0] != other {
 		t.Errorf("found %d requests", len(c.ops))
 	}
 	body = `{"Item":{"id":{"S":"` + one.id + `"},"owner":{"S":"owner-00000009"}}}`
-	if w.parse(http.Header{"X-Amz-Target": {"DynamoDB_20120810.PutItem"}}, []byte(body)); len(one.problems) != 1 {
+	if w.parse("PutItem", []byte(body)); len(one.problems) != 1 {
 		t.Errorf("a write that nobody made is no problem: %q", one.problems)
 	}
 }

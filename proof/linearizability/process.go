@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
@@ -29,18 +28,17 @@ const (
 // process calls Do with one key, again and again. It has an Executor of its own,
 // as each execution environment has.
 type process struct {
-	h       *history
-	x       *idempotent.Executor
-	client  int
-	lease   time.Duration
-	rnd     *rand.Rand
-	results *atomic.Int64
-	event   idempotent.Event // of the last call
+	h      *history
+	x      *idempotent.Executor
+	client int
+	lease  time.Duration
+	rnd    *rand.Rand
+	event  idempotent.Event // of the last call
+	calm   bool
 
 	mu     sync.Mutex // of the rest: the heartbeat is frozen too
 	chance *rand.Rand
 	thaws  time.Time
-	calm   bool
 }
 
 // invocation is one call of Do, and what its caller and its handler saw.
@@ -65,8 +63,8 @@ type invocationKey struct{}
 
 var errTryAgain = errors.New("try again")
 
-func newProcess(h *history, client int, store driver.Store, lease time.Duration, results *atomic.Int64) *process {
-	p := &process{h: h, client: client, lease: lease, rnd: h.rand(client), chance: h.rand(client + 100), results: results}
+func newProcess(h *history, client int, store driver.Store, lease time.Duration) *process {
+	p := &process{h: h, client: client, lease: lease, rnd: h.rand(client), chance: h.rand(client + 100)}
 	config := &idempotent.Config{
 		ClockSkew: doSkew, Lease: lease, Reserve: doReserve,
 		Observer: observe(func(e idempotent.Event) { p.event = e }),
@@ -132,8 +130,8 @@ func (p *process) invoke(ctx context.Context) *invocation {
 // handle has an effect, and ends in one of the ways in which handlers do. It
 // takes no notice of a context that ends: its process may be frozen.
 func (p *process) handle(i *invocation) (string, error) {
-	if p.isCalm() {
-		i.result = resultOf(p.results.Add(1))
+	if p.calm {
+		i.result = p.h.name("result")
 		return i.result, nil
 	}
 	switch n := p.rnd.IntN(10); {
@@ -148,17 +146,11 @@ func (p *process) handle(i *invocation) (string, error) {
 	case n < 10:
 		return "", idempotent.Retryable(errTryAgain)
 	case n < 12:
-		i.result = resultOf(p.results.Add(1))
+		i.result = p.h.name("result")
 		return "", idempotent.Permanent(errors.New(i.result))
 	}
-	i.result = resultOf(p.results.Add(1))
+	i.result = p.h.name("result")
 	return i.result, nil
-}
-
-func (p *process) isCalm() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.calm
 }
 
 // playDo makes a history of Do: processes that call it at the same time with
@@ -166,10 +158,9 @@ func (p *process) isCalm() bool {
 func playDo(h *history, store driver.Store, lease time.Duration) []*invocation {
 	var mu sync.Mutex
 	var all []*invocation
-	var results atomic.Int64
 	var running sync.WaitGroup
 	for client := range processes {
-		p := newProcess(h, client, store, lease, &results)
+		p := newProcess(h, client, store, lease)
 		running.Go(func() {
 			for answers, began := 0, time.Now(); answers < enough && time.Since(began) < doTime*lease; {
 				time.Sleep(upTo(p.rnd, lease/2))
@@ -191,7 +182,7 @@ func playDo(h *history, store driver.Store, lease time.Duration) []*invocation {
 	running.Wait()
 	h.settle()
 	time.Sleep(2*lease + 3*doSkew) // the longest lease lapses
-	p := newProcess(h, processes, store, lastLease, &results)
+	p := newProcess(h, processes, store, lastLease)
 	p.calm = true
 	last := p.invoke(h.t.Context())
 	if last.err != nil && !errors.Is(last.err, idempotent.ErrReplayed) {

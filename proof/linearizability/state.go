@@ -2,9 +2,7 @@ package linearizability
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -13,42 +11,31 @@ import (
 // state is what the model knows of one record. It is comparable, so that the
 // checker recognizes a state that it has visited.
 type state struct {
-	Status      driver.Status
-	Owner       string
-	Attempt     int64
-	Refunds     int64
-	Lease       int64 // Unix milliseconds, or none
-	Expires     int64 // Unix seconds, or none
-	Steps       string
-	Fingerprint string
-	Data        string
-	Payload     string
-	Unavailable string
+	Status      driver.Status `json:",omitzero"`
+	Owner       string        `json:",omitzero"`
+	Attempt     int64         `json:",omitzero"`
+	Refunds     int64         `json:",omitzero"`
+	Lease       time.Time     `json:",omitzero"` // in whole milliseconds
+	Expires     time.Time     `json:",omitzero"` // in whole seconds
+	Steps       string        `json:",omitzero"`
+	Fingerprint string        `json:",omitzero"`
+	Data        string        `json:",omitzero"`
+	Payload     string        `json:",omitzero"`
+	Unavailable string        `json:",omitzero"`
 
-	// Over is set by the last operation of a history; see [effective].
-	Over bool
+	// Over is set by the last operation of a history.
+	Over bool `json:"-"`
 }
-
-// none is an absent time. A released record has the lease 0.
-const none = -1
-
-var absent = state{Lease: none, Expires: none}
 
 // stateOf returns the state of a record as a store returned it. Fields that a
 // record must not have in its status are kept: the model then disagrees.
 func stateOf(r driver.Record) state {
-	s := state{
+	return state{
 		Status: r.Status, Owner: r.Owner, Attempt: r.Attempt, Refunds: r.Refunds,
-		Lease: none, Expires: none, Steps: digest(r.Steps), Fingerprint: r.Fingerprint,
+		Lease: r.Lease.UTC().Truncate(time.Millisecond), Expires: r.Expires.UTC().Truncate(time.Second),
+		Steps: digest(r.Steps), Fingerprint: r.Fingerprint,
 		Data: string(r.Data), Payload: r.Payload, Unavailable: r.Unavailable,
 	}
-	if !r.Lease.IsZero() {
-		s.Lease = r.Lease.UnixMilli()
-	}
-	if !r.Expires.IsZero() {
-		s.Expires = r.Expires.Unix()
-	}
-	return s
 }
 
 // digest is the whole content of steps in a comparable form: JSON with sorted
@@ -77,31 +64,9 @@ func addSteps(old string, more map[string][]byte) string {
 
 // String describes the state in the visualization of a history.
 func (s state) String() string {
-	if s.Status == driver.Absent {
-		return "absent"
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // strings, numbers and times
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s owner=%q attempt=%d", s.Status, s.Owner, s.Attempt)
-	if s.Refunds > 0 {
-		fmt.Fprintf(&b, " refunds=%d", s.Refunds)
-	}
-	if s.Lease != none {
-		fmt.Fprintf(&b, " lease=%s", instant(s.Lease))
-	}
-	if s.Expires != none {
-		fmt.Fprintf(&b, " expires=%s", instant(s.Expires*1000))
-	}
-	for name, value := range map[string]string{"steps": s.Steps, "data": s.Data, "payload": s.Payload, "unavailable": s.Unavailable} {
-		if value != "" {
-			fmt.Fprintf(&b, " %s=%s", name, value)
-		}
-	}
-	return b.String()
-}
-
-func instant(milli int64) string {
-	if milli == 0 {
-		return "ended"
-	}
-	return time.UnixMilli(milli).UTC().Format("15:04:05.000")
+	return string(text)
 }

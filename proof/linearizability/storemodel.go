@@ -3,6 +3,7 @@ package linearizability
 import (
 	"fmt"
 	"hash/maphash"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 
@@ -15,7 +16,7 @@ import (
 // the condition; see [Options].
 func storeModel(lenient bool) porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return absent },
+		Init: func() any { return state{} },
 		Step: func(s, in, out any) (bool, any) {
 			ok, next := judge(s.(state), in.(request), out.(answer), lenient)
 			return ok, next
@@ -45,7 +46,10 @@ func judge(s state, r request, a answer, lenient bool) (bool, state) {
 	next, held := apply(s, r)
 	switch {
 	case a.unknown:
-		return effective(s, next), next
+		// One that changes nothing cannot be told from one that was never applied, so
+		// all of these are placed after the end. This loses no order of operations,
+		// and keeps the search small.
+		return s.Over || next != s, next
 	case r.kind == read:
 		return stateOf(a.record) == seen(s), s
 	case a.ok:
@@ -56,19 +60,6 @@ func judge(s state, r request, a answer, lenient bool) (bool, state) {
 		return stateOf(a.record) == seen(s), s
 	}
 }
-
-// effective reports whether an operation without an answer may be placed here.
-// Nobody can tell one that changes nothing from one that was never applied, so
-// all of these are placed after the end. This loses no order of operations, and
-// keeps the search small.
-func effective[S interface {
-	comparable
-	over() bool
-}](s, next S) bool {
-	return s.over() || next != s
-}
-
-func (s state) over() bool { return s.Over }
 
 // seen returns the state as a store returns it.
 func seen(s state) state {
@@ -81,47 +72,45 @@ func apply(s state, r request) (state, bool) {
 	if r.kind == create {
 		return applyCreate(s, r)
 	}
-	f, c := r.fence, r.change
 	// The fence of every change. An empty owner means that there is none.
-	if r.kind == read || s.Status != driver.InProgress || s.Owner != f.Owner {
+	fence, to := r.fenced(), r.set()
+	if r.kind == read || s.Status != driver.InProgress || s.Owner != fence.Owner {
 		return s, false
 	}
-	read := stateOf(driver.Record{Attempt: f.Attempt, Lease: f.Lease})
-	if c.Owner != "" && (s.Attempt != read.Attempt || s.Lease != read.Lease) {
+	if to.Owner != "" && (s.Attempt != fence.Attempt || s.Lease != fence.Lease) {
 		return s, false
 	}
 	next := s
-	if !c.Expires.IsZero() {
-		next.Expires = c.Expires.Unix()
+	if !to.Expires.IsZero() {
+		next.Expires = to.Expires
 	}
 	if s.Fingerprint == "" {
-		next.Fingerprint = c.Fingerprint
+		next.Fingerprint = to.Fingerprint
 	}
 	switch r.kind {
 	case takeOver:
-		next.Owner, next.Lease = c.Owner, c.Lease.UnixMilli()
+		next.Owner, next.Lease = to.Owner, to.Lease
 		next.Attempt = max(s.Attempt, 1) + 1
 	case extend:
-		if s.Lease == none || s.Lease >= c.Lease.UnixMilli() {
+		if s.Lease.IsZero() || !s.Lease.Before(to.Lease) {
 			return s, false
 		}
-		next.Lease = c.Lease.UnixMilli()
+		next.Lease = to.Lease
 	case step:
-		next.Steps = addSteps(s.Steps, c.Steps)
+		next.Steps = addSteps(s.Steps, r.change.Steps)
 	case adopt, finish:
 		if r.kind == adopt {
-			next.Owner = c.Owner
+			next.Owner = to.Owner
 		}
-		next.Status, next.Data, next.Payload, next.Unavailable = c.Status, string(c.Data), c.Payload, c.Unavailable
-		next.Lease, next.Steps = none, ""
+		next.Status, next.Data, next.Payload, next.Unavailable = to.Status, to.Data, to.Payload, to.Unavailable
+		next.Lease, next.Steps = time.Time{}, ""
 	case releaseDelete:
 		if s.Steps != "" {
 			return s, false
 		}
-		next = absent
-		next.Over = s.Over
+		next = state{Over: s.Over}
 	case releaseKeep, releaseRefund:
-		next.Owner, next.Lease = "", 0
+		next.Owner, next.Lease = "", driver.LeaseEnded.UTC()
 		if r.kind == releaseRefund {
 			next.Refunds++
 		}
@@ -133,11 +122,10 @@ func apply(s state, r request) (state, bool) {
 // the cutoff.
 func applyCreate(s state, r request) (state, bool) {
 	if s.Status != driver.Absent {
-		seconds, milli := r.cutoff.Unix(), r.cutoff.UnixMilli()
 		switch {
 		case r.cutoff.IsZero(),
-			s.Expires == none || s.Expires >= seconds,
-			s.Status == driver.InProgress && s.Lease != none && s.Lease >= milli:
+			s.Expires.IsZero() || !s.Expires.Before(r.cutoff.Truncate(time.Second)),
+			s.Status == driver.InProgress && !s.Lease.Before(r.cutoff.Truncate(time.Millisecond)):
 			return s, false
 		}
 	}
@@ -150,8 +138,7 @@ func applyCreate(s state, r request) (state, bool) {
 // after. Create and a takeover return the whole record; any other change returns
 // what it has set.
 func returns(r request, got driver.Record, after state) bool {
-	g, want := stateOf(got), seen(after)
-	c := r.change
+	g, want, to := stateOf(got), seen(after), r.set()
 	switch r.kind {
 	case create, takeOver:
 		return g == want
@@ -159,13 +146,13 @@ func returns(r request, got driver.Record, after state) bool {
 		return g.Status == driver.Absent
 	}
 	ok := g.Status == want.Status && g.Owner == want.Owner
-	if !c.Lease.IsZero() || c.Release != 0 {
+	if !to.Lease.IsZero() || r.change.Release != 0 {
 		ok = ok && g.Lease == want.Lease
 	}
-	if !c.Expires.IsZero() {
+	if !to.Expires.IsZero() {
 		ok = ok && g.Expires == want.Expires
 	}
-	if c.Status != driver.Absent {
+	if to.Status != driver.Absent {
 		ok = ok && g.Data == want.Data && g.Payload == want.Payload && g.Unavailable == want.Unavailable
 	}
 	return ok

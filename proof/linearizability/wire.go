@@ -3,6 +3,7 @@ package linearizability
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,17 +18,15 @@ type Wire struct {
 	// URL is the address for the client of the store under check.
 	URL string
 
-	calm bool
-
-	mu        sync.Mutex
-	histories map[string]*history
-	batches   int // requests with more than one write
+	calm      bool
+	histories sync.Map     // by the id of their record
+	batches   atomic.Int64 // requests with more than one write
 }
 
 // NewWire returns a wire to the DynamoDB server at url, until the test ends.
 // Without faults it only counts copies.
 func NewWire(t *testing.T, url string, faults bool) *Wire {
-	w := &Wire{calm: !faults, histories: make(map[string]*history)}
+	w := &Wire{calm: !faults}
 	w.URL = proxied(t, wire.HTTP, url, w.carry).URL()
 	return w
 }
@@ -47,36 +46,24 @@ func proxied(t *testing.T, listen func(string, wire.Carry) (*wire.Proxy, error),
 	return p
 }
 
-func (w *Wire) watch(h *history) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.histories[h.id] = h
-}
-
-func (w *Wire) unwatch(h *history) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.histories, h.id)
-}
+func (w *Wire) watch(h *history) { w.histories.Store(h.id, h) }
 
 // historyOf returns the history of a record, or nil for requests that have none,
 // such as those that create a table.
 func (w *Wire) historyOf(id string) *history {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.histories[id]
+	h, _ := w.histories.Load(id)
+	found, _ := h.(*history)
+	return found
 }
 
 func (w *Wire) carry(r *wire.Request) (*wire.Response, error) {
-	c := w.parse(r.Header, r.Body)
+	c := w.parse(r.Operation, r.Body)
 	send := func() (*wire.Response, error) {
 		for _, o := range c.ops {
 			o.leaves()
 		}
 		if len(c.ops) > 1 {
-			w.mu.Lock()
-			w.batches++
-			w.mu.Unlock()
+			w.batches.Add(1)
 		}
 		res, err := r.Send()
 		if err != nil {

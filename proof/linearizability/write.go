@@ -62,32 +62,28 @@ func kindOf(c driver.Change) kind {
 	return extend
 }
 
+// fenced returns the part of a state that the fence of a change compares.
+func (r request) fenced() state {
+	return stateOf(driver.Record{Owner: r.fence.Owner, Attempt: r.fence.Attempt, Lease: r.fence.Lease})
+}
+
+// set returns the part of a state that a change sets, or adds.
+func (r request) set() state {
+	c := r.change
+	return stateOf(driver.Record{
+		Status: c.Status, Owner: c.Owner, Lease: c.Lease, Expires: c.Expires, Steps: c.Steps,
+		Fingerprint: c.Fingerprint, Data: c.Data, Payload: c.Payload, Unavailable: c.Unavailable,
+	})
+}
+
 func (r request) String() string {
 	switch r.kind {
 	case read, end:
 		return r.kind.String()
 	case create:
-		cutoff := "never"
-		if !r.cutoff.IsZero() {
-			cutoff = instant(r.cutoff.UnixMilli())
-		}
-		return fmt.Sprintf("create %v over expired before %s", stateOf(r.record), cutoff)
+		return fmt.Sprintf("create %v over expired before %v", stateOf(r.record), r.cutoff.UTC())
 	}
-	c, f := r.change, r.fence
-	text := fmt.Sprintf("%v if owner=%q", r.kind, f.Owner)
-	if c.Owner != "" {
-		text += fmt.Sprintf(" attempt=%d lease=%s; owner=%q", f.Attempt, instant(stateOf(driver.Record{Lease: f.Lease}).Lease), c.Owner)
-	}
-	if !c.Lease.IsZero() {
-		text += " lease=" + instant(c.Lease.UnixMilli())
-	}
-	if c.Status != driver.Absent {
-		text += fmt.Sprintf(" %s data=%s", c.Status, c.Data)
-	}
-	if len(c.Steps) > 0 {
-		text += " steps=" + digest(c.Steps)
-	}
-	return text
+	return fmt.Sprintf("%v if %v: %v", r.kind, r.fenced(), r.set())
 }
 
 // answer is what a store returned, the output of an operation.
