@@ -7,29 +7,29 @@ import (
 
 // compare evaluates a comparison. The four that order values are null for values
 // that the language does not order.
-func compare(d Dialect, operator kind, a, b any) (any, error) {
+func compare(d Dialect, operator kind, a, b any) any {
 	switch operator {
 	case "==":
-		return equal(d, a, b), nil
+		return equal(d, a, b)
 	case "!=":
-		return !equal(d, a, b), nil
+		return !equal(d, a, b)
 	}
 	_, x := a.(string)
 	_, y := b.(string)
 	switch {
 	case isNumber(a) && isNumber(b) || d != TypeScript && x && y:
 	case d == TypeScript:
-		return Undefined{}, nil
+		return Undefined{}
 	case (isNumber(a) || x) && (isNumber(b) || y):
-		return nil, inapplicable("Python does not order a number and a string")
+		panic(inapplicable("Python does not order a number and a string"))
 	default:
-		return nil, nil
+		return nil
 	}
 	if notNumber(a) || notNumber(b) {
-		return false, nil
+		return false
 	}
 	order := compareScalars(d, a, b)
-	return order < 0 && operator[0] == '<' || order > 0 && operator[0] == '>' || order == 0 && len(operator) == 2, nil
+	return order < 0 && operator[0] == '<' || order > 0 && operator[0] == '>' || order == 0 && len(operator) == 2
 }
 
 func isNumber(v any) bool {

@@ -49,11 +49,10 @@ func TestFunctionsOfNumbersComplyWithTheSpecification(t *testing.T) {
 // contain number literals, which Compile refuses.
 func exactly(t *testing.T, expr, event string) string {
 	t.Helper()
-	n, err := parse(Exact, expr)
-	check.Must(t, err, expr)
+	e := Expression{parse(Exact, expr), Exact}
 	data, err := Decode(Exact, event)
 	check.Must(t, err, event)
-	v, err := n.evaluate(scope{Exact, data}, data)
+	v, err := e.Search(data)
 	if err != nil {
 		_, ok := err.(*canonical.Error)
 		check.True(t, ok, expr, err)

@@ -11,15 +11,14 @@ const maxNesting = 10000
 
 // Decode returns the value of a JSON text in a dialect. Errors are of type
 // [*canonical.Error].
-func Decode(d Dialect, text string) (any, error) {
+func Decode(d Dialect, text string) (v any, err error) {
+	defer catch(&err)
 	p := decoder{dialect: d, text: text}
-	v, err := p.value()
-	if err == nil {
-		if p.space(); p.pos < len(text) {
-			err = p.fail("data after the end of the value")
-		}
+	v = p.value()
+	if p.space(); p.pos < len(text) {
+		panic(p.failure("data after the end of the value"))
 	}
-	return v, err
+	return v, nil
 }
 
 type decoder struct {
@@ -28,14 +27,14 @@ type decoder struct {
 	pos, depth int
 }
 
-func (p *decoder) value() (any, error) {
+func (p *decoder) value() any {
 	p.space()
 	switch b := p.peek(); b {
 	case '"':
 		return p.string()
 	case '{', '[':
 		if p.depth++; p.depth > maxNesting {
-			return nil, &canonical.Error{Offset: p.pos, Reason: errTooDeep.Error(), Err: errTooDeep}
+			panic(failure{&canonical.Error{Offset: p.pos, Reason: errTooDeep.Error(), Err: errTooDeep}})
 		}
 		defer func() { p.depth-- }()
 		if b == '{' {
@@ -43,11 +42,11 @@ func (p *decoder) value() (any, error) {
 		}
 		return p.array()
 	case 't':
-		return true, p.literal("true")
+		return p.literal("true", true)
 	case 'f':
-		return false, p.literal("false")
+		return p.literal("false", false)
 	case 'n':
-		return nil, p.literal("null")
+		return p.literal("null", nil)
 	case 'N', 'I':
 		return p.notNumber()
 	default:
@@ -55,66 +54,54 @@ func (p *decoder) value() (any, error) {
 	}
 }
 
-func (p *decoder) array() (any, error) {
+func (p *decoder) array() any {
 	list := []any{}
-	err := p.elements(']', func() error {
-		v, err := p.value()
-		list = append(list, v)
-		return err
-	})
-	return list, err
+	p.elements(']', func() { list = append(list, p.value()) })
+	return list
 }
 
-func (p *decoder) object() (any, error) {
+func (p *decoder) object() any {
 	o := newObject(0)
-	err := p.elements('}', func() error {
+	p.elements('}', func() {
 		if p.space(); p.peek() != '"' {
-			return p.fail("expected a key")
+			panic(p.failure("expected a key"))
 		}
-		key, err := p.string()
-		if err != nil {
-			return err
-		}
+		key := p.string()
 		if p.space(); p.peek() != ':' {
-			return p.fail("expected ':'")
+			panic(p.failure("expected ':'"))
 		}
 		p.pos++
-		v, err := p.value()
-		o.set(key, v)
-		return err
+		o.set(key, p.value())
 	})
-	return o, err
+	return o
 }
 
 // elements reads the elements of an array or an object, up to its end.
-func (p *decoder) elements(end byte, element func() error) error {
+func (p *decoder) elements(end byte, element func()) {
 	p.pos++
 	if p.space(); p.peek() == end {
 		p.pos++
-		return nil
+		return
 	}
 	for {
-		if err := element(); err != nil {
-			return err
+		element()
+		p.space()
+		b := p.peek()
+		if b != ',' && b != end {
+			panic(p.failure("expected ',' or '" + string(end) + "'"))
 		}
-		switch p.space(); p.peek() {
-		case ',':
-			p.pos++
-		case end:
-			p.pos++
-			return nil
-		default:
-			return p.fail("expected ',' or '" + string(end) + "'")
+		if p.pos++; b == end {
+			return
 		}
 	}
 }
 
-func (p *decoder) literal(word string) error {
+func (p *decoder) literal(word string, v any) any {
 	if !strings.HasPrefix(p.text[p.pos:], word) {
-		return p.fail("expected a value")
+		panic(p.failure("expected a value"))
 	}
 	p.pos += len(word)
-	return nil
+	return v
 }
 
 func (p *decoder) space() {
@@ -131,9 +118,10 @@ func (p *decoder) peek() byte {
 	return 0
 }
 
-func (p *decoder) fail(reason string) error {
+// failure is of the place where the decoder stands.
+func (p *decoder) failure(reason string) failure {
 	if p.pos >= len(p.text) {
 		reason = "unexpected end"
 	}
-	return &canonical.Error{Offset: p.pos, Reason: reason}
+	return failure{&canonical.Error{Offset: p.pos, Reason: reason}}
 }

@@ -11,74 +11,61 @@ import (
 // maxDigits is the limit of Python, which does not decode a longer integer.
 const maxDigits = 4300
 
-func (p *decoder) string() (string, error) {
+// string decodes a string. One without escapes is a part of the text.
+func (p *decoder) string() string {
 	p.pos++
 	start := p.pos
-	for ; p.pos < len(p.text) && p.text[p.pos] >= ' '; p.pos++ {
-		switch p.text[p.pos] {
-		case '"':
-			s := p.text[start:p.pos]
-			p.pos++
-			return s, nil
-		case '\\':
-			return p.escaped([]byte(p.text[start:p.pos]))
-		}
-	}
-	return "", p.fail("control character in a string")
-}
-
-// escaped decodes the rest of a string, from its first escape.
-func (p *decoder) escaped(dst []byte) (string, error) {
+	var dst []byte // up to start, if there was an escape
 	for p.pos < len(p.text) && p.text[p.pos] >= ' ' {
-		b := p.text[p.pos]
 		p.pos++
-		switch b {
+		switch p.text[p.pos-1] {
 		case '"':
+			rest := p.text[start : p.pos-1]
+			if dst == nil {
+				return rest
+			}
+			s := string(append(dst, rest...))
 			if p.dialect == TypeScript {
-				return joinSurrogates(string(dst)), nil
+				s = joinSurrogates(s)
 			}
-			return string(dst), nil
+			return s
 		case '\\':
-			r, err := p.escape()
-			if err != nil {
-				return "", err
-			}
-			if p.dialect == Exact {
+			dst = append(dst, p.text[start:p.pos-1]...)
+			if r := p.escape(); p.dialect == Exact {
 				dst = utf8.AppendRune(dst, r) // U+FFFD for a lone surrogate
 			} else {
 				dst = AppendRune(dst, r)
 			}
-		default:
-			dst = append(dst, b)
+			start = p.pos
 		}
 	}
-	return "", p.fail("control character in a string")
+	panic(p.failure("control character in a string"))
 }
 
-func (p *decoder) escape() (rune, error) {
+func (p *decoder) escape() rune {
 	b := p.peek()
-	p.pos++
 	if i := strings.IndexByte(`"\/bfnrt`, b); i >= 0 {
-		return rune("\"\\/\b\f\n\r\t"[i]), nil
+		p.pos++
+		return rune("\"\\/\b\f\n\r\t"[i])
 	}
 	if b != 'u' {
-		p.pos--
-		return 0, p.fail("unknown escape")
+		panic(p.failure("unknown escape"))
 	}
+	p.pos++
 	r, ok := p.hex()
 	if !ok {
-		return 0, p.fail("expected four hexadecimal digits")
+		panic(p.failure("expected four hexadecimal digits"))
 	}
 	if utf16.IsSurrogate(r) && strings.HasPrefix(p.text[p.pos:], `\u`) {
 		back := p.pos
 		p.pos += 2
 		low, ok := p.hex()
 		if pair := utf16.DecodeRune(r, low); ok && pair != '\ufffd' {
-			return pair, nil
+			return pair
 		}
 		p.pos = back // the second escape is no part of the first
 	}
-	return r, nil
+	return r
 }
 
 func (p *decoder) hex() (rune, bool) {
@@ -94,7 +81,7 @@ func (p *decoder) hex() (rune, bool) {
 	return r, true
 }
 
-func (p *decoder) number() (any, error) {
+func (p *decoder) number() any {
 	start := p.pos
 	if p.peek() == '-' {
 		if p.pos++; p.peek() == 'I' {
@@ -105,21 +92,18 @@ func (p *decoder) number() (any, error) {
 	digits := p.pos
 	if !p.digits() || p.text[digits] == '0' && p.pos > digits+1 {
 		p.pos = start
-		return nil, p.fail("expected a value")
+		panic(p.failure("expected a value"))
 	}
 	whole := p.pos
 	if p.peek() == '.' {
-		if p.pos++; !p.digits() {
-			return nil, p.fail("expected a digit")
-		}
+		p.pos++
+		p.requireDigits()
 	}
 	if p.peek()|0x20 == 'e' {
 		if p.pos++; p.peek() == '+' || p.peek() == '-' {
 			p.pos++
 		}
-		if !p.digits() {
-			return nil, p.fail("expected a digit")
-		}
+		p.requireDigits()
 	}
 	token := p.text[start:p.pos]
 	switch {
@@ -129,27 +113,26 @@ func (p *decoder) number() (any, error) {
 		// The error of a number that is out of range comes with the infinity
 		// that both languages have then.
 		f, _ := strconv.ParseFloat(token, 64)
-		return f, nil
+		return f
 	case token == "-0":
-		return Number("0"), nil
+		return Number("0")
 	case p.dialect == Python && whole-digits > maxDigits:
 		p.pos = start
-		return nil, p.fail("an integer that Python does not decode")
+		panic(p.failure("an integer that Python does not decode"))
 	}
-	return Number(token), nil
+	return Number(token)
 }
 
 // notNumber decodes the three words that only Python takes for numbers.
-func (p *decoder) notNumber() (any, error) {
+func (p *decoder) notNumber() any {
 	if p.dialect == Python {
 		for word, f := range map[string]float64{"NaN": math.NaN(), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1)} {
 			if strings.HasPrefix(p.text[p.pos:], word) {
-				p.pos += len(word)
-				return f, nil
+				return p.literal(word, f)
 			}
 		}
 	}
-	return nil, p.fail("expected a value")
+	panic(p.failure("expected a value"))
 }
 
 func (p *decoder) digits() bool {
@@ -158,4 +141,10 @@ func (p *decoder) digits() bool {
 		p.pos++
 	}
 	return p.pos > start
+}
+
+func (p *decoder) requireDigits() {
+	if !p.digits() {
+		panic(p.failure("expected a digit"))
+	}
 }

@@ -41,17 +41,39 @@ type Expression struct {
 // Compile returns the expression, or an error that says which part of it is
 // invalid or refused. Without decoders, it does not know the functions that
 // Powertools adds.
-func Compile(d Dialect, text string, decoders bool) (*Expression, error) {
-	root, err := parse(d, text)
-	if err != nil {
-		return nil, err
-	}
+func Compile(d Dialect, text string, decoders bool) (e *Expression, err error) {
+	defer catch(&err)
+	root := parse(d, text)
 	return &Expression{root, d}, checkNode(d, root, decoders)
 }
 
 // Search applies the expression to a decoded value.
 //
 // Its errors are of type [*canonical.Error], except for [ErrNoContent].
-func (e *Expression) Search(v any) (any, error) {
-	return e.root.evaluate(scope{e.dialect, v}, v)
+func (e *Expression) Search(v any) (result any, err error) {
+	defer catch(&err)
+	return e.root.evaluate(scope{e.dialect, v}, v), nil
+}
+
+// A failure is the panic with which the decoder, the parser and the functions end
+// Decode, Compile or Search, as in package text/template.
+type failure struct{ error }
+
+// catch sets err to the error of a failure. It is deferred.
+func catch(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case failure:
+		*err = p.error
+	default:
+		panic(p)
+	}
+}
+
+// must returns v, and fails with an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(failure{err})
+	}
+	return v
 }

@@ -30,37 +30,24 @@ var (
 	errNotBase64 = errors.New("not base64 of the standard alphabet with padding")
 )
 
-func decodeJSON(c call) (any, error) {
-	text, err := c.content()
-	if err != nil {
-		return nil, err
-	}
-	if c.dialect == Exact { // refuses texts without canonical JSON
-		b, err := canonical.Append(nil, []byte(text))
-		if err != nil {
-			return c.decoded(nil, err)
+// decoding returns the function that decodes a text with decode. In TypeScript, malformed
+// content is no error: it is undefined, which is a missing key, and null in a list.
+func decoding(decode func(d Dialect, text string) (any, error)) func(call) any {
+	return func(c call) any {
+		v, err := decode(c.dialect, must(c.content()))
+		if err == nil {
+			return v
 		}
-		text = string(b)
+		limit := errors.Is(err, errTooDeep) || errors.Is(err, errTooLarge) || errors.Is(err, errNotUTF8)
+		if c.dialect == TypeScript && !limit {
+			return Undefined{}
+		}
+		reason := err.Error()
+		if e, ok := errors.AsType[*canonical.Error](err); ok { // its offset is not one of the event
+			reason = fmt.Sprintf("byte %d: %s", e.Offset, e.Reason)
+		}
+		panic(failure{&canonical.Error{Offset: -1, Reason: c.name + ": " + reason, Err: err}})
 	}
-	return c.decoded(Decode(c.dialect, text))
-}
-
-func decodeBase64(c call) (any, error) {
-	text, err := c.content()
-	if err != nil {
-		return nil, err
-	}
-	b, err := fromBase64(c.dialect, text)
-	switch {
-	case err == nil && c.name == "powertools_base64_gzip":
-		b, err = gunzip(c.dialect, b)
-	case c.dialect == TypeScript:
-		b = bytes.TrimPrefix(b, []byte("\ufeff"))
-	}
-	if err == nil && !utf8.Valid(b) {
-		err = errNotUTF8
-	}
-	return c.decoded(string(b), err)
 }
 
 // content returns the text that a function decodes.
@@ -70,26 +57,43 @@ func (c call) content() (string, error) {
 	}
 	text, ok := c.args[0].(string)
 	if !ok {
-		return "", c.fail()
+		return "", c.failure().error
 	}
 	return text, nil
 }
 
-// decoded returns the result of a decoding function. In TypeScript, malformed content
-// is no error: it is undefined, which is a missing key, and null in a list.
-func (c call) decoded(v any, err error) (any, error) {
+func decodeJSON(d Dialect, text string) (any, error) {
+	if d == Exact { // refuses texts without canonical JSON
+		b, err := canonical.Append(nil, []byte(text))
+		if err != nil {
+			return nil, err
+		}
+		text = string(b)
+	}
+	return Decode(d, text)
+}
+
+func decodeBase64(d Dialect, text string) (any, error) {
+	b, err := fromBase64(d, text)
+	if d == TypeScript {
+		b = bytes.TrimPrefix(b, []byte("\ufeff"))
+	}
+	return utf8Text(b, err)
+}
+
+func decodeGzip(d Dialect, text string) (any, error) {
+	b, err := fromBase64(d, text)
 	if err == nil {
-		return v, nil
+		b, err = gunzip(d, b)
 	}
-	limit := errors.Is(err, errTooDeep) || errors.Is(err, errTooLarge) || errors.Is(err, errNotUTF8)
-	if c.dialect == TypeScript && !limit {
-		return Undefined{}, nil
+	return utf8Text(b, err)
+}
+
+func utf8Text(b []byte, err error) (any, error) {
+	if err == nil && !utf8.Valid(b) {
+		err = errNotUTF8
 	}
-	reason := err.Error()
-	if e, ok := errors.AsType[*canonical.Error](err); ok { // its offset is not one of the event
-		reason = fmt.Sprintf("byte %d: %s", e.Offset, e.Reason)
-	}
-	return nil, &canonical.Error{Offset: -1, Reason: c.name + ": " + reason, Err: err}
+	return string(b), err
 }
 
 // plainBase64 matches texts that all languages decode to the same bytes. Python skips

@@ -9,19 +9,19 @@ type scope struct {
 }
 
 // evaluate applies an expression to a value.
-func (n *node) evaluate(in scope, v any) (any, error) {
+func (n *node) evaluate(in scope, v any) any {
 	switch n.kind {
 	case "literal":
-		return n.value, nil
+		return n.value
 	case "@":
-		return v, nil
+		return v
 	case "$":
-		return in.root, nil
+		return in.root
 	case "identifier":
 		if o, ok := v.(*Object); ok && (n.text != "" || in.dialect != TypeScript) {
-			return o.Members[n.text], nil
+			return o.Members[n.text]
 		}
-		return nil, nil
+		return nil
 	case "index":
 		list, _ := v.([]any)
 		i := n.n
@@ -29,19 +29,19 @@ func (n *node) evaluate(in scope, v any) (any, error) {
 			i += len(list)
 		}
 		if i < 0 || i >= len(list) || list[i] == any(Undefined{}) {
-			return nil, nil
+			return nil
 		}
-		return list[i], nil
+		return list[i]
 	case "slice":
 		switch v := v.(type) {
 		case []any:
-			return slice(n, v), nil
+			return slice(n, v)
 		case string:
 			if in.dialect == Exact {
-				return string(slice(n, []rune(v))), nil
+				return string(slice(n, []rune(v)))
 			}
 		}
-		return nil, nil
+		return nil
 	case "list", "object":
 		return n.build(in, v)
 	case "call":
@@ -49,31 +49,24 @@ func (n *node) evaluate(in scope, v any) (any, error) {
 	case "each", "values", "filter", "flatten":
 		return n.project(in, v)
 	}
-	left, err := n.children[0].evaluate(in, v)
-	if err != nil {
-		return nil, err
-	}
+	left := n.children[0].evaluate(in, v)
 	switch n.kind {
 	case "chain", "index chain":
 		if left == nil && in.dialect == Exact {
-			return nil, nil
+			return nil
 		}
 		fallthrough
 	case "|":
 		return n.children[1].evaluate(in, left)
 	case "!":
-		return !truthy(left), nil
+		return !truthy(left)
 	case "||", "&&":
 		if truthy(left) == (n.kind == "||") {
-			return left, nil
+			return left
 		}
 		return n.children[1].evaluate(in, v)
 	}
-	right, err := n.children[1].evaluate(in, v)
-	if err != nil {
-		return nil, err
-	}
-	return compare(in.dialect, n.kind, left, right)
+	return compare(in.dialect, n.kind, left, n.children[1].evaluate(in, v))
 }
 
 // truthy is that of JMESPath, where 0 is true.
@@ -109,68 +102,49 @@ func Falsy(v any) bool {
 }
 
 // build evaluates a list or an object of expressions.
-func (n *node) build(in scope, v any) (any, error) {
+func (n *node) build(in scope, v any) any {
 	if v == nil && in.dialect != Exact {
-		return nil, nil
-	}
-	list := make([]any, len(n.children))
-	for i, child := range n.children {
-		if n.kind == "object" {
-			child = child.children[0]
-		}
-		var err error
-		if list[i], err = child.evaluate(in, v); err != nil {
-			return nil, err
-		}
+		return nil
 	}
 	if n.kind == "list" {
-		return list, nil
+		list := make([]any, len(n.children))
+		for i, child := range n.children {
+			list[i] = child.evaluate(in, v)
+		}
+		return list
 	}
-	o := newObject(len(list))
-	for i, child := range n.children {
-		o.set(child.text, list[i])
+	o := newObject(len(n.children))
+	for _, child := range n.children {
+		o.set(child.text, child.children[0].evaluate(in, v))
 	}
-	return o, nil
+	return o
 }
 
 // project applies an expression to each element, and leaves out null results.
-func (n *node) project(in scope, v any) (any, error) {
+func (n *node) project(in scope, v any) any {
 	left := n.children[0]
-	v, err := left.evaluate(in, v)
-	if err != nil {
-		return nil, err
-	}
+	v = left.evaluate(in, v)
 	var elements []any
 	if o, ok := v.(*Object); ok && n.kind == "values" {
 		elements = valuesOf(in.dialect, o)
 	} else if _, text := v.(string); text && left.kind == "index chain" && n.kind == "each" && left.children[1].kind == "slice" {
-		return v, nil // a part of a string, to which nothing is applied
+		return v // a part of a string, to which nothing is applied
 	} else if elements, ok = v.([]any); !ok || n.kind == "values" {
-		return nil, nil
+		return nil
 	}
 	if n.kind == "flatten" {
-		return flatten(elements), nil
+		return flatten(elements)
 	}
 	selected := []any{}
 	for _, e := range elements {
-		if n.kind == "filter" {
-			met, err := n.children[2].evaluate(in, e)
-			if err != nil {
-				return nil, err
-			}
-			if !truthy(met) {
-				continue
-			}
+		if n.kind == "filter" && !truthy(n.children[2].evaluate(in, e)) {
+			continue
 		}
-		e, err := n.children[1].evaluate(in, e)
-		if err != nil {
-			return nil, err
-		}
-		if e != nil {
+		if e := n.children[1].evaluate(in, e); e != nil {
 			selected = append(selected, e)
 		}
 	}
-	return selected, nil
+	return selected
 }
 
 func flatten(list []any) []any {

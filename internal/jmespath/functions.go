@@ -14,7 +14,7 @@ type function struct {
 	// literal count and p a position in a string. ? ends a parameter that is
 	// optional, and + one that may be repeated.
 	parameters []string
-	evaluate   func(call) (any, error)
+	evaluate   func(call) any
 }
 
 // A call is one of a function. Its arguments are evaluated, except for an
@@ -23,10 +23,10 @@ type call struct {
 	dialect Dialect
 	name    string
 	args    []any
-	apply   func(any) (any, error)
+	apply   func(any) any
 }
 
-func f(parameters string, evaluate func(call) (any, error)) function {
+func f(parameters string, evaluate func(call) any) function {
 	return function{strings.Fields(parameters), evaluate}
 }
 
@@ -40,7 +40,8 @@ var functions = map[string]function{
 	"sum": f("l", sum), "to_array": f("*", toArray), "to_number": f("*", toNumber), "to_string": f("*", toString),
 	"type": f("*", typeOf), "values": f("o", values),
 
-	"powertools_json": f("*", decodeJSON), "powertools_base64": f("*", decodeBase64), "powertools_base64_gzip": f("*", decodeBase64),
+	"powertools_json": f("*", decoding(decodeJSON)), "powertools_base64": f("*", decoding(decodeBase64)),
+	"powertools_base64_gzip": f("*", decoding(decodeGzip)),
 }
 
 // community are the functions of JMESPath Community, which only Exact has.
@@ -78,22 +79,19 @@ func (f function) takes(n int) bool {
 	return n >= required && (n <= len(f.parameters) || strings.HasSuffix(last, "+"))
 }
 
-func (n *node) call(in scope, v any) (any, error) {
+func (n *node) call(in scope, v any) any {
 	f, _ := lookup(in.dialect, n.text)
 	c := call{dialect: in.dialect, name: n.text, args: make([]any, len(n.children))}
 	for i, child := range n.children {
 		if child.kind == "&" {
-			c.apply = func(e any) (any, error) { return child.children[0].evaluate(in, e) }
-			continue
-		}
-		var err error
-		if c.args[i], err = child.evaluate(in, v); err != nil {
-			return nil, err
+			c.apply = func(e any) any { return child.children[0].evaluate(in, e) }
+		} else {
+			c.args[i] = child.evaluate(in, v)
 		}
 	}
 	for i, arg := range c.args {
 		if p := f.parameter(i); p != "&" && !accepts(p, arg) {
-			return nil, c.fail()
+			panic(c.failure())
 		}
 	}
 	return f.evaluate(c)
@@ -113,14 +111,14 @@ func accepts(parameter string, v any) bool {
 	return strings.Contains(parameter, "*")
 }
 
-// fail reports arguments that the dialect refuses too, or to which it applies the
+// failure reports arguments that the dialect refuses too, or to which it applies the
 // function by accident.
-func (c call) fail() error {
+func (c call) failure() failure {
 	return inapplicable("the arguments of " + c.name + " have the wrong type or value")
 }
 
 // inapplicable reports that an expression does not apply to an event. The
 // language itself fails then, or has a rule that this package leaves out.
-func inapplicable(reason string) error {
-	return &canonical.Error{Offset: -1, Reason: "the key expression does not apply to it: " + reason}
+func inapplicable(reason string) failure {
+	return failure{&canonical.Error{Offset: -1, Reason: "the key expression does not apply to it: " + reason}}
 }

@@ -8,42 +8,42 @@ import (
 	"strings"
 )
 
-func absolute(c call) (any, error) {
+func absolute(c call) any {
 	if n, ok := c.args[0].(Number); ok {
-		return Number(strings.TrimPrefix(string(n), "-")), nil
+		return Number(strings.TrimPrefix(string(n), "-"))
 	}
-	return math.Abs(c.args[0].(float64)), nil
+	return math.Abs(c.args[0].(float64))
 }
 
 // rounded returns the function that rounds a number in the direction of sign. In
 // Python, the result is an integer.
-func rounded(sign int, round func(float64) float64) func(call) (any, error) {
-	return func(c call) (any, error) {
+func rounded(sign int, round func(float64) float64) func(call) any {
+	return func(c call) any {
 		if n, ok := c.args[0].(Number); ok {
 			if d := n.decimal(); d.point > maxPlaces && d.point < len(d.digits) {
-				return nil, c.fail()
+				panic(c.failure())
 			}
 			return n.round(sign)
 		}
 		n := round(c.args[0].(float64))
 		switch {
 		case c.dialect == TypeScript:
-			return n, nil
+			return n
 		case math.IsInf(n, 0) || math.IsNaN(n):
-			return nil, c.fail()
+			panic(c.failure())
 		}
 		i, _ := big.NewFloat(n).Int(nil)
-		return Number(i.String()), nil
+		return Number(i.String())
 	}
 }
 
-func sum(c call) (any, error) {
+func sum(c call) any {
 	if c.dialect == TypeScript {
 		return c.sumFloats()
 	}
-	total, exponent, err := c.sumNumbers()
-	if err != nil || c.dialect != Exact {
-		return Number(total.String()), err
+	total, exponent := c.sumNumbers()
+	if c.dialect != Exact {
+		return Number(total.String())
 	}
 	return exactNumber(total.String() + "e" + strconv.Itoa(exponent))
 }
@@ -55,25 +55,24 @@ const maxPlaces = 1_000
 // averagePlaces are the decimal places of an average beyond those of the numbers.
 const averagePlaces = 20
 
-func average(c call) (any, error) {
+func average(c call) any {
 	n := len(c.args[0].([]any))
 	if c.dialect == TypeScript {
-		total, err := c.sumFloats()
-		return total / float64(n), err // NaN of an empty list
+		return c.sumFloats() / float64(n) // NaN of an empty list
 	}
-	total, exponent, err := c.sumNumbers()
+	total, exponent := c.sumNumbers()
 	switch {
-	case err != nil || n == 0:
-		return nil, err
+	case n == 0:
+		return nil
 	case c.dialect == Exact:
 		total.Mul(total, powerOf10(averagePlaces))
 		return exactNumber(divide(total, int64(n)).String() + "e" + strconv.Itoa(exponent-averagePlaces))
 	// jmespath divides by a float in 1.0.1, and by an integer in 1.1.0. The two
 	// are one division while a float holds the sum.
 	case total.CmpAbs(exactIntegers) > 0:
-		return nil, inapplicable("the average of integers whose sum is beyond 2^53 depends on the version of jmespath")
+		panic(inapplicable("the average of integers whose sum is beyond 2^53 depends on the version of jmespath"))
 	}
-	return float64(total.Int64()) / float64(n), nil
+	return float64(total.Int64()) / float64(n)
 }
 
 // divide returns the integer next to total / n, and of two the one further from 0.
@@ -89,62 +88,73 @@ func divide(total *big.Int, n int64) *big.Int {
 // exactIntegers is the last of the integers that are all float64s.
 var exactIntegers = big.NewInt(1 << 53)
 
-func (c call) sumFloats() (float64, error) {
-	total := 0.0
+func (c call) sumFloats() (total float64) {
 	for _, e := range c.args[0].([]any) {
 		n, ok := e.(float64)
 		if !ok {
-			return 0, c.fail()
+			panic(c.failure())
 		}
 		total += n
 	}
-	return total, nil
+	return total
 }
 
 // sumNumbers returns the sum of a list as total × 10^exponent. The exponent is 0 in
-// Python.
-func (c call) sumNumbers() (total *big.Int, exponent int, _ error) {
-	var list []Number
-	for _, e := range c.args[0].([]any) {
-		switch n := e.(type) {
-		case Number:
-			list = append(list, n)
-		case float64:
-			return new(big.Int), 0, inapplicable("the sum of floats depends on the version of Python")
-		default:
-			return new(big.Int), 0, c.fail()
-		}
-	}
+// Python. Numbers are scaled when those with the same exponent have been added: an
+// event may have many of 1e999.
+func (c call) sumNumbers() (total *big.Int, exponent int) {
 	places := maxDigits
 	if c.dialect == Exact {
 		places = maxPlaces
 	}
-	total, exponent, ok := addNumbers(list, places)
-	if !ok {
-		return new(big.Int), 0, c.fail()
+	sums := map[int]*big.Int{} // by exponent
+	for _, v := range c.args[0].([]any) {
+		switch v.(type) {
+		case Number:
+		case float64:
+			panic(inapplicable("the sum of floats depends on the version of Python"))
+		default:
+			panic(c.failure())
+		}
+		d := v.(Number).decimal()
+		e := d.point - len(d.digits)
+		if e < -places || d.point > places {
+			panic(c.failure())
+		}
+		if sums[e] == nil {
+			sums[e] = new(big.Int)
+		}
+		sums[e].Add(sums[e], d.integer(d.digits))
+		exponent = min(exponent, e)
 	}
-	return total, exponent, nil
+	total = new(big.Int)
+	for e, sum := range sums {
+		total.Add(total, sum.Mul(sum, powerOf10(e-exponent)))
+	}
+	return total, exponent
 }
+
+func powerOf10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
 // plainNumber matches texts that all dialects read as the same number. Python and
 // TypeScript read more, such as 0x1f or 1_000.
 var plainNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-func toNumber(c call) (any, error) {
+func toNumber(c call) any {
 	switch v := c.args[0].(type) {
 	case Number, float64:
-		return v, nil
+		return v
 	case string:
 		if plainNumber.MatchString(v) {
 			n, err := Decode(c.dialect, v)
 			if err != nil {
-				return nil, c.fail()
+				panic(c.failure())
 			}
-			return n, nil
+			return n
 		}
 		if c.dialect != Exact {
-			return nil, inapplicable("each language reads other numbers from such a text")
+			panic(inapplicable("each language reads other numbers from such a text"))
 		}
 	}
-	return nil, nil
+	return nil
 }

@@ -4,12 +4,12 @@ import "slices"
 
 // extreme returns the function that selects the first of the largest elements, or of
 // the smallest if sign is -1.
-func extreme(sign int) func(call) (any, error) {
-	return func(c call) (any, error) {
+func extreme(sign int) func(call) any {
+	return func(c call) any {
 		list := c.args[0].([]any)
-		by, err := c.ranks(list)
-		if err != nil || len(list) == 0 {
-			return nil, err
+		by := c.ranks(list)
+		if len(list) == 0 {
+			return nil
 		}
 		best := 0
 		for i := range list {
@@ -17,23 +17,20 @@ func extreme(sign int) func(call) (any, error) {
 				best = i
 			}
 		}
-		return list[best], nil
+		return list[best]
 	}
 }
 
 // ranks returns the values that order a list.
-func (c call) ranks(list []any) ([]any, error) {
+func (c call) ranks(list []any) []any {
 	by := list
 	if c.apply != nil {
-		var err error
-		if by, err = c.applyAll(list); err != nil {
-			return nil, err
-		}
+		by = c.applyAll(list)
 	}
 	if !ordered(by) {
-		return nil, c.fail()
+		panic(c.failure())
 	}
-	return decimals(by), nil
+	return decimals(by)
 }
 
 // decimals decodes numbers that are compared several times: an event may contain many
@@ -63,14 +60,11 @@ func ordered(list []any) bool {
 }
 
 // sorted is stable. In Exact, only sort_by orders numbers.
-func sorted(c call) (any, error) {
+func sorted(c call) any {
 	list := c.args[0].([]any)
-	by, err := c.ranks(list)
-	if err != nil {
-		return nil, err
-	}
+	by := c.ranks(list)
 	if c.dialect == Exact && c.name == "sort" && len(list) > 0 && isNumber(list[0]) {
-		return nil, c.fail()
+		panic(c.failure())
 	}
 	places := make([]int, len(list))
 	for i := range places {
@@ -81,11 +75,11 @@ func sorted(c call) (any, error) {
 	for i, place := range places {
 		result[i] = list[place]
 	}
-	return result, nil
+	return result
 }
 
 // reverse is refused in TypeScript.
-func reverse(c call) (any, error) {
+func reverse(c call) any {
 	if s, ok := c.args[0].(string); ok {
 		list := Runes(s)
 		slices.Reverse(list)
@@ -93,21 +87,18 @@ func reverse(c call) (any, error) {
 		for _, r := range list {
 			text = AppendRune(text, r)
 		}
-		return string(text), nil
+		return string(text)
 	}
 	list := slices.Clone(c.args[0].([]any))
 	slices.Reverse(list)
-	return list, nil
+	return list
 }
 
 // applyAll returns the results of an expression reference.
-func (c call) applyAll(list []any) ([]any, error) {
+func (c call) applyAll(list []any) []any {
 	results := make([]any, len(list))
 	for i, e := range list {
-		var err error
-		if results[i], err = c.apply(e); err != nil {
-			return nil, err
-		}
+		results[i] = c.apply(e)
 	}
-	return results, nil
+	return results
 }

@@ -8,77 +8,75 @@ import (
 
 // compareText refuses half a surrogate pair, which TypeScript would find in the
 // middle of a code point.
-func compareText(holds func(s, part string) bool) func(call) (any, error) {
-	return func(c call) (any, error) {
+func compareText(holds func(s, part string) bool) func(call) any {
+	return func(c call) any {
 		part := c.args[1].(string)
 		if c.dialect == TypeScript && HasSurrogate(part) {
-			return nil, c.fail()
+			panic(c.failure())
 		}
-		return holds(c.args[0].(string), part), nil
+		return holds(c.args[0].(string), part)
 	}
 }
 
-func join(c call) (any, error) {
+func join(c call) any {
 	list := c.args[1].([]any)
 	parts := make([]string, len(list))
 	for i, e := range list {
 		var ok bool
 		if parts[i], ok = e.(string); !ok {
-			return nil, c.fail()
+			panic(c.failure())
 		}
 	}
 	text := strings.Join(parts, c.args[0].(string))
 	if c.dialect == TypeScript {
 		text = joinSurrogates(text)
 	}
-	return text, nil
+	return text
 }
 
-func convert(text func(string) string) func(call) (any, error) {
-	return func(c call) (any, error) { return text(c.args[0].(string)), nil }
+func convert(text func(string) string) func(call) any {
+	return func(c call) any { return text(c.args[0].(string)) }
 }
 
-func padLeft(c call) (any, error) {
-	padding, err := c.padding()
-	return padding + c.args[0].(string), err
+func padLeft(c call) any {
+	return c.padding() + c.args[0].(string)
 }
 
-func padRight(c call) (any, error) {
-	padding, err := c.padding()
-	return c.args[0].(string) + padding, err
+func padRight(c call) any {
+	return c.args[0].(string) + c.padding()
 }
 
 // padding counts bytes, as it always did: a different count would change keys.
-func (c call) padding() (string, error) {
+func (c call) padding() string {
 	pad := " "
 	if len(c.args) > 2 {
 		if pad = c.args[2].(string); len(pad) > 1 {
-			return "", c.fail()
+			panic(c.failure())
 		}
 	}
-	return strings.Repeat(pad, max(0, c.integer(1, 0)-len(c.args[0].(string)))), nil
+	return strings.Repeat(pad, max(0, c.integer(1, 0)-len(c.args[0].(string))))
 }
 
-func replace(c call) (any, error) {
-	return strings.Replace(c.args[0].(string), c.args[1].(string), c.args[2].(string), c.integer(3, -1)), nil
+func replace(c call) any {
+	return strings.Replace(c.args[0].(string), c.args[1].(string), c.args[2].(string), c.integer(3, -1))
 }
 
-func split(c call) (any, error) {
+func split(c call) any {
 	text := c.args[0].(string)
 	list := []any{}
 	if text == "" {
-		return list, nil
+		return list
 	}
 	for _, part := range strings.SplitN(text, c.args[1].(string), c.integer(2, -2)+1) {
 		list = append(list, part)
 	}
-	return list, nil
+	return list
 }
 
 // trim returns the function that trims the code points of a string, by default white
 // space.
-func trim(cut func(string, func(rune) bool) string) func(call) (any, error) {
-	return func(c call) (any, error) {
+func trim(cut func(string, func(rune) bool) string) func(call) any {
+	return func(c call) any {
 		trimmed := unicode.IsSpace
 		if len(c.args) > 1 && c.args[1] != "" {
 			set := map[rune]bool{} // both arguments may be as long as the event
@@ -87,30 +85,30 @@ func trim(cut func(string, func(rune) bool) string) func(call) (any, error) {
 			}
 			trimmed = func(r rune) bool { return set[r] }
 		}
-		return cut(c.args[0].(string), trimmed), nil
+		return cut(c.args[0].(string), trimmed)
 	}
 }
 
 // find returns the function that finds a string between two positions, and returns
 // its own in code points, or null.
-func find(index func(s, part string) int) func(call) (any, error) {
-	return func(c call) (any, error) {
+func find(index func(s, part string) int) func(call) any {
+	return func(c call) any {
 		for _, arg := range c.args[2:] {
 			if _, err := strconv.Atoi(string(arg.(Number))); err != nil {
-				return nil, c.fail()
+				panic(c.failure())
 			}
 		}
 		text, part := []rune(c.args[0].(string)), c.args[1].(string)
 		from, to := clamp(c.integer(2, 0), 0, 0, len(text)), clamp(c.integer(3, len(text)), 0, 0, len(text))
 		if part == "" || from > to {
-			return nil, nil
+			return nil
 		}
 		within := string(text[from:to])
 		at := index(within, part)
 		if at < 0 {
-			return nil, nil
+			return nil
 		}
-		return Number(strconv.Itoa(from + len([]rune(within[:at])))), nil
+		return Number(strconv.Itoa(from + len([]rune(within[:at]))))
 	}
 }
 

@@ -5,91 +5,87 @@ import (
 	"strings"
 )
 
-func contains(c call) (any, error) {
+func contains(c call) any {
 	list, ok := c.args[0].([]any)
 	_, text := c.args[1].(string)
 	switch {
 	case !ok && text:
 		return compareText(strings.Contains)(c)
 	case !ok && c.dialect == Exact:
-		return false, nil
+		return false
 	case !ok:
-		return nil, c.fail()
+		panic(c.failure())
 	case c.dialect == TypeScript && isComposite(c.args[1]):
-		return nil, inapplicable("TypeScript looks for the same object, not for an equal one")
+		panic(inapplicable("TypeScript looks for the same object, not for an equal one"))
 	}
 	for _, e := range list {
 		if equalInside(c.dialect, e, c.args[1]) {
-			return true, nil
+			return true
 		}
 	}
-	return false, nil
+	return false
 }
 
-func keys(c call) (any, error) {
+func keys(c call) any {
 	list := []any{}
 	for _, key := range c.args[0].(*Object).ordered(c.dialect) {
 		list = append(list, key)
 	}
-	return list, nil
+	return list
 }
 
-func values(c call) (any, error) { return valuesOf(c.dialect, c.args[0].(*Object)), nil }
+func values(c call) any { return valuesOf(c.dialect, c.args[0].(*Object)) }
 
-func items(c call) (any, error) {
+func items(c call) any {
 	o, list := c.args[0].(*Object), []any{}
 	for _, key := range o.ordered(c.dialect) {
 		list = append(list, []any{key, o.Members[key]})
 	}
-	return list, nil
+	return list
 }
 
-func fromItems(c call) (any, error) {
+func fromItems(c call) any {
 	o := newObject(0)
 	for _, e := range c.args[0].([]any) {
 		pair, _ := e.([]any)
 		if len(pair) != 2 {
-			return nil, c.fail()
+			panic(c.failure())
 		}
 		key, ok := pair[0].(string)
 		if !ok {
-			return nil, c.fail()
+			panic(c.failure())
 		}
 		o.set(key, pair[1])
 	}
-	return o, nil
+	return o
 }
 
-func groupBy(c call) (any, error) {
+func groupBy(c call) any {
 	list := c.args[0].([]any)
 	if len(list) == 0 {
-		return nil, nil
+		return nil
 	}
 	groups := newObject(0)
 	for _, e := range list {
-		by, err := c.apply(e)
-		if err != nil {
-			return nil, err
-		}
-		key, ok := by.(string)
+		key, ok := c.apply(e).(string)
 		if !ok {
-			return nil, c.fail()
+			panic(c.failure())
 		}
 		group, _ := groups.Members[key].([]any)
 		groups.set(key, append(group, e))
 	}
-	return groups, nil
+	return groups
 }
 
 // zip returns as many lists as the shortest argument has elements.
-func zip(c call) (any, error) {
+func zip(c call) any {
 	result := []any{}
 	for i := 0; ; i++ {
 		var tuple []any
 		for _, arg := range c.args {
 			list := arg.([]any)
 			if i == len(list) {
-				return result, nil
+				return result
 			}
 			tuple = append(tuple, list[i])
 		}
@@ -97,7 +93,7 @@ func zip(c call) (any, error) {
 	}
 }
 
-func length(c call) (any, error) {
+func length(c call) any {
 	n := 0
 	switch v := c.args[0].(type) {
 	case string:
@@ -110,25 +106,22 @@ func length(c call) (any, error) {
 		n = len(v.Keys)
 	}
 	if c.dialect == TypeScript {
-		return float64(n), nil
+		return float64(n)
 	}
-	return Number(strconv.Itoa(n)), nil
+	return Number(strconv.Itoa(n))
 }
 
-func mapped(c call) (any, error) {
-	results, err := c.applyAll(c.args[1].([]any))
-	if err != nil {
-		return nil, err
-	}
+func mapped(c call) any {
+	results := c.applyAll(c.args[1].([]any))
 	for i, v := range results {
 		if c.dialect == TypeScript && Falsy(v) { // also 0, "" and false
 			results[i] = nil
 		}
 	}
-	return results, nil
+	return results
 }
 
-func merge(c call) (any, error) {
+func merge(c call) any {
 	merged := newObject(0)
 	for _, arg := range c.args {
 		o := arg.(*Object)
@@ -136,55 +129,54 @@ func merge(c call) (any, error) {
 			merged.set(key, o.Members[key])
 		}
 	}
-	return merged, nil
+	return merged
 }
 
-func notNull(c call) (any, error) {
+func notNull(c call) any {
 	for _, arg := range c.args {
 		if arg != nil {
 			if c.dialect == TypeScript && Falsy(arg) { // the first one that is not null, or null
-				return nil, nil
+				return nil
 			}
-			return arg, nil
+			return arg
 		}
 	}
-	return nil, nil
+	return nil
 }
 
-func toArray(c call) (any, error) {
+func toArray(c call) any {
 	if list, ok := c.args[0].([]any); ok {
-		return list, nil
+		return list
 	}
-	return c.args, nil
+	return c.args
 }
 
-func toString(c call) (any, error) {
+func toString(c call) any {
 	switch v := c.args[0].(type) {
 	case string, Undefined:
-		return v, nil
+		return v
 	}
 	if c.dialect == Exact {
-		text, err := Canonical(c.args[0])
-		return string(text), err
+		return string(must(Canonical(c.args[0])))
 	}
-	return string(PlainStyle(c.dialect).Append(nil, c.args[0])), nil
+	return string(PlainStyle(c.dialect).Append(nil, c.args[0]))
 }
 
-func typeOf(c call) (any, error) {
+func typeOf(c call) any {
 	switch c.args[0].(type) {
 	case nil:
-		return "null", nil
+		return "null"
 	case bool:
-		return "boolean", nil
+		return "boolean"
 	case string:
-		return "string", nil
+		return "string"
 	case []any:
-		return "array", nil
+		return "array"
 	case *Object:
-		return "object", nil
+		return "object"
 	case Undefined:
-		return "unknown", nil
+		return "unknown"
 	default:
-		return "number", nil
+		return "number"
 	}
 }

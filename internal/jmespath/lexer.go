@@ -2,6 +2,7 @@ package jmespath
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -41,64 +42,60 @@ type lexer struct {
 	pos     int
 }
 
-func tokenize(d Dialect, text string) ([]token, error) {
+func tokenize(d Dialect, text string) (tokens []token) {
 	l := lexer{dialect: d, text: text}
-	var tokens []token
-	for {
+	for len(tokens) == 0 || tokens[len(tokens)-1].kind != "end" {
 		l.pos += len(l.text[l.pos:]) - len(strings.TrimLeft(l.text[l.pos:], " \t\n\r"))
-		t, err := l.next()
-		if err != nil {
-			return nil, err
-		}
-		if tokens = append(tokens, t); t.kind == "end" {
-			return tokens, nil
-		}
+		tokens = append(tokens, l.next())
 	}
+	return tokens
 }
 
-func (l *lexer) next() (token, error) {
+// The tokens whose content is no text in quotes, and a variable. Variables are not
+// supported.
+var (
+	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
+	integer    = regexp.MustCompile(`^(-[0-9]*|[0-9]+)`)
+	variable   = regexp.MustCompile(`^\$[A-Za-z0-9_]`)
+)
+
+func (l *lexer) next() token {
 	t := token{at: l.pos}
 	rest := l.text[l.pos:]
 	if rest == "" {
 		t.kind = "end"
-		return t, nil
+		return t
 	}
 	for _, s := range symbols {
-		if strings.HasPrefix(rest, string(s)) && (s != "$" || l.dialect == Exact && !isVariable(rest)) {
+		if strings.HasPrefix(rest, string(s)) && (s != "$" || l.dialect == Exact && !variable.MatchString(rest)) {
 			l.pos += len(s)
 			t.kind = s
-			return t, nil
+			return t
 		}
 	}
-	switch b := rest[0]; {
-	case isLetter(b):
-		n := strings.IndexFunc(rest, func(r rune) bool { return r >= 0x80 || !isLetter(byte(r)) && !isDigit(byte(r)) })
-		if n < 0 {
-			n = len(rest)
-		}
-		l.pos += n
-		t.kind, t.text = "identifier", rest[:n]
-		return t, nil
-	case isDigit(b) || b == '-':
-		n := 1
-		for n < len(rest) && isDigit(rest[n]) {
-			n++
-		}
-		l.pos += n
-		var err error
-		t.kind = "number"
-		if t.n, err = strconv.Atoi(rest[:n]); err != nil {
-			return t, syntaxError(l.text, t.at)
-		}
-		return t, nil
-	case b == '"' || b == '\'' || b == '`':
-		return l.quoted(t, b)
+	if t.text = identifier.FindString(rest); t.text != "" {
+		l.pos += len(t.text)
+		t.kind = "identifier"
+		return t
 	}
-	return t, syntaxError(l.text, t.at)
+	if digits := integer.FindString(rest); digits != "" {
+		n, err := strconv.Atoi(digits)
+		if err != nil {
+			panic(syntaxError(l.text, t.at))
+		}
+		l.pos += len(digits)
+		t.kind, t.n = "number", n
+		return t
+	}
+	return l.quoted(t)
 }
 
 // quoted reads a quoted identifier, a raw string or a literal in JSON.
-func (l *lexer) quoted(t token, quote byte) (token, error) {
+func (l *lexer) quoted(t token) token {
+	quote := l.text[l.pos]
+	if strings.IndexByte("\"'`", quote) < 0 {
+		panic(syntaxError(l.text, t.at))
+	}
 	start := l.pos + 1
 	end := start
 	for end < len(l.text) && l.text[end] != quote {
@@ -108,32 +105,29 @@ func (l *lexer) quoted(t token, quote byte) (token, error) {
 		end++
 	}
 	if end >= len(l.text) {
-		return t, fmt.Errorf("%w: unclosed %c", syntaxError(l.text, end), quote)
+		panic(failure{fmt.Errorf("%w: unclosed %c", syntaxError(l.text, end), quote)})
 	}
 	text := l.text[start:end]
 	l.pos = end + 1
-	if quote == '"' {
-		v, err := Decode(l.dialect, `"`+text+`"`)
-		if err != nil {
-			return t, syntaxError(l.text, t.at)
+	var err error
+	switch quote {
+	case '"':
+		t.kind = "quoted"
+		t.value, err = Decode(l.dialect, `"`+text+`"`)
+		t.text, _ = t.value.(string)
+	case '\'':
+		t.kind, t.value = "literal", l.unescape(text, "'")
+	case '`':
+		t.kind, text = "literal", l.unescape(text, "`")
+		t.value, err = Decode(l.dialect, text)
+		if err != nil && l.dialect == Python { // which still takes the form without quotes
+			t.value, err = Decode(l.dialect, `"`+strings.TrimLeftFunc(text, unicode.IsSpace)+`"`)
 		}
-		t.kind, t.text = "quoted", v.(string)
-		return t, nil
-	}
-	t.kind, t.value = "literal", l.unescape(text, string(quote))
-	if quote == '\'' {
-		return t, nil
-	}
-	text = t.value.(string)
-	v, err := Decode(l.dialect, text)
-	if err != nil && l.dialect == Python { // which still takes the form without quotes
-		v, err = Decode(l.dialect, `"`+strings.TrimLeftFunc(text, unicode.IsSpace)+`"`)
 	}
 	if err != nil {
-		return t, syntaxError(l.text, t.at)
+		panic(syntaxError(l.text, t.at))
 	}
-	t.value = v
-	return t, nil
+	return t
 }
 
 // unescape replaces the escaped quotes of a literal.
@@ -147,18 +141,9 @@ func (l *lexer) unescape(text, quote string) string {
 	return strings.ReplaceAll(text, `\`+quote, quote)
 }
 
-// isVariable reports whether text begins with a variable. They are not supported.
-func isVariable(text string) bool {
-	return len(text) > 1 && (isLetter(text[1]) || isDigit(text[1]))
-}
-
-func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' || b == '_' }
-
-func isDigit(b byte) bool { return '0' <= b && b <= '9' }
-
-func syntaxError(text string, at int) error {
+func syntaxError(text string, at int) failure {
 	if at >= len(text) {
-		return fmt.Errorf("syntax error at byte %d, where the expression ends", at)
+		return failure{fmt.Errorf("syntax error at byte %d, where the expression ends", at)}
 	}
-	return fmt.Errorf("syntax error at byte %d, at %q", at, text[at:])
+	return failure{fmt.Errorf("syntax error at byte %d, at %q", at, text[at:])}
 }

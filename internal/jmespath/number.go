@@ -15,15 +15,11 @@ import (
 type Number string
 
 // exactNumber returns the canonical form of a number's JSON text.
-func exactNumber(text string) (any, error) {
+func exactNumber(text string) Number {
 	if len(text) <= 21 && text != "-0" && !strings.ContainsAny(text, ".eE") {
-		return Number(text), nil
+		return Number(text)
 	}
-	canonicalText, err := canonical.Append(nil, []byte(text))
-	if err != nil {
-		return nil, err
-	}
-	return Number(canonicalText), nil
+	return Number(must(canonical.Append(nil, []byte(text))))
 }
 
 // A decimal is the number sign × 0.digits × 10^point. The digits neither begin nor
@@ -63,10 +59,10 @@ func (a decimal) compare(b decimal) int {
 }
 
 // round returns the next integer from n in the direction of sign.
-func (n Number) round(sign int) (any, error) {
+func (n Number) round(sign int) Number {
 	d := n.decimal()
 	if d.point >= len(d.digits) {
-		return n, nil
+		return n
 	}
 	whole := d.integer(d.digits[:max(d.point, 0)])
 	if d.sign == sign {
@@ -80,29 +76,3 @@ func (d decimal) integer(digits string) *big.Int {
 	i, _ := new(big.Int).SetString("0"+digits, 10)
 	return i.Mul(i, big.NewInt(int64(d.sign)))
 }
-
-// addNumbers returns the sum of exact numbers as total × 10^exponent, and reports
-// whether none has more places before or after the point. Numbers are scaled when those
-// with the same exponent have been added: an event may have many of 1e999.
-func addNumbers(list []Number, places int) (total *big.Int, exponent int, ok bool) {
-	sums := map[int]*big.Int{} // by exponent
-	for _, n := range list {
-		d := n.decimal()
-		e := d.point - len(d.digits)
-		if e < -places || d.point > places {
-			return nil, 0, false
-		}
-		if sums[e] == nil {
-			sums[e] = new(big.Int)
-		}
-		sums[e].Add(sums[e], d.integer(d.digits))
-		exponent = min(exponent, e)
-	}
-	total = new(big.Int)
-	for e, sum := range sums {
-		total.Add(total, sum.Mul(sum, powerOf10(e-exponent)))
-	}
-	return total, exponent, true
-}
-
-func powerOf10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }

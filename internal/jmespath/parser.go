@@ -23,20 +23,14 @@ type parser struct {
 }
 
 // parse returns the node of an expression.
-func parse(d Dialect, expr string) (n *node, err error) {
+func parse(d Dialect, expr string) *node {
 	if !utf8.ValidString(expr) {
-		return nil, errNotUTF8
+		panic(failure{errNotUTF8})
 	}
-	tokens, err := tokenize(d, expr)
-	if err != nil {
-		return nil, err
-	}
-	p := parser{d, expr, tokens}
-	n, err = p.expression(0)
-	if err == nil && p.peek() != "end" {
-		err = p.unexpected()
-	}
-	return n, err
+	p := parser{d, expr, tokenize(d, expr)}
+	n := p.expression(0)
+	p.expect("end")
+	return n
 }
 
 func (p *parser) peek() kind { return p.tokens[0].kind }
@@ -51,45 +45,50 @@ func (p *parser) next() token {
 	return t
 }
 
-func (p *parser) match(k kind) error {
-	if p.peek() != k {
-		return p.unexpected()
+// accept steps over a token of this kind, if it is the current one.
+func (p *parser) accept(k kind) bool {
+	is := p.peek() == k
+	if is {
+		p.next()
 	}
-	p.next()
-	return nil
+	return is
 }
 
-func (p *parser) unexpected() error { return syntaxError(p.text, p.tokens[0].at) }
-
-func (p *parser) expression(power int) (*node, error) {
-	left, err := p.prefix()
-	for err == nil && power < powers[p.peek()] {
-		left, err = p.infix(left)
+func (p *parser) expect(k kind) {
+	if !p.accept(k) {
+		panic(p.unexpected(p.tokens[0]))
 	}
-	return left, err
+}
+
+func (p *parser) unexpected(t token) failure { return syntaxError(p.text, t.at) }
+
+func (p *parser) expression(power int) *node {
+	left := p.prefix()
+	for power < powers[p.peek()] {
+		left = p.infix(left)
+	}
+	return left
 }
 
 func current() *node { return &node{kind: "@"} }
 
 // prefix parses the beginning of an expression.
-func (p *parser) prefix() (*node, error) {
-	at := p.tokens
+func (p *parser) prefix() *node {
 	t := p.next()
 	switch t.kind {
 	case "literal":
-		return &node{kind: "literal", value: t.value}, nil
+		return &node{kind: "literal", value: t.value}
 	case "identifier":
-		return &node{kind: "identifier", text: t.text}, nil
+		return &node{kind: "identifier", text: t.text}
 	case "quoted":
-		if p.peek() == "(" {
-			break
+		if p.peek() != "(" {
+			return &node{kind: "identifier", text: t.text}
 		}
-		return &node{kind: "identifier", text: t.text}, nil
 	case "@", "$":
-		return &node{kind: t.kind}, nil
+		return &node{kind: t.kind}
 	case "*":
 		if p.peek() == "]" {
-			return &node{kind: "values", children: []*node{current(), current()}}, nil
+			return &node{kind: "values", children: []*node{current(), current()}}
 		}
 		return p.project("values", current(), powers["*"])
 	case "[?":
@@ -99,61 +98,41 @@ func (p *parser) prefix() (*node, error) {
 	case "{":
 		return p.object()
 	case "!", "&":
-		operand, err := p.expression(powers[t.kind])
-		return &node{kind: t.kind, children: []*node{operand}}, err
+		return &node{kind: t.kind, children: []*node{p.expression(powers[t.kind])}}
 	case "(":
-		inner, err := p.expression(0)
-		if err != nil {
-			return nil, err
-		}
-		return inner, p.match(")")
+		inner := p.expression(0)
+		p.expect(")")
+		return inner
 	case "[":
-		if p.peek() == "number" || p.peek() == ":" {
-			return p.index(current())
-		}
-		if p.peek() == "*" && p.tokens[1].kind == "]" {
-			p.next()
-			p.next()
-			return p.project("each", current(), powers["*"])
+		if p.peek() == "*" && p.tokens[1].kind == "]" || p.isIndex() {
+			return p.bracket(current())
 		}
 		return p.list()
 	}
-	p.tokens = at
-	return nil, p.unexpected()
+	panic(p.unexpected(t))
 }
 
 // infix parses the continuation of an expression.
-func (p *parser) infix(left *node) (*node, error) {
-	at := p.tokens
+func (p *parser) infix(left *node) *node {
 	t := p.next()
 	switch t.kind {
 	case ".":
-		if p.peek() == "*" {
-			p.next()
+		if p.accept("*") {
 			return p.project("values", left, powers["."])
 		}
-		right, err := p.member(powers["."])
-		return &node{kind: "chain", children: []*node{left, right}}, err
+		return &node{kind: "chain", children: []*node{left, p.member(powers["."])}}
 	case "|", "||", "&&", "==", "!=", "<", "<=", ">", ">=":
-		right, err := p.expression(powers[t.kind])
-		return &node{kind: t.kind, children: []*node{left, right}}, err
+		return &node{kind: t.kind, children: []*node{left, p.expression(powers[t.kind])}}
 	case "[?":
 		return p.filter(left)
 	case "[]":
 		return p.flatten(left)
 	case "[":
-		if p.peek() == "number" || p.peek() == ":" {
-			return p.index(left)
-		}
-		if p.match("*") != nil || p.match("]") != nil {
-			return nil, p.unexpected()
-		}
-		return p.project("each", left, powers["*"])
+		return p.bracket(left)
 	case "(":
 		if left.kind == "identifier" {
 			return p.call(left.text)
 		}
 	}
-	p.tokens = at
-	return nil, p.unexpected()
+	panic(p.unexpected(t))
 }

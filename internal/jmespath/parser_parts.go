@@ -1,148 +1,118 @@
 package jmespath
 
 // project parses the expression that is applied to each element of left.
-func (p *parser) project(k kind, left *node, power int) (*node, error) {
-	right, err := p.projected(power)
-	return &node{kind: k, children: []*node{left, right}}, err
+func (p *parser) project(k kind, left *node, power int) *node {
+	return &node{kind: k, children: []*node{left, p.projected(power)}}
 }
 
-func (p *parser) projected(power int) (*node, error) {
+func (p *parser) projected(power int) *node {
 	switch {
 	case powers[p.peek()] < stopsProjection:
-		return current(), nil
+		return current()
 	case p.peek() == "[" || p.peek() == "[?":
 		return p.expression(power)
-	case p.peek() == ".":
-		p.next()
-		return p.member(power)
 	}
-	return nil, p.unexpected()
+	p.expect(".")
+	return p.member(power)
 }
 
-func (p *parser) flatten(left *node) (*node, error) {
+func (p *parser) flatten(left *node) *node {
 	return p.project("each", &node{kind: "flatten", children: []*node{left}}, powers["[]"])
 }
 
-func (p *parser) filter(left *node) (*node, error) {
-	condition, err := p.expression(0)
-	if err == nil {
-		err = p.match("]")
-	}
-	if err != nil {
-		return nil, err
-	}
+func (p *parser) filter(left *node) *node {
+	condition := p.expression(0)
+	p.expect("]")
 	right := current()
 	if p.peek() != "[]" {
 		power := powers["[?"]
 		if p.dialect == TypeScript {
 			power = powers["[]"] // a second filter belongs to the elements of the first
 		}
-		if right, err = p.projected(power); err != nil {
-			return nil, err
-		}
+		right = p.projected(power)
 	}
-	return &node{kind: "filter", children: []*node{left, right, condition}}, nil
+	return &node{kind: "filter", children: []*node{left, right, condition}}
 }
 
 // member parses the expression after a dot.
-func (p *parser) member(power int) (*node, error) {
+func (p *parser) member(power int) *node {
 	switch p.peek() {
 	case "identifier", "quoted", "*":
 		return p.expression(power)
 	case "[":
 		p.next()
 		return p.list()
-	case "{":
-		p.next()
-		return p.object()
 	}
-	return nil, p.unexpected()
+	p.expect("{")
+	return p.object()
 }
 
-// index parses an index or a slice. A slice projects. In Python and TypeScript
+func (p *parser) isIndex() bool { return p.peek() == "number" || p.peek() == ":" }
+
+// bracket parses an index, a slice or [*]. A slice projects. In Python and TypeScript
 // alike, one that follows an index does not.
-func (p *parser) index(left *node) (*node, error) {
+func (p *parser) bracket(left *node) *node {
+	if !p.isIndex() {
+		p.expect("*")
+		p.expect("]")
+		return p.project("each", left, powers["*"])
+	}
 	part, colons := &node{kind: "slice"}, 0
 	if p.peek() == "number" && p.tokens[1].kind != ":" {
 		part = &node{kind: "index", n: p.next().n}
 	}
-	for ; part.kind == "slice" && (p.peek() == "number" || p.peek() == ":"); p.next() {
-		if p.peek() == ":" {
-			if colons++; colons > 2 {
-				return nil, p.unexpected()
-			}
-		} else {
-			n := p.tokens[0].n
-			part.bounds[colons] = &n
+	for ; part.kind == "slice" && p.isIndex(); p.next() {
+		if t := p.tokens[0]; t.kind == "number" {
+			part.bounds[colons] = &t.n
+		} else if colons++; colons > 2 {
+			panic(p.unexpected(t))
 		}
 	}
-	if err := p.match("]"); err != nil {
-		return nil, err
-	}
+	p.expect("]")
 	chain := &node{kind: "index chain", children: []*node{left, part}}
 	if part.kind == "index" || left.kind == "index chain" && p.dialect != Exact {
-		return chain, nil
+		return chain
 	}
 	return p.project("each", chain, powers["*"])
 }
 
-func (p *parser) list() (*node, error) {
+func (p *parser) list() *node {
 	list := &node{kind: "list"}
 	for {
-		e, err := p.expression(0)
-		if err != nil {
-			return nil, err
+		list.children = append(list.children, p.expression(0))
+		if p.accept("]") {
+			return list
 		}
-		list.children = append(list.children, e)
-		if p.peek() == "]" {
-			p.next()
-			return list, nil
-		}
-		if err := p.match(","); err != nil {
-			return nil, err
-		}
+		p.expect(",")
 	}
 }
 
-func (p *parser) object() (*node, error) {
+// object parses an object. Exact takes no comma for one.
+func (p *parser) object() *node {
 	o := &node{kind: "object"}
 	for {
-		if p.peek() != "identifier" && p.peek() != "quoted" {
-			return nil, p.unexpected()
+		key := p.next()
+		if key.kind != "identifier" && key.kind != "quoted" {
+			panic(p.unexpected(key))
 		}
-		key := p.next().text
-		if err := p.match(":"); err != nil {
-			return nil, err
+		p.expect(":")
+		o.children = append(o.children, &node{kind: "member", text: key.text, children: []*node{p.expression(0)}})
+		if p.accept("}") {
+			return o
 		}
-		e, err := p.expression(0)
-		if err != nil {
-			return nil, err
-		}
-		o.children = append(o.children, &node{kind: "member", text: key, children: []*node{e}})
-		if p.peek() == "}" {
-			p.next()
-			return o, nil
-		}
-		if err := p.match(","); err != nil && p.dialect != Exact { // which takes no comma for one
-			return nil, err
+		if p.dialect != Exact || p.peek() == "," {
+			p.expect(",")
 		}
 	}
 }
 
-func (p *parser) call(name string) (*node, error) {
+func (p *parser) call(name string) *node {
 	call := &node{kind: "call", text: name}
-	for p.peek() != ")" {
-		arg, err := p.expression(0)
-		if err != nil {
-			return nil, err
-		}
-		call.children = append(call.children, arg)
-		if p.peek() == "," {
-			p.next()
-		} else if p.peek() != ")" && p.dialect != Exact {
-			return nil, p.unexpected()
+	for !p.accept(")") {
+		call.children = append(call.children, p.expression(0))
+		if !p.accept(",") && p.peek() != ")" && p.dialect != Exact {
+			panic(p.unexpected(p.tokens[0]))
 		}
 	}
-	p.next()
-	return call, nil
+	return call
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -68,16 +67,8 @@ func CompareIndices(a, b string) int {
 
 // isArrayIndex reports whether a key is an array index of ECMAScript.
 func isArrayIndex(key string) bool {
-	if len(key) == 0 || len(key) > 10 || key[0] == '0' && len(key) > 1 {
-		return false
-	}
-	for i := range len(key) {
-		if key[i] < '0' || key[i] > '9' {
-			return false
-		}
-	}
-	n, err := strconv.ParseUint(key, 10, 64)
-	return err == nil && n < 1<<32-1
+	n, err := strconv.ParseUint(key, 10, 32)
+	return err == nil && n < 1<<32-1 && strconv.FormatUint(n, 10) == key
 }
 
 // nextRune decodes the first code point of generalized UTF-8.
@@ -123,15 +114,10 @@ func Units(s string) []uint16 {
 
 // HasSurrogate reports whether a string contains a lone surrogate.
 func HasSurrogate(s string) bool {
-	for i := strings.IndexByte(s, 0xed); i >= 0 && i+2 < len(s); {
-		if s[i+1] >= 0xa0 {
+	for i := range len(s) - 2 {
+		if s[i] == 0xed && s[i+1] >= 0xa0 {
 			return true
 		}
-		next := strings.IndexByte(s[i+1:], 0xed)
-		if next < 0 {
-			break
-		}
-		i += 1 + next
 	}
 	return false
 }
