@@ -3,6 +3,7 @@
 package canonical
 
 import (
+	"bytes"
 	"sync"
 )
 
@@ -74,14 +75,21 @@ type canonicalizer struct {
 	unsorted   []unsortedObject
 }
 
-func (c *canonicalizer) document() error {
+// document returns the [*Error] with which any other method has panicked.
+func (c *canonicalizer) document() (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case *Error:
+			err = p
+		default:
+			panic(p)
+		}
+	}()
 	base := len(c.dst)
-	if err := c.value(); err != nil {
-		return err
-	}
-	c.space()
-	if c.pos < len(c.raw) {
-		return c.fail("data after the end of the value")
+	c.value()
+	if c.space(); c.pos < len(c.raw) {
+		panic(c.failure("data after the end of the value"))
 	}
 	if len(c.unsorted) > 0 {
 		c.reorder(base)
@@ -89,76 +97,61 @@ func (c *canonicalizer) document() error {
 	return nil
 }
 
-func (c *canonicalizer) value() error {
+func (c *canonicalizer) value() {
 	c.space()
-	switch b := c.peek(); b {
-	case '"':
-		return c.text()
-	case '{':
-		return c.object()
-	case '[':
-		return c.array()
-	case 't':
-		return c.literal("true")
-	case 'f':
-		return c.literal("false")
-	case 'n':
-		return c.literal("null")
+	switch b := c.peek(); {
+	case b == '"':
+		c.text()
+	case b == '{':
+		c.object()
+	case b == '[':
+		for more := c.open(']'); more; more = c.more(']') {
+			c.value()
+		}
+	case b == 't':
+		c.literal("true")
+	case b == 'f':
+		c.literal("false")
+	case b == 'n':
+		c.literal("null")
+	case b == '-' || isDigit(b):
+		c.number()
 	default:
-		if b == '-' || isDigit(b) {
-			return c.number()
-		}
-		return c.fail("expected a value")
+		panic(c.failure("expected a value"))
 	}
 }
 
-// open and close copy the brackets of an object or array.
-func (c *canonicalizer) open() error {
+// open copies the opening bracket of an object or array, and the closing one if there is
+// nothing between them.
+func (c *canonicalizer) open(end byte) (more bool) {
 	if c.depth++; c.depth > maxNesting {
-		return c.fail("nested too deeply")
+		panic(c.failure("nested too deeply"))
 	}
 	c.copyByte()
 	c.space()
-	return nil
+	return c.peek() != end || c.more(end)
 }
 
-func (c *canonicalizer) close() {
-	c.depth--
+// more copies the comma after an element, or the closing bracket.
+func (c *canonicalizer) more(end byte) bool {
+	c.space()
+	b := c.peek()
+	if b != ',' && b != end {
+		panic(c.failure("expected ',' or '" + string(end) + "'"))
+	}
 	c.copyByte()
+	if b == end {
+		c.depth--
+	}
+	return b == ','
 }
 
-func (c *canonicalizer) array() error {
-	if err := c.open(); err != nil {
-		return err
-	}
-	if c.peek() == ']' {
-		c.close()
-		return nil
-	}
-	for {
-		if err := c.value(); err != nil {
-			return err
-		}
-		c.space()
-		switch c.peek() {
-		case ',':
-			c.copyByte()
-		case ']':
-			c.close()
-			return nil
-		default:
-			return c.fail("expected ',' or ']'")
-		}
-	}
-}
-
-func (c *canonicalizer) literal(word string) error {
-	if end := c.pos + len(word); end > len(c.raw) || string(c.raw[c.pos:end]) != word {
-		return c.fail("expected a value")
+func (c *canonicalizer) literal(word string) {
+	if !bytes.HasPrefix(c.raw[c.pos:], []byte(word)) {
+		panic(c.failure("expected a value"))
 	}
 	c.dst = append(c.dst, word...)
 	c.pos += len(word)
-	return nil
 }
 
 func (c *canonicalizer) space() {
@@ -185,7 +178,8 @@ func (c *canonicalizer) copyByte() {
 	c.pos++
 }
 
-func (c *canonicalizer) fail(reason string) error {
+// failure is of the place where c stands.
+func (c *canonicalizer) failure(reason string) *Error {
 	if c.pos >= len(c.raw) {
 		reason = "unexpected end"
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding"
 	"encoding/json"
 	"reflect"
-	"slices"
 	"strconv"
 )
 
@@ -17,8 +16,8 @@ func areFloat64s(text []byte) bool {
 		switch b := text[i]; {
 		case b == '"':
 			i = afterString(text, i+1)
-		case b == '-' || '0' <= b && b <= '9':
-			end := afterNumber(text, i)
+		case b == '-' || isDigit(b):
+			end := len(text) - len(bytes.TrimLeft(text[i:], "+-.eE0123456789"))
 			if !isFloat64(text[i:end]) {
 				return false
 			}
@@ -37,13 +36,6 @@ func afterString(text []byte, i int) int {
 		}
 	}
 	return i + 1
-}
-
-func afterNumber(text []byte, i int) int {
-	for i < len(text) && ('0' <= text[i] && text[i] <= '9' || slices.Contains([]byte("+-.eE"), text[i])) {
-		i++
-	}
-	return i
 }
 
 // isFloat64 reports whether a number is the same decimal as a float64.

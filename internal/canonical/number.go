@@ -10,54 +10,51 @@ import (
 // spelling: equal numbers are refused together.
 const maxExponent = 1_000_000_000_000_000_000
 
-func (c *canonicalizer) number() error {
+func (c *canonicalizer) number() {
 	start := c.pos
 	if c.peek() == '-' {
 		c.pos++
 	}
 	whole := c.digits()
-	if len(whole) == 0 {
-		return c.fail("expected a digit")
-	}
 	if len(whole) > 1 && whole[0] == '0' {
 		c.pos -= len(whole) - 1
-		return c.fail("leading zero")
+		panic(c.failure("leading zero"))
 	}
 	// The common case needs no arithmetic.
-	if b := c.peek(); b != '.' && b != 'e' && b != 'E' && len(whole) <= 21 && whole[0] != '0' {
+	b := c.peek()
+	if b != '.' && b != 'e' && b != 'E' && len(whole) <= 21 && whole[0] != '0' {
 		c.dst = append(c.dst, c.raw[start:c.pos]...)
-		return nil
+		return
 	}
 	var fraction, exponent []byte
-	if c.peek() == '.' {
+	if b == '.' {
 		c.pos++
-		if fraction = c.digits(); len(fraction) == 0 {
-			return c.fail("expected a digit")
-		}
+		fraction = c.digits()
 	}
-	down := false
 	if b := c.peek(); b == 'e' || b == 'E' {
 		c.pos++
+		from := c.pos
 		if b := c.peek(); b == '+' || b == '-' {
-			down = b == '-'
 			c.pos++
 		}
-		if exponent = c.digits(); len(exponent) == 0 {
-			return c.fail("expected a digit")
-		}
+		c.digits()
+		exponent = c.raw[from:c.pos]
 	}
 	var ok bool
-	c.dst, ok = appendDecimal(c.dst, c.raw[start] == '-', whole, fraction, down, exponent)
+	c.dst, ok = appendDecimal(c.dst, c.raw[start] == '-', whole, fraction, exponent)
 	if !ok {
-		return &Error{Offset: start, Reason: "exponent of a number beyond 10^18"}
+		panic(&Error{Offset: start, Reason: "exponent of a number beyond 10^18"})
 	}
-	return nil
 }
 
+// digits reads at least one digit.
 func (c *canonicalizer) digits() []byte {
 	start := c.pos
 	for c.pos < len(c.raw) && isDigit(c.raw[c.pos]) {
 		c.pos++
+	}
+	if c.pos == start {
+		panic(c.failure("expected a digit"))
 	}
 	return c.raw[start:c.pos]
 }
@@ -65,7 +62,7 @@ func (c *canonicalizer) digits() []byte {
 // appendDecimal lays a number out as ECMAScript's Number::toString does, but
 // with all of its digits: where the number is exact as a float64 that prints
 // all its digits, the text is that of RFC 8785.
-func appendDecimal(dst []byte, negative bool, whole, fraction []byte, down bool, exponent []byte) ([]byte, bool) {
+func appendDecimal(dst []byte, negative bool, whole, fraction, exponent []byte) ([]byte, bool) {
 	// The value is 0.d1d2d3... times 10^point, where d1 is not 0.
 	point := int64(len(whole))
 	all := len(whole) + len(fraction)
@@ -82,14 +79,15 @@ func appendDecimal(dst []byte, negative bool, whole, fraction []byte, down bool,
 	if count == 0 {
 		return append(dst, '0'), true
 	}
-	e, ok := parseExponent(exponent)
-	if !ok {
-		return dst, false
+	if len(exponent) > 0 {
+		// 0.01e1000000000000000001 has an exponent that is small enough; the excess is
+		// bounded by the length of any text that fits into memory.
+		e, err := strconv.ParseInt(string(exponent), 10, 64)
+		if err != nil || e > 4*maxExponent || e < -4*maxExponent {
+			return dst, false
+		}
+		point += e
 	}
-	if down {
-		e = -e
-	}
-	point += e
 	if point-1 > maxExponent || point-1 < -maxExponent {
 		return dst, false
 	}
@@ -101,22 +99,18 @@ func appendDecimal(dst []byte, negative bool, whole, fraction []byte, down bool,
 		dst = append(dst, whole[min(from, n):min(to, n)]...)
 		dst = append(dst, fraction[max(from-n, 0):max(to-n, 0)]...)
 	}
-	zeros := func(n int64) {
-		for range n {
-			dst = append(dst, '0')
-		}
-	}
+	const zeros = "00000000000000000000"
 	switch {
 	case count <= point && point <= 21:
 		digits(0, count)
-		zeros(point - count)
+		dst = append(dst, zeros[:point-count]...)
 	case 0 < point && point <= 21:
 		digits(0, point)
 		dst = append(dst, '.')
 		digits(point, count)
 	case -6 < point && point <= 0:
 		dst = append(dst, "0."...)
-		zeros(-point)
+		dst = append(dst, zeros[:-point]...)
 		digits(0, count)
 	default:
 		digits(0, 1)
@@ -131,19 +125,4 @@ func appendDecimal(dst []byte, negative bool, whole, fraction []byte, down bool,
 		dst = strconv.AppendInt(dst, point-1, 10)
 	}
 	return dst, true
-}
-
-// parseExponent accepts more than maxExponent, as 0.01e1000000000000000001
-// has an exponent that is small enough; the excess is bounded by the length
-// of any text that fits into memory.
-func parseExponent(digits []byte) (int64, bool) {
-	digits = bytes.TrimLeft(digits, "0")
-	if len(digits) > 19 {
-		return 0, false
-	}
-	var e uint64
-	for _, b := range digits {
-		e = e*10 + uint64(b-'0')
-	}
-	return int64(e), e <= 4*maxExponent
 }

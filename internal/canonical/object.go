@@ -18,75 +18,48 @@ type unsortedObject struct {
 	first, last int // of its members, in moved
 }
 
-func (c *canonicalizer) object() error {
+func (c *canonicalizer) object() {
 	start, first, sorted := len(c.dst), len(c.members), true
-	if err := c.open(); err != nil {
-		return err
-	}
-	if c.peek() == '}' {
-		c.close()
-		return nil
-	}
-	for {
-		m, err := c.readKey()
-		if err != nil {
-			return err
-		}
+	for more := c.open('}'); more; more = c.more('}') {
+		m := c.readKey()
 		if n := len(c.members); n > first {
 			sorted = sorted && c.compare(c.members[n-1], m) < 0
 		}
-		if err := c.value(); err != nil {
-			return err
-		}
+		c.value()
 		m.end = len(c.dst)
 		c.members = append(c.members, m)
-		c.space()
-		switch c.peek() {
-		case ',':
-			c.copyByte()
-		case '}':
-			c.close()
-			if !sorted {
-				err = c.sort(start, c.members[first:])
-			}
-			c.members = c.members[:first]
-			return err
-		default:
-			return c.fail("expected ',' or '}'")
-		}
 	}
+	if !sorted {
+		c.sort(start, c.members[first:])
+	}
+	c.members = c.members[:first]
 }
 
-func (c *canonicalizer) readKey() (member, error) {
-	c.space()
-	if c.peek() != '"' {
-		return member{}, c.fail("expected a key")
+func (c *canonicalizer) readKey() member {
+	if c.space(); c.peek() != '"' {
+		panic(c.failure("expected a key"))
 	}
 	m := member{key: len(c.dst), offset: c.pos}
-	if err := c.text(); err != nil {
-		return member{}, err
-	}
+	c.text()
 	m.colon = len(c.dst)
-	c.space()
-	if c.peek() != ':' {
-		return member{}, c.fail("expected ':'")
+	if c.space(); c.peek() != ':' {
+		panic(c.failure("expected ':'"))
 	}
 	c.copyByte()
-	return m, nil
+	return m
 }
 
-func (c *canonicalizer) sort(start int, members []member) error {
+func (c *canonicalizer) sort(start int, members []member) {
 	slices.SortFunc(members, c.compare)
 	for i := 1; i < len(members); i++ {
 		if c.compare(members[i-1], members[i]) == 0 {
 			second := max(members[i-1].offset, members[i].offset)
-			return &Error{Offset: second, Reason: "duplicate key"}
+			panic(&Error{Offset: second, Reason: "duplicate key"})
 		}
 	}
 	first := len(c.moved)
 	c.moved = append(c.moved, members...)
 	c.unsorted = append(c.unsorted, unsortedObject{start, len(c.dst), first, len(c.moved)})
-	return nil
 }
 
 // reorder rewrites dst from base on. It copies every byte twice, however

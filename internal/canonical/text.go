@@ -1,6 +1,7 @@
 package canonical
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -16,65 +17,59 @@ var plain = func() (t [256]bool) {
 
 // text reads a string and writes it with the escapes of RFC 8785, which are
 // those of ECMAScript's JSON.stringify.
-func (c *canonicalizer) text() error {
+func (c *canonicalizer) text() {
 	from := c.pos // the start of the bytes that can be copied
-	i := from + 1
-	for i < len(c.raw) {
-		b := c.raw[i]
+	c.pos++
+	for c.pos < len(c.raw) {
+		b := c.raw[c.pos]
 		switch {
 		case plain[b]:
-			i++
+			c.pos++
 		case b == '"':
-			c.dst = append(c.dst, c.raw[from:i+1]...)
-			c.pos = i + 1
-			return nil
+			c.pos++
+			c.dst = append(c.dst, c.raw[from:c.pos]...)
+			return
 		case b == '\\':
-			c.dst = append(c.dst, c.raw[from:i]...)
-			c.pos = i
-			if err := c.escape(); err != nil {
-				return err
-			}
-			i, from = c.pos, c.pos
+			c.dst = append(c.dst, c.raw[from:c.pos]...)
+			c.escape()
+			from = c.pos
 		case b < ' ':
-			c.pos = i
-			return c.fail("control character in a string")
+			panic(c.failure("control character in a string"))
 		default:
-			r, n := utf8.DecodeRune(c.raw[i:])
+			r, n := utf8.DecodeRune(c.raw[c.pos:])
 			if r == utf8.RuneError && n == 1 {
-				c.pos = i
-				return c.fail("invalid UTF-8")
+				panic(c.failure("invalid UTF-8"))
 			}
-			i += n
+			c.pos += n
 		}
 	}
-	c.pos = i
-	return c.fail("unexpected end")
+	panic(c.failure("unexpected end"))
 }
 
-func (c *canonicalizer) escape() error {
+func (c *canonicalizer) escape() {
 	rest := c.raw[c.pos+1:]
 	if len(rest) == 0 {
 		c.pos = len(c.raw)
-		return c.fail("unexpected end")
+		panic(c.failure("unexpected end"))
 	}
 	switch b := rest[0]; {
 	case b == 'u':
-		return c.unicodeEscape(rest[1:])
+		c.unicodeEscape(rest[1:])
+		return
 	case b == '/':
 		c.dst = append(c.dst, '/')
 	case strings.IndexByte(shortEscapes, b) >= 0:
 		c.dst = append(c.dst, '\\', b)
 	default:
-		return c.fail("unknown escape")
+		panic(c.failure("unknown escape"))
 	}
 	c.pos += 2
-	return nil
 }
 
-func (c *canonicalizer) unicodeEscape(digits []byte) error {
+func (c *canonicalizer) unicodeEscape(digits []byte) {
 	r, ok := hex4(digits)
 	if !ok {
-		return c.fail("incomplete escape")
+		panic(c.failure("incomplete escape"))
 	}
 	n := len(`\u0000`)
 	if utf16.IsSurrogate(r) {
@@ -83,15 +78,14 @@ func (c *canonicalizer) unicodeEscape(digits []byte) error {
 			low, ok = hex4(digits[6:])
 		}
 		if r = utf16.DecodeRune(r, low); !ok || r == utf8.RuneError {
-			return c.fail("lone surrogate")
+			panic(c.failure("lone surrogate"))
 		}
 		n *= 2
 	} else if r == utf8.RuneError && c.marshalled {
-		return c.fail("invalid UTF-8 before it was marshalled")
+		panic(c.failure("invalid UTF-8 before it was marshalled"))
 	}
 	c.dst = AppendEscaped(c.dst, r)
 	c.pos += n
-	return nil
 }
 
 // The characters with an escape of two bytes, and the second byte of each.
@@ -116,22 +110,7 @@ func AppendEscaped(dst []byte, r rune) []byte {
 	}
 }
 
-func hex4(s []byte) (r rune, ok bool) {
-	if len(s) < 4 {
-		return 0, false
-	}
-	for _, b := range s[:4] {
-		switch {
-		case isDigit(b):
-			b -= '0'
-		case 'a' <= b && b <= 'f':
-			b -= 'a' - 10
-		case 'A' <= b && b <= 'F':
-			b -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(b)
-	}
-	return r, true
+func hex4(s []byte) (rune, bool) {
+	r, err := strconv.ParseUint(string(s[:min(len(s), 4)]), 16, 16)
+	return rune(r), err == nil && len(s) >= 4
 }

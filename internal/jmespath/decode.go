@@ -29,18 +29,17 @@ type decoder struct {
 
 func (p *decoder) value() any {
 	p.space()
-	switch b := p.peek(); b {
+	switch p.peek() {
 	case '"':
 		return p.string()
-	case '{', '[':
-		if p.depth++; p.depth > maxNesting {
-			panic(failure{&canonical.Error{Offset: p.pos, Reason: errTooDeep.Error(), Err: errTooDeep}})
+	case '{':
+		return p.object()
+	case '[':
+		list := []any{}
+		for more := p.open(']'); more; more = p.more(']') {
+			list = append(list, p.value())
 		}
-		defer func() { p.depth-- }()
-		if b == '{' {
-			return p.object()
-		}
-		return p.array()
+		return list
 	case 't':
 		return p.literal("true", true)
 	case 'f':
@@ -54,15 +53,9 @@ func (p *decoder) value() any {
 	}
 }
 
-func (p *decoder) array() any {
-	list := []any{}
-	p.elements(']', func() { list = append(list, p.value()) })
-	return list
-}
-
 func (p *decoder) object() any {
 	o := newObject(0)
-	p.elements('}', func() {
+	for more := p.open('}'); more; more = p.more('}') {
 		if p.space(); p.peek() != '"' {
 			panic(p.failure("expected a key"))
 		}
@@ -72,28 +65,32 @@ func (p *decoder) object() any {
 		}
 		p.pos++
 		o.set(key, p.value())
-	})
+	}
 	return o
 }
 
-// elements reads the elements of an array or an object, up to its end.
-func (p *decoder) elements(end byte, element func()) {
+// open reads the opening bracket of an array or an object, and the closing one if there
+// is nothing between them.
+func (p *decoder) open(end byte) (more bool) {
+	if p.depth++; p.depth > maxNesting {
+		panic(failure{&canonical.Error{Offset: p.pos, Reason: errTooDeep.Error(), Err: errTooDeep}})
+	}
 	p.pos++
-	if p.space(); p.peek() == end {
-		p.pos++
-		return
+	p.space()
+	return p.peek() != end || p.more(end)
+}
+
+// more reads the comma after an element, or the closing bracket.
+func (p *decoder) more(end byte) bool {
+	p.space()
+	b := p.peek()
+	if b != ',' && b != end {
+		panic(p.failure("expected ',' or '" + string(end) + "'"))
 	}
-	for {
-		element()
-		p.space()
-		b := p.peek()
-		if b != ',' && b != end {
-			panic(p.failure("expected ',' or '" + string(end) + "'"))
-		}
-		if p.pos++; b == end {
-			return
-		}
+	if p.pos++; b == end {
+		p.depth--
 	}
+	return b == ','
 }
 
 func (p *decoder) literal(word string, v any) any {
