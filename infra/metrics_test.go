@@ -114,28 +114,16 @@ func TestDimensionsAreThoseOfTheCore(t *testing.T) {
 // inAlarms returns the metrics of our namespace in alarms.
 func inAlarms(deployed template.Template) map[string]bool {
 	used := map[string]bool{}
-	var walk func(any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			if v["Namespace"] == Namespace {
+	for _, alarm := range deployed.Resources(alarmType) {
+		for _, v := range template.Values(alarm.Properties()) {
+			if metric, ok := v.(map[string]any); ok && metric["Namespace"] == Namespace {
 				var dimensions []string
-				for _, d := range v["Dimensions"].([]any) {
+				for _, d := range metric["Dimensions"].([]any) {
 					dimensions = append(dimensions, d.(map[string]any)["Name"].(string))
 				}
-				used[described(Namespace, v["MetricName"].(string), dimensions)] = true
-			}
-			for _, value := range v {
-				walk(value)
-			}
-		case []any:
-			for _, value := range v {
-				walk(value)
+				used[described(Namespace, metric["MetricName"].(string), dimensions)] = true
 			}
 		}
-	}
-	for _, alarm := range deployed.Resources(alarmType) {
-		walk(alarm.Properties())
 	}
 	return used
 }

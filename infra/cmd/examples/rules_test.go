@@ -36,7 +36,7 @@ func TestDeployment(t *testing.T) {
 	actions := storeActions(t)
 	for name, deployed := range templates(t) {
 		for _, rule := range template.Rules() {
-			t.Run(name+"/"+string(rule), func(t *testing.T) {
+			t.Run(name+"/"+rule.Text, func(t *testing.T) {
 				for _, problem := range deployed.Problems(rule, actions) {
 					t.Error(problem)
 				}
@@ -51,7 +51,8 @@ func TestDeploymentBreaks(t *testing.T) {
 	actions := storeActions(t)
 	for name, deployed := range templates(t) {
 		for _, m := range mutations(actions) {
-			if name == "page" && (m.rule == template.AlarmRule || m.rule == template.Relayed || m.rule == template.Logged || m.name == deaf || m.name == open) {
+			absent := []string{template.AlarmRule.Text, template.Relayed.Text, template.Logged.Text}
+			if name == "page" && (slices.Contains(absent, m.rule.Text) || m.name == deaf || m.name == open) {
 				continue // it shows neither alarms nor an outbox nor an API
 			}
 			t.Run(name+"/"+m.name, func(t *testing.T) {
@@ -167,27 +168,13 @@ func unrelayed(t template.Template) (n int) {
 
 // inStatements changes every statement about the records.
 func inStatements(change func(map[string]any)) func(template.Template) int {
-	return func(t template.Template) int {
-		n := 0
-		var walk func(any)
-		walk = func(v any) {
-			switch v := v.(type) {
-			case map[string]any:
-				if slices.Contains(asList(v["Action"]), any("dynamodb:GetItem")) {
-					change(v)
-					n++
-					return
-				}
-				for _, value := range v {
-					walk(value)
-				}
-			case []any:
-				for _, value := range v {
-					walk(value)
-				}
+	return func(t template.Template) (n int) {
+		for _, v := range template.Values(t["Resources"]) {
+			if s, ok := v.(map[string]any); ok && slices.Contains(asList(s["Action"]), any("dynamodb:GetItem")) {
+				change(s)
+				n++
 			}
 		}
-		walk(t["Resources"])
 		return n
 	}
 }

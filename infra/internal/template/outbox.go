@@ -5,77 +5,72 @@ import (
 	"slices"
 )
 
-// relayActions returns the actions of a relay on the table and on its stream,
-// which share a logical id.
-func relayActions() []string {
-	return []string{
-		"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams", "dynamodb:UpdateItem",
-	}
+// relayActions are the actions of a relay on the table and on its stream, which share
+// a logical id.
+var relayActions = []string{
+	"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams", "dynamodb:UpdateItem",
 }
 
 // unpublished passes the items that a transaction writes, also over an older item.
 // It passes no marks, which would come back to the relay.
 const unpublished = `{"dynamodb":{"NewImage":{"published":{"N":[{"exists":false}]}}},"eventName":["INSERT","MODIFY"]}`
 
-// checkOutbox checks outboxes, the functions that write to them, and their relays,
+// outboxes checks outboxes, the functions that write to them, and their relays,
 // which have no records.
-func (t Template) checkOutbox(say func(string, ...any)) {
-	relayed := map[string]bool{}
-	for _, f := range t.Functions() {
-		switch outbox := f.Outbox(); {
-		case outbox == "":
-		case f.Table() != "":
-			if got := f.On(outbox); !slices.Equal(got, []string{"dynamodb:PutItem"}) {
-				say("%s may %v with the outbox", f.ID, got)
-			}
-		default:
+func (c *checker) outboxes() {
+	relayed, writers := map[string]bool{}, map[string]string{}
+	for _, f := range c.Functions() {
+		outbox := f.Outbox()
+		if outbox == "" {
+			continue
+		}
+		want := relayActions
+		if f.Table() != "" {
+			want, writers[f.ID] = []string{"dynamodb:PutItem"}, outbox
+		} else {
 			relayed[outbox] = true
-			if got := f.On(outbox); !slices.Equal(got, relayActions()) {
-				say("%s may %v, a relay needs %v", f.ID, got, relayActions())
-			}
-			t.checkRelay(f.ID, outbox, say)
+			c.relay(f.ID, outbox)
+		}
+		if got := f.On(outbox); !slices.Equal(got, want) {
+			c.say("%s may %v with the outbox, and needs %v", f.ID, got, want)
 		}
 	}
-	for _, f := range t.Functions() {
-		if outbox := f.Outbox(); outbox != "" && !relayed[outbox] {
-			say("%s: no relay publishes the messages of %s", outbox, f.ID)
+	for id, outbox := range writers {
+		if !relayed[outbox] {
+			c.say("%s: no relay publishes the messages of %s", outbox, id)
 		}
 	}
 }
 
-func (t Template) checkRelay(function, outbox string, say func(string, ...any)) {
-	table := t.Resources()[outbox].Properties()
-	stream, _ := table["StreamSpecification"].(map[string]any)
-	if stream["StreamViewType"] != "NEW_IMAGE" {
-		say("%s: its stream is %v", outbox, stream)
+func (c *checker) relay(function, outbox string) {
+	table := c.Resources()[outbox]
+	if view := table.at("StreamSpecification", "StreamViewType"); view != "NEW_IMAGE" {
+		c.say("%s: its stream has the view %v", outbox, view)
 	}
 	var keys []string
-	for _, key := range list(table["KeySchema"]) {
-		k, _ := key.(map[string]any)
-		keys = append(keys, fmt.Sprint(k["AttributeName"]))
+	for _, key := range list(table.at("KeySchema")) {
+		keys = append(keys, fmt.Sprint(at(key, "AttributeName")))
 	}
 	if !slices.Equal(keys, []string{"aggregate", "id"}) {
-		say("%s has the keys %v", outbox, keys)
+		c.say("%s has the keys %v", outbox, keys)
 	}
 	sources := 0
-	for id, mapping := range t.Resources("AWS::Lambda::EventSourceMapping") {
-		p := mapping.Properties()
-		if target(p["FunctionName"]) != function {
+	for id, r := range c.Resources(mapping) {
+		if target(r.at("FunctionName")) != function {
 			continue
 		}
 		sources++
-		if target(p["EventSourceArn"]) != outbox {
-			say("%s feeds a relay from something else than its outbox", id)
+		if target(r.at("EventSourceArn")) != outbox {
+			c.say("%s feeds a relay from something else than its outbox", id)
 		}
-		if factor, set := p["ParallelizationFactor"]; set && number(factor) != 1 {
-			say("%s runs %v batches of a shard at once, and only the writes to one item stay in order", id, factor)
+		if factor := r.at("ParallelizationFactor"); factor != nil && number(factor) != 1 {
+			c.say("%s runs %v batches of a shard at once, and only the writes to one item stay in order", id, factor)
 		}
-		filters, _ := p["FilterCriteria"].(map[string]any)
-		if got := fmt.Sprint(filters["Filters"]); got != "[map[Pattern:"+unpublished+"]]" {
-			say("%s passes %s", id, got)
+		if got := fmt.Sprint(r.at("FilterCriteria", "Filters")); got != "[map[Pattern:"+unpublished+"]]" {
+			c.say("%s passes %s", id, got)
 		}
 	}
 	if sources != 1 {
-		say("%s has %d sources", function, sources)
+		c.say("%s has %d sources", function, sources)
 	}
 }

@@ -2,67 +2,69 @@ package template
 
 import "slices"
 
-// checkSources checks the event source mappings, and the configurations of
-// asynchronous invocations.
-func (t Template) checkSources(rule Rule, say func(string, ...any)) {
-	functions := map[string]Function{}
-	for _, f := range t.Functions() {
-		functions[f.ID] = f
-	}
-	for id, mapping := range t.Resources("AWS::Lambda::EventSourceMapping") {
-		p := mapping.Properties()
-		source := target(p["EventSourceArn"])
-		queue, isQueue := t.Resources("AWS::SQS::Queue")[source]
-		switch {
-		case rule == Report:
-			if !slices.Contains(list(p["FunctionResponseTypes"]), any("ReportBatchItemFailures")) {
-				say("%s takes a report of failures for success", id)
-			}
-		case rule == DLQ && isQueue:
-			t.checkRedrive(source, queue, say)
-		case rule == DLQ:
-			t.checkStream(id, p, say)
-		case rule == Visible && isQueue:
-			f, known := functions[target(p["FunctionName"])]
-			least := 6*number(f.Properties["Timeout"]) + number(p["MaximumBatchingWindowInSeconds"])
-			if got := number(queue.Properties()["VisibilityTimeout"]); !known || least == 0 || got < least {
-				say("%s: messages are invisible for %v s, which must be at least %v", source, got, least)
-			}
-		}
-	}
-	for id, config := range t.Resources("AWS::Lambda::EventInvokeConfig") {
-		if p := config.Properties(); rule == DLQ && !t.sends(p["DestinationConfig"]) {
-			say("%s has no OnFailure destination", id)
+const (
+	mapping = "AWS::Lambda::EventSourceMapping"
+	invoked = "AWS::Lambda::EventInvokeConfig" // the configuration of asynchronous invocations
+	queue   = "AWS::SQS::Queue"
+)
+
+func (c *checker) reports() {
+	for id, r := range c.Resources(mapping) {
+		if !slices.Contains(list(r.at("FunctionResponseTypes")), any("ReportBatchItemFailures")) {
+			c.say("%s takes a report of failures for success", id)
 		}
 	}
 }
 
-func (t Template) checkRedrive(id string, queue Resource, say func(string, ...any)) {
-	policy, _ := queue.Properties()["RedrivePolicy"].(map[string]any)
-	dead, ok := t.Resources("AWS::SQS::Queue")[target(policy["deadLetterTargetArn"])]
+func (c *checker) failures() {
+	queues := c.Resources(queue)
+	for id, r := range c.Resources(mapping, invoked) {
+		source := target(r.at("EventSourceArn"))
+		if from, ok := queues[source]; ok {
+			c.redrive(source, from)
+			continue
+		}
+		if queues[failuresOf(r)] == nil {
+			c.say("%s has no OnFailure destination", id)
+		}
+		blocks := number(r.at("MaximumRetryAttempts")) < 1 || number(r.at("MaximumRecordAgeInSeconds")) < 60 || r.at("BisectBatchOnFunctionError") != true
+		if r["Type"] == mapping && blocks {
+			c.say("%s lets a batch that fails block its shard: %v", id, r.Properties())
+		}
+	}
+}
+
+func failuresOf(source Resource) string {
+	return target(source.at("DestinationConfig", "OnFailure", "Destination"))
+}
+
+func deadLettersOf(queue Resource) string {
+	return target(queue.at("RedrivePolicy", "deadLetterTargetArn"))
+}
+
+func (c *checker) redrive(id string, from Resource) {
+	dead, ok := c.Resources(queue)[deadLettersOf(from)]
 	switch {
 	case !ok:
-		say("%s has no dead-letter queue", id)
-	case number(policy["maxReceiveCount"]) < 2:
-		say("%s gives up on a message after one failure", id)
-	case number(dead.Properties()["MessageRetentionPeriod"]) < number(queue.Properties()["MessageRetentionPeriod"]):
-		say("%s: its dead-letter queue forgets a message sooner", id)
+		c.say("%s has no dead-letter queue", id)
+	case number(from.at("RedrivePolicy", "maxReceiveCount")) < 2:
+		c.say("%s gives up on a message after one failure", id)
+	case number(dead.at("MessageRetentionPeriod")) < number(from.at("MessageRetentionPeriod")):
+		c.say("%s: its dead-letter queue forgets a message sooner", id)
 	}
 }
 
-func (t Template) checkStream(id string, p map[string]any, say func(string, ...any)) {
-	if !t.sends(p["DestinationConfig"]) {
-		say("%s has no OnFailure destination", id)
+func (c *checker) visibility() {
+	timeouts := map[string]float64{}
+	for _, f := range c.Functions() {
+		timeouts[f.ID] = number(f.Properties["Timeout"])
 	}
-	if number(p["MaximumRetryAttempts"]) < 1 || number(p["MaximumRecordAgeInSeconds"]) < 60 || p["BisectBatchOnFunctionError"] != true {
-		say("%s lets a batch that fails block its shard: %v", id, p)
+	for _, r := range c.Resources(mapping) {
+		source, timeout := target(r.at("EventSourceArn")), timeouts[target(r.at("FunctionName"))]
+		from, isQueue := c.Resources(queue)[source]
+		least := 6*timeout + number(r.at("MaximumBatchingWindowInSeconds"))
+		if got := number(from.at("VisibilityTimeout")); isQueue && (timeout == 0 || got < least) {
+			c.say("%s: messages are invisible for %v s, which must be at least %v", source, got, least)
+		}
 	}
-}
-
-// sends reports whether a failure goes to a queue of the template.
-func (t Template) sends(destination any) bool {
-	d, _ := destination.(map[string]any)
-	onFailure, _ := d["OnFailure"].(map[string]any)
-	_, ok := t.Resources("AWS::SQS::Queue")[target(onFailure["Destination"])]
-	return ok
 }

@@ -7,12 +7,30 @@ import (
 	"strings"
 )
 
-// A Statement is an IAM statement of a function.
+// A Statement is a statement of a policy.
 type Statement struct {
 	Actions   []string // sorted
 	Resources []any
 	Condition any
 	Effect    string
+
+	principal any
+}
+
+// statements returns the statements of a policy document.
+func statements(document any) []Statement {
+	var all []Statement
+	for _, v := range list(at(document, "Statement")) {
+		s := Statement{
+			Condition: at(v, "Condition"), Effect: fmt.Sprint(at(v, "Effect")), Resources: list(at(v, "Resource")), principal: at(v, "Principal"),
+		}
+		for _, action := range list(at(v, "Action")) {
+			s.Actions = append(s.Actions, fmt.Sprint(action))
+		}
+		slices.Sort(s.Actions)
+		all = append(all, s)
+	}
+	return all
 }
 
 // A Function is a function of a template of CDK or SAM.
@@ -26,16 +44,18 @@ type Function struct {
 func (t Template) Functions() []Function {
 	var functions []Function
 	for _, id := range t.IDs("AWS::Lambda::Function", "AWS::Serverless::Function") {
-		p := maps.Clone(t.globals(id))
-		maps.Copy(p, t.Resources()[id].Properties())
-		f := Function{ID: id, Properties: p}
-		for _, policy := range list(p["Policies"]) { // SAM
-			f.add(policy)
+		r := t.Resources()[id]
+		f := Function{ID: id, Properties: map[string]any{}}
+		if common, ok := at(t["Globals"], "Function").(map[string]any); ok && r["Type"] == "AWS::Serverless::Function" {
+			maps.Copy(f.Properties, common)
 		}
-		role := target(p["Role"])
+		maps.Copy(f.Properties, r.Properties())
+		for _, policy := range list(r.at("Policies")) { // SAM
+			f.Statements = append(f.Statements, statements(policy)...)
+		}
 		for _, policy := range t.Resources("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy") {
-			if slices.ContainsFunc(list(policy.Properties()["Roles"]), func(r any) bool { return target(r) == role && role != "" }) {
-				f.add(policy.Properties()["PolicyDocument"])
+			if refers(policy.at("Roles"), target(r.at("Role"))) {
+				f.Statements = append(f.Statements, statements(policy.at("PolicyDocument"))...)
 			}
 		}
 		functions = append(functions, f)
@@ -43,51 +63,22 @@ func (t Template) Functions() []Function {
 	return functions
 }
 
-// globals returns the properties that SAM applies to all functions.
-func (t Template) globals(id string) map[string]any {
-	g, _ := t["Globals"].(map[string]any)
-	properties, _ := g["Function"].(map[string]any)
-	if properties == nil || t.Resources()[id]["Type"] != "AWS::Serverless::Function" {
-		return map[string]any{}
-	}
-	return properties
-}
-
 // Table returns the logical id of the table of a function's records, or "".
-func (f Function) Table() string { return target(f.environment()["IDEMPOTENCY_TABLE"]) }
+func (f Function) Table() string { return f.named("IDEMPOTENCY_TABLE") }
 
 // Outbox returns the logical id of the outbox that a function writes to or relays,
 // or "".
-func (f Function) Outbox() string { return target(f.environment()["OUTBOX_TABLE"]) }
+func (f Function) Outbox() string { return f.named("OUTBOX_TABLE") }
 
-func (f Function) environment() map[string]any {
-	e, _ := f.Properties["Environment"].(map[string]any)
-	variables, _ := e["Variables"].(map[string]any)
-	return variables
-}
-
-func (f *Function) add(document any) {
-	d, _ := document.(map[string]any)
-	for _, s := range list(d["Statement"]) {
-		f.Statements = append(f.Statements, statement(s))
-	}
-}
-
-func statement(v any) Statement {
-	m, _ := v.(map[string]any)
-	s := Statement{Condition: m["Condition"], Effect: fmt.Sprint(m["Effect"]), Resources: list(m["Resource"])}
-	for _, a := range list(m["Action"]) {
-		s.Actions = append(s.Actions, fmt.Sprint(a))
-	}
-	slices.Sort(s.Actions)
-	return s
+func (f Function) named(variable string) string {
+	return target(at(f.Properties, "Environment", "Variables", variable))
 }
 
 // On returns the sorted actions that a function is allowed on a resource.
 func (f Function) On(id string) []string {
 	var actions []string
 	for _, s := range f.Statements {
-		if s.Effect == "Allow" && slices.ContainsFunc(s.Resources, func(r any) bool { return target(r) == id }) {
+		if s.Effect == "Allow" && refers(s.Resources, id) {
 			actions = append(actions, s.Actions...)
 		}
 	}
@@ -101,46 +92,4 @@ func (f Function) Groups() bool {
 	return slices.ContainsFunc(f.On(f.Table()), func(action string) bool {
 		return action == "dynamodb:BatchGetItem" || strings.HasPrefix(action, "dynamodb:PartiQL")
 	})
-}
-
-func (t Template) everyStatement() []Statement {
-	var all []Statement
-	var walk func(v any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			for key, value := range v {
-				if key == "Statement" {
-					for _, s := range list(value) {
-						all = append(all, statement(s))
-					}
-				}
-				walk(value)
-			}
-		case []any:
-			for _, value := range v {
-				walk(value)
-			}
-		}
-	}
-	walk(t["Resources"])
-	return all
-}
-
-// wildcard reports whether IAM would match a resource with several: any text with
-// a "*", also within a join or a substitution.
-func wildcard(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return strings.ContainsAny(v, "*?")
-	case map[string]any:
-		for _, value := range v {
-			if wildcard(value) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(v, wildcard)
-	}
-	return false
 }

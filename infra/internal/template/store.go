@@ -8,6 +8,7 @@ import (
 	"go/types"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -25,6 +26,21 @@ func (a Actions) All() []string {
 	return slices.Compact(all)
 }
 
+// needs are the actions of each call. A grouped write is a claim (INSERT), a
+// change (UPDATE) or a release (DELETE), and never a SELECT: records are read by
+// GetItem and BatchGetItem.
+var needs = map[string][]string{
+	"BatchExecuteStatement": {"PartiQLDelete", "PartiQLInsert", "PartiQLUpdate"},
+	"BatchGetItem":          {"BatchGetItem"},
+	"DeleteItem":            {"DeleteItem"},
+	"GetItem":               {"GetItem"},
+	"PutItem":               {"PutItem"},
+	// The write of the record in a transaction. The other writes are a
+	// handler's, on tables that are granted elsewhere.
+	"TransactWriteItems": {"PutItem", "UpdateItem"},
+	"UpdateItem":         {"UpdateItem"},
+}
+
 // StoreActions returns the actions that the methods of interfaces in a Go package
 // need. It returns an error for an unknown method, whose actions must be added to
 // needs.
@@ -33,30 +49,25 @@ func StoreActions(folder string, interfaces ...string) (Actions, error) {
 	if err != nil {
 		return Actions{}, err
 	}
-	var found Actions
+	always, group := map[string]bool{}, map[string]bool{}
 	for _, name := range interfaces {
 		if len(methods[name]) == 0 {
 			return Actions{}, fmt.Errorf("template: %s has no interface %s with methods", folder, name)
 		}
 		for _, method := range methods[name] {
-			needs, known := needs()[method]
-			if !known {
+			if needs[method] == nil {
 				return Actions{}, fmt.Errorf("template: %s.%s is unknown: add its actions to needs", name, method)
 			}
-			to := &found.Always
-			if slices.Contains(groupCalls(), method) {
-				to = &found.Group
+			to := always
+			if strings.HasPrefix(method, "Batch") { // a call that only group commit makes
+				to = group
 			}
-			for _, action := range needs {
-				*to = append(*to, "dynamodb:"+action)
+			for _, action := range needs[method] {
+				to["dynamodb:"+action] = true
 			}
 		}
 	}
-	for _, actions := range []*[]string{&found.Always, &found.Group} {
-		slices.Sort(*actions)
-		*actions = slices.Compact(*actions)
-	}
-	return found, nil
+	return Actions{slices.Sorted(maps.Keys(always)), slices.Sorted(maps.Keys(group))}, nil
 }
 
 // Interfaces returns the sorted names of the interfaces in a package whose methods
@@ -66,25 +77,7 @@ func Interfaces(folder string) ([]string, error) {
 	return slices.Sorted(maps.Keys(methods)), err
 }
 
-// groupCalls returns the calls that only group commit makes.
-func groupCalls() []string { return []string{"BatchExecuteStatement", "BatchGetItem"} }
-
-// needs returns the actions of each call. A grouped write is a claim (INSERT), a
-// change (UPDATE) or a release (DELETE), and never a SELECT: records are read by
-// GetItem and BatchGetItem.
-func needs() map[string][]string {
-	return map[string][]string{
-		"BatchExecuteStatement": {"PartiQLDelete", "PartiQLInsert", "PartiQLUpdate"},
-		"BatchGetItem":          {"BatchGetItem"},
-		"DeleteItem":            {"DeleteItem"},
-		"GetItem":               {"GetItem"},
-		"PutItem":               {"PutItem"},
-		// The write of the record in a transaction. The other writes are a
-		// handler's, on tables that are granted elsewhere.
-		"TransactWriteItems": {"PutItem", "UpdateItem"},
-		"UpdateItem":         {"UpdateItem"},
-	}
-}
+var takesInput = regexp.MustCompile(`\*dynamodb\.\w+Input\b`)
 
 // methods of the interfaces in which a method takes an input of package
 // dynamodb.
@@ -102,27 +95,19 @@ func methods(folder string) (map[string][]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			spec, ok := n.(*ast.TypeSpec)
-			if !ok {
-				return true
+		for n := range ast.Preorder(file) {
+			spec, _ := n.(*ast.TypeSpec)
+			if spec == nil {
+				continue
 			}
 			if i, ok := spec.Type.(*ast.InterfaceType); ok {
 				for _, m := range i.Methods.List {
-					if f, ok := m.Type.(*ast.FuncType); ok && takesInput(f) {
+					if takesInput.MatchString(types.ExprString(m.Type)) {
 						found[spec.Name.Name] = append(found[spec.Name.Name], m.Names[0].Name)
 					}
 				}
 			}
-			return true
-		})
+		}
 	}
 	return found, nil
-}
-
-func takesInput(f *ast.FuncType) bool {
-	return slices.ContainsFunc(f.Params.List, func(p *ast.Field) bool {
-		name := types.ExprString(p.Type)
-		return strings.HasPrefix(name, "*dynamodb.") && strings.HasSuffix(name, "Input")
-	})
 }

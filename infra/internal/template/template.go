@@ -68,6 +68,12 @@ func (r Resource) Properties() map[string]any {
 	return p
 }
 
+func (r Resource) at(path ...string) any { return at(r["Properties"], path...) }
+
+func (r Resource) isRetained() bool {
+	return r["DeletionPolicy"] == "Retain" && r["UpdateReplacePolicy"] == "Retain"
+}
+
 var hashed = regexp.MustCompile(`^(.*[a-z].*?)[0-9A-F]{8}$`)
 
 // Readable returns a template of CDK without hashes. It removes them from logical
@@ -80,10 +86,7 @@ func (t Template) Readable() (Template, error) {
 	}
 	ids := map[string][]string{}
 	for _, id := range t.IDs() {
-		short := id
-		if m := hashed.FindStringSubmatch(id); m != nil {
-			short = m[1]
-		}
+		short := hashed.ReplaceAllString(id, "$1")
 		ids[short] = append(ids[short], id)
 	}
 	for short, long := range ids {
@@ -93,6 +96,31 @@ func (t Template) Readable() (Template, error) {
 	}
 	text = regexp.MustCompile(`[0-9a-f]{64}\.zip`).ReplaceAll(text, []byte("ASSET.zip"))
 	return Parse(text)
+}
+
+// Values returns a value and all values within it.
+func Values(v any) []any {
+	all := []any{v}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			all = append(all, Values(inner)...)
+		}
+	case []any:
+		for _, inner := range v {
+			all = append(all, Values(inner)...)
+		}
+	}
+	return all
+}
+
+// at returns the value at a path of nested maps, or nil.
+func at(v any, path ...string) any {
+	for _, key := range path {
+		m, _ := v.(map[string]any)
+		v = m[key]
+	}
+	return v
 }
 
 // list returns a value that CloudFormation accepts alone or in a list.
@@ -108,29 +136,20 @@ func list(v any) []any {
 
 // target returns the logical id that a Ref or an Fn::GetAtt refers to, or "".
 func target(v any) string {
-	m, _ := v.(map[string]any)
-	if id, ok := m["Ref"].(string); ok {
-		return id
+	at := slices.Concat(list(at(v, "Ref")), list(at(v, "Fn::GetAtt")))
+	if len(at) == 0 {
+		return ""
 	}
-	switch at := m["Fn::GetAtt"].(type) {
-	case string:
-		id, _, _ := strings.Cut(at, ".")
-		return id
-	case []any:
-		if len(at) > 0 {
-			id, _ := at[0].(string)
-			return id
-		}
-	}
-	return ""
+	id, _, _ := strings.Cut(fmt.Sprint(at[0]), ".")
+	return id
+}
+
+// refers reports whether one of the values in a list refers to a logical id.
+func refers(values any, id string) bool {
+	return id != "" && slices.ContainsFunc(list(values), func(v any) bool { return target(v) == id })
 }
 
 func number(v any) float64 {
-	switch v := v.(type) {
-	case float64:
-		return v
-	case int:
-		return float64(v)
-	}
-	return 0
+	n, _ := v.(float64)
+	return n
 }

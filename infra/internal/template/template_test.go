@@ -25,8 +25,8 @@ func TestParseYAML(t *testing.T) {
 	}
 	for words, text := range map[string]string{
 		"no aliases":           "A: &a 1\nB: *a\n",
-		"is a merge":           "A: {<<: {B: 1}}\n",
-		`"A" is repeated`:      "A: 1\nA: 2\n",
+		"no merges":            "A: {<<: {B: 1}}\n",
+		`"A" already defined`:  "A: 1\nA: 2\n",
 		"it is empty":          "",
 		"did not find":         "A: [1\n",
 		"cannot unmarshal":     "- a\n",

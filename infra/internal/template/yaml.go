@@ -15,73 +15,52 @@ func ParseYAML(text []byte) (Template, error) {
 	if err := yaml.Unmarshal(text, &document); err != nil {
 		return nil, fmt.Errorf("template: %w", err)
 	}
-	if len(document.Content) != 1 {
-		return nil, fmt.Errorf("template: it is empty")
-	}
-	value, err := plain(document.Content[0])
-	if err != nil {
+	if err := writeOut(&document); err != nil {
 		return nil, err
 	}
-	// Through JSON, so that numbers are of one type.
-	body, err := json.Marshal(value)
+	var value map[string]any
+	if err := document.Decode(&value); err != nil {
+		return nil, fmt.Errorf("template: %w", err)
+	}
+	if len(value) == 0 {
+		return nil, fmt.Errorf("template: it is empty")
+	}
+	body, err := json.Marshal(value) // so that numbers are of one type
 	if err != nil {
 		return nil, fmt.Errorf("template: %w", err)
 	}
 	return Parse(body)
 }
 
-func plain(n *yaml.Node) (any, error) {
-	value, err := untagged(n)
-	if err != nil || !strings.HasPrefix(n.Tag, "!") || strings.HasPrefix(n.Tag, "!!") {
-		return value, err
+// writeOut replaces the short tags: "!Ref X" by "Ref: X", and "!Sub X" by "Fn::Sub: X".
+func writeOut(n *yaml.Node) error {
+	if n.Kind == yaml.AliasNode || n.Tag == "!!merge" {
+		return fmt.Errorf("template: line %d: CloudFormation has no aliases, and no merges", n.Line)
 	}
-	switch name := strings.TrimPrefix(n.Tag, "!"); name {
-	case "Ref", "Condition":
-		return map[string]any{name: value}, nil
-	case "GetAtt":
-		if text, ok := value.(string); ok {
-			id, attribute, _ := strings.Cut(text, ".")
-			value = []any{id, attribute}
+	for _, inner := range n.Content {
+		if err := writeOut(inner); err != nil {
+			return err
 		}
-		return map[string]any{"Fn::GetAtt": value}, nil
-	default:
-		return map[string]any{"Fn::" + name: value}, nil
 	}
-}
-
-func untagged(n *yaml.Node) (any, error) {
-	switch n.Kind {
-	case yaml.MappingNode:
-		m := map[string]any{}
-		for i := 0; i < len(n.Content); i += 2 {
-			key := n.Content[i].Value
-			if _, twice := m[key]; twice || key == "<<" {
-				return nil, fmt.Errorf("template: line %d: %q is repeated, or is a merge", n.Content[i].Line, key)
-			}
-			value, err := plain(n.Content[i+1])
-			if err != nil {
-				return nil, err
-			}
-			m[key] = value
-		}
-		return m, nil
-	case yaml.SequenceNode:
-		s := []any{}
-		for _, c := range n.Content {
-			value, err := plain(c)
-			if err != nil {
-				return nil, err
-			}
-			s = append(s, value)
-		}
-		return s, nil
-	case yaml.ScalarNode:
-		if strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!") {
-			return n.Value, nil
-		}
-		var value any
-		err := n.Decode(&value)
-		return value, err
+	name, short := strings.CutPrefix(n.Tag, "!")
+	if !short || strings.HasPrefix(name, "!") {
+		return nil
 	}
-	return nil, fmt.Errorf("template: line %d: CloudFormation has no aliases", n.Line)
+	value := *n
+	value.Tag = ""
+	if value.Kind == yaml.ScalarNode {
+		value.SetString(n.Value)
+	}
+	if name != "Ref" && name != "Condition" {
+		name = "Fn::" + name
+	}
+	if id, attribute, ok := strings.Cut(value.Value, "."); ok && name == "Fn::GetAtt" {
+		if err := value.Encode([]string{id, attribute}); err != nil {
+			return err
+		}
+	}
+	key := &yaml.Node{}
+	key.SetString(name)
+	*n = yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{key, &value}, Line: n.Line}
+	return nil
 }
