@@ -3,14 +3,12 @@ package bootstrap
 
 import (
 	"archive/zip"
+	"bytes"
 	"debug/elf"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 )
@@ -23,81 +21,48 @@ func Check(code string) error {
 	case err != nil:
 		return fmt.Errorf("build the function first: %w", err)
 	case info.IsDir():
-		return inFolder(code)
+		return starts(code, os.DirFS(code))
 	case strings.ToLower(filepath.Ext(code)) != ".zip":
 		return fmt.Errorf("%s is neither a folder nor named .zip", code)
 	}
-	return inZip(code)
-}
-
-func inFolder(folder string) error {
-	file, err := os.Open(filepath.Join(folder, "bootstrap"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return noBootstrap(folder)
-	}
+	z, err := zip.OpenReader(code)
 	if err != nil {
-		return err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	return starts(folder, info.Mode(), file)
-}
-
-func inZip(name string) error {
-	z, err := zip.OpenReader(name)
-	if err != nil {
-		return fmt.Errorf("%s is not a zip: %w", name, err)
+		return fmt.Errorf("%s is not a zip: %w", code, err)
 	}
 	defer z.Close()
-	for _, entry := range z.File {
-		if path.Clean(entry.Name) != "bootstrap" {
-			continue
-		}
-		program, err := entry.Open()
-		if err != nil {
-			return fmt.Errorf("%s: bootstrap: %w", name, err)
-		}
-		defer program.Close()
-		return starts(name, entry.Mode(), program)
-	}
-	return noBootstrap(name)
+	return starts(code, z)
 }
 
-func noBootstrap(where string) error {
-	return fmt.Errorf("%s has no file bootstrap at its top level", where)
-}
-
-// starts returns an error if Lambda cannot start a bootstrap. It accepts every
-// script.
-func starts(where string, mode fs.FileMode, program io.Reader) error {
-	if !mode.IsRegular() {
+// starts returns an error if Lambda cannot start the bootstrap of a folder or a zip. It
+// accepts every script.
+func starts(where string, files fs.FS) error {
+	info, err := fs.Stat(files, "bootstrap")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s has no file bootstrap at its top level", where)
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
 		return fmt.Errorf("bootstrap in %s is not a file", where)
-	}
-	if mode&0o100 == 0 {
+	case info.Mode()&0o100 == 0:
 		return fmt.Errorf("bootstrap in %s is not executable; local/cmd/lambdazip makes a zip in which it is", where)
 	}
-	head := make([]byte, elf.EI_NIDENT+4) // to the type and the processor
-	n, err := io.ReadFull(program, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	text, err := fs.ReadFile(files, "bootstrap")
+	if err != nil {
 		return fmt.Errorf("bootstrap in %s: %w", where, err)
 	}
-	if strings.HasPrefix(string(head), "#!") {
+	if bytes.HasPrefix(text, []byte("#!")) {
 		return nil
 	}
 	const build = "build it with GOOS=linux GOARCH=arm64"
-	if n < len(head) || !strings.HasPrefix(string(head), elf.ELFMAG) {
-		return fmt.Errorf("bootstrap in %s is not a Linux program; %s", where, build)
-	}
-	kind := elf.Type(binary.LittleEndian.Uint16(head[elf.EI_NIDENT:]))
-	processor := elf.Machine(binary.LittleEndian.Uint16(head[elf.EI_NIDENT+2:]))
+	program, err := elf.NewFile(bytes.NewReader(text))
 	switch {
-	case processor != elf.EM_AARCH64 || elf.Class(head[elf.EI_CLASS]) != elf.ELFCLASS64:
-		return fmt.Errorf("bootstrap in %s is not a program for arm64 (%v); %s", where, processor, build)
-	case kind != elf.ET_EXEC && kind != elf.ET_DYN:
-		return fmt.Errorf("bootstrap in %s is an object (%v), not a program", where, kind)
+	case err != nil:
+		return fmt.Errorf("bootstrap in %s is not a Linux program; %s", where, build)
+	case program.Machine != elf.EM_AARCH64 || program.Class != elf.ELFCLASS64 || program.Data != elf.ELFDATA2LSB:
+		return fmt.Errorf("bootstrap in %s is not a program for arm64 (%v); %s", where, program.Machine, build)
+	case program.Type != elf.ET_EXEC && program.Type != elf.ET_DYN:
+		return fmt.Errorf("bootstrap in %s is an object (%v), not a program", where, program.Type)
 	}
 	return nil
 }
