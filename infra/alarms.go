@@ -61,28 +61,24 @@ func (a *alarms) add(id, description string, metric awscloudwatch.IMetric, thres
 const enoughCalls = 20
 
 func (a *alarms) operation(name string, p *AlarmsProps) {
-	for _, o := range []struct {
-		outcome, id, advice string
-		threshold           float64
+	for _, row := range []struct {
+		id, advice string
+		metric     awscloudwatch.IMetric
+		threshold  float64
 	}{
-		{"lease lost", "LeaseLost", "a call outlived its lease, and its effect may have happened twice. Compare the lease with how long the handler runs.", 1},
-		{"unknown", "Unknown", "it is unknown whether the effect happened. Look at the system of the effect, and resolve the record.", 1},
-		{"timed out", "TimedOut", "a handler was cut off at its deadline; its effect may have happened, and the retry repeats it. Raise the timeout, or use a downstream key.", 1},
-		{"mismatch", "Mismatch", "a key came again with a different payload. The key is not unique, or a client reuses it.", float64(p.Mismatches)},
-		{"takeover", "Takeovers", "many runs follow an attempt that failed or lapsed. See the function's errors and timeouts.", float64(p.Takeovers)},
+		{"LeaseLost", "a call outlived its lease, and its effect may have happened twice. Compare the lease with how long the handler runs.", calls(name, "lease lost"), 1},
+		{"Unknown", "it is unknown whether the effect happened. Look at the system of the effect, and resolve the record.", calls(name, "unknown"), 1},
+		{"TimedOut", "a handler was cut off at its deadline; its effect may have happened, and the retry repeats it. Raise the timeout, or use a downstream key.", calls(name, "timed out"), 1},
+		{"Mismatch", "a key came again with a different payload. The key is not unique, or a client reuses it.", calls(name, "mismatch"), float64(p.Mismatches)},
+		{"Takeovers", "many runs follow an attempt that failed or lapsed. See the function's errors and timeouts.", calls(name, "takeover"), float64(p.Takeovers)},
+		{"LapsedLeases", "an attempt crashed or was frozen, and a later one took over. Its effect may have happened twice: check the keys in the log, and use a downstream key.", sum(metricLapsedLeases, name), float64(p.LapsedLeases)},
+		{"Refused", "requests are refused before the handler runs. The log has the reason: a scope that finds no caller refuses every request.", sum(metricRefused, name), float64(p.Refusals)},
+		{"StoreErrors", "calls to DynamoDB fail. See the function's log for the errors.", sum(metricStoreErrors, name), 1},
+		{"StoreThrottles", "DynamoDB throttles. See whether the table or one key is hot.", sum(metricStoreThrottles, name), 1},
+		{"Conflicts", "many calls meet a running duplicate. Callers retry too early, or the handler is slow.", percent(name, "conflicts in percent", enoughCalls, "conflict"), p.ConflictPercent},
 	} {
-		a.add(name+o.id, name+": "+o.advice, calls(name, o.outcome), o.threshold)
+		a.add(name+row.id, name+": "+row.advice, row.metric, row.threshold)
 	}
-	a.add(name+"LapsedLeases", name+": an attempt crashed or was frozen, and a later one took over. Its effect may have happened twice: check the keys in the log, and use a downstream key.",
-		used{name: metricLapsedLeases, operation: name}.metric("Sum"), float64(p.LapsedLeases))
-	a.add(name+"Refused", name+": requests are refused before the handler runs. The log has the reason: a scope that finds no caller refuses every request.",
-		used{name: metricRefused, operation: name}.metric("Sum"), float64(p.Refusals))
-	a.add(name+"StoreErrors", name+": calls to DynamoDB fail. See the function's log for the errors.",
-		used{name: metricStoreErrors, operation: name}.metric("Sum"), 1)
-	a.add(name+"StoreThrottles", name+": DynamoDB throttles. See whether the table or one key is hot.",
-		used{name: metricStoreThrottles, operation: name}.metric("Sum"), 1)
-	a.add(name+"Conflicts", name+": many calls meet a running duplicate. Callers retry too early, or the handler is slow.",
-		percentOfMany(name, "conflicts in percent", enoughCalls, "conflict"), p.ConflictPercent)
 }
 
 func (a *alarms) function(f *IdempotentFunction, p *AlarmsProps) {

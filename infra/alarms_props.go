@@ -1,7 +1,7 @@
 package infra
 
 import (
-	"cmp"
+	"reflect"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
@@ -91,37 +91,24 @@ func (p *AlarmsProps) queueAge(q *Queue) time.Duration {
 }
 
 func (p *AlarmsProps) withDefaults() AlarmsProps {
-	filled := orZero(p)
-	if filled.Operations == nil {
-		filled.Operations = stated(filled.Functions)
+	all := filled(p, AlarmsProps{
+		ConflictPercent: 20, Errors: 5, IteratorAge: time.Hour, LapsedLeases: 1, Mismatches: 10, OutboxAge: 5 * time.Minute,
+		Refusals: 10, ServerErrors: 1, Takeovers: 5, Throttles: 5,
+	})
+	if all.Operations == nil {
+		all.Operations = stated(all.Functions)
 	}
-	filled.ConflictPercent = cmp.Or(filled.ConflictPercent, 20)
-	filled.Errors = cmp.Or(filled.Errors, 5)
-	filled.IteratorAge = cmp.Or(filled.IteratorAge, time.Hour)
-	filled.LapsedLeases = cmp.Or(filled.LapsedLeases, 1)
-	filled.Mismatches = cmp.Or(filled.Mismatches, 10)
-	filled.OutboxAge = cmp.Or(filled.OutboxAge, 5*time.Minute)
-	filled.Refusals = cmp.Or(filled.Refusals, 10)
-	filled.ServerErrors = cmp.Or(filled.ServerErrors, 1)
-	filled.Takeovers = cmp.Or(filled.Takeovers, 5)
-	filled.Throttles = cmp.Or(filled.Throttles, 5)
-	return filled
+	return all
 }
 
 func (p *AlarmsProps) refuse() problems {
 	var found problems
 	found.when(len(p.Functions)+len(p.Operations)+len(p.Relays) == 0, "Operations: there is nothing to watch, neither Functions nor Operations nor Relays")
 	found.when(p.ConflictPercent < 0 || p.ConflictPercent > 100, "ConflictPercent: %g is not 0 to 100", p.ConflictPercent)
-	found.when(p.IteratorAge < 0, "IteratorAge: %s is negative", p.IteratorAge)
-	found.when(p.OutboxAge < 0, "OutboxAge: %s is negative", p.OutboxAge)
-	found.when(p.QueueAge < 0, "QueueAge: %s is negative", p.QueueAge)
-	for _, threshold := range []struct {
-		name  string
-		value int
-	}{
-		{"Errors", p.Errors}, {"LapsedLeases", p.LapsedLeases}, {"Mismatches", p.Mismatches}, {"Refusals", p.Refusals}, {"ServerErrors", p.ServerErrors}, {"Takeovers", p.Takeovers}, {"Throttles", p.Throttles},
-	} {
-		found.when(threshold.value < 0, "%s: %d is negative", threshold.name, threshold.value)
+	for i, all := 0, reflect.ValueOf(p).Elem(); i < all.NumField(); i++ {
+		if v := all.Field(i); v.CanInt() {
+			found.when(v.Int() < 0, "%s: %v is negative", all.Type().Field(i).Name, v)
+		}
 	}
 	for _, topic := range p.Notify {
 		found.when(topic == nil, "Notify: one is nil")

@@ -58,9 +58,9 @@ func operationRow(operation string) []awscloudwatch.IWidget {
 	return []awscloudwatch.IWidget{
 		graph("Calls by outcome", byOutcome(operation, outcomes()...)...),
 		graph("Share of calls, percent",
-			percent(operation, "duplicates", "replayed", "conflict"), percent(operation, "conflicts", "conflict")),
+			percent(operation, "duplicates", 0, "replayed", "conflict"), percent(operation, "conflicts", 0, "conflict")),
 		graph("Needs a look", append(byOutcome(operation, "takeover", "lease lost", "timed out", "unknown", "mismatch"),
-			labelled(used{name: metricLapsedLeases, operation: operation}.metric("Sum"), "lapsed leases"))...),
+			labelled(sum(metricLapsedLeases, operation), "lapsed leases"))...),
 	}
 }
 
@@ -73,20 +73,19 @@ func byOutcome(operation string, among ...string) []awscloudwatch.IMetric {
 }
 
 func storeRow(operation string) []awscloudwatch.IWidget {
-	overhead := used{name: metricOverhead, operation: operation}
-	half, tail := overhead.metric("p50"), overhead.metric("p99")
+	half, tail := metric(metricOverhead, operation, "p50"), metric(metricOverhead, operation, "p99")
 	return []awscloudwatch.IWidget{
 		graph("Added by idempotency, ms", labelled(half, "half of the calls, at most"), labelled(tail, "99 %, at most")),
-		graph("Round trips to DynamoDB, mean of a call", used{name: metricRoundTrips, operation: operation}.metric("Average")),
+		graph("Round trips to DynamoDB, mean of a call", metric(metricRoundTrips, operation, "Average")),
 		graph("Refused, by reason", refused(operation)...),
-		graph("Store", used{name: metricStoreErrors, operation: operation}.metric("Sum"), used{name: metricStoreThrottles, operation: operation}.metric("Sum")),
+		graph("Store", sum(metricStoreErrors, operation), sum(metricStoreThrottles, operation)),
 	}
 }
 
 func refused(operation string) []awscloudwatch.IMetric {
-	metrics := []awscloudwatch.IMetric{labelled(used{name: metricRefused, operation: operation}.metric("Sum"), "refused")}
+	metrics := []awscloudwatch.IMetric{labelled(sum(metricRefused, operation), "refused")}
 	for _, reason := range reasons() {
-		metrics = append(metrics, labelled(used{name: metricRefused, operation: operation, reason: reason}.metric("Sum"), reason))
+		metrics = append(metrics, labelled(metric(metricRefused, operation, "Sum", "reason", reason), reason))
 	}
 	return metrics
 }

@@ -128,20 +128,14 @@ func (p *IdempotentFunctionProps) program() program {
 }
 
 func (p *IdempotentFunctionProps) withDefaults() IdempotentFunctionProps {
-	if p == nil {
-		p = &IdempotentFunctionProps{}
+	defaults := IdempotentFunctionProps{
+		FailureRetention: maxKept, LogLevel: "INFO", LogRetention: awslogs.RetentionDays_ONE_MONTH, MemorySize: 256,
+		Retention: 24 * time.Hour, Timeout: 10 * time.Second,
 	}
-	filled, common := *p, p.program().withDefaults()
-	filled.FailureRetention, filled.LogLevel, filled.LogRetention = common.failureRetention, common.logLevel, common.logRetention
-	filled.MemorySize, filled.Timeout = common.memorySize, common.timeout
-	switch {
-	case filled.Retention != 0:
-	case p.Dispatches != nil:
-		filled.Retention = p.Dispatches.props.Durable.history()
-	default:
-		filled.Retention = 24 * time.Hour
+	if p != nil && p.Dispatches != nil {
+		defaults.Retention = p.Dispatches.props.Durable.history()
 	}
-	return filled
+	return filled(p, defaults)
 }
 
 func (p *IdempotentFunctionProps) refuse() problems {

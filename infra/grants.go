@@ -106,21 +106,18 @@ func (t *IdempotencyTable) grant(grantee awsiam.IGrantable, actions []string, wh
 	if t.props.Key == nil {
 		return grant
 	}
-	return grant.Combine(t.grantKey(grantee))
-}
-
-// grantKey allows the use of the table's keys through DynamoDB only. CDK's own
-// grants on a TableV2 do not, and the first call of the function would fail.
-func (t *IdempotencyTable) grantKey(grantee awsiam.IGrantable) awsiam.Grant {
+	// CDK's own grants on a TableV2 omit the keys of its replicas, and the first call of the
+	// function would fail.
 	keys := []*string{t.props.Key.KeyArn()}
 	services := []string{viaDynamoDB(*awscdk.Stack_Of(t.Table).Region())}
 	for _, r := range t.props.Replicas {
 		keys = append(keys, &r.KeyARN)
 		services = append(services, viaDynamoDB(r.Region))
 	}
-	return grantKeys(grantee, keys, services)
+	return grant.Combine(grantKeys(grantee, keys, services))
 }
 
+// grantKeys allows the use of keys through DynamoDB only.
 func grantKeys(grantee awsiam.IGrantable, keys []*string, services []string) awsiam.Grant {
 	return allow(grantee, keys, &conditions{"StringEquals": {"kms:ViaService": services}},
 		"kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext",

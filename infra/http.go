@@ -1,7 +1,6 @@
 package infra
 
 import (
-	"cmp"
 	"strings"
 	"time"
 
@@ -53,7 +52,7 @@ const maxHTTPTime = 30 * time.Second
 // AddHTTPAPI panics with a [*PropsError] if the function's timeout, or that of its
 // executions, is longer than such an API waits: 30 s.
 func (f *IdempotentFunction) AddHTTPAPI(id string, props *HTTPAPIProps) awsapigatewayv2.HttpApi {
-	p := props.withDefaults(f)
+	p := filled(props, HTTPAPIProps{AccessLogRetention: f.props.LogRetention, BurstLimit: 500, RateLimit: 1000})
 	append(p.refuse(f), refuseID(f.scope, id, "")...).panic(f.scope, id)
 	api := awsapigatewayv2.NewHttpApi(f.scope, &id, &awsapigatewayv2.HttpApiProps{DefaultAuthorizer: p.Authorizer})
 	p.watch(api, f.props.ephemeral())
@@ -68,14 +67,6 @@ func (f *IdempotentFunction) AddHTTPAPI(id string, props *HTTPAPIProps) awsapiga
 	}
 	f.apis = append(f.apis, api)
 	return api
-}
-
-func (p *HTTPAPIProps) withDefaults(f *IdempotentFunction) HTTPAPIProps {
-	filled := orZero(p)
-	filled.AccessLogRetention = cmp.Or(filled.AccessLogRetention, f.props.LogRetention)
-	filled.BurstLimit = cmp.Or(filled.BurstLimit, 500)
-	filled.RateLimit = cmp.Or(filled.RateLimit, 1000)
-	return filled
 }
 
 func (p *HTTPAPIProps) refuse(f *IdempotentFunction) problems {

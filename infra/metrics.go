@@ -15,13 +15,6 @@ import (
 // idempotent/emf writes.
 const Namespace = "Once"
 
-// The dimensions of metrics.
-const (
-	dimOperation = "operation"
-	dimOutcome   = "outcome"
-	dimReason    = "reason"
-)
-
 // The metrics. All have the dimension operation; Calls also has outcome, and
 // Refused reason.
 const (
@@ -49,54 +42,43 @@ func reasons() []string {
 	return []string{"missing key", "invalid key", "unknown caller", "unreadable", "too large", "rejected"}
 }
 
-// used is a metric of Once on a dashboard or in an alarm.
-type used struct {
-	name, operation string
-	outcome         string // "": of all outcomes together
-	reason          string // "": of all reasons together
-}
-
-func (u used) metric(statistic string) awscloudwatch.Metric {
-	dimensions := map[string]*string{dimOperation: &u.operation}
-	if u.outcome != "" {
-		if !slices.Contains(outcomes(), u.outcome) {
-			panic("infra: no such outcome: " + u.outcome) // of this package, not of its callers
-		}
-		dimensions[dimOutcome] = &u.outcome
-	}
-	if u.reason != "" {
-		dimensions[dimReason] = &u.reason
+// metric returns a metric of an operation. dimension is the name and the value of a
+// further one; without it, the metric is that of all its values together.
+func metric(name, operation, statistic string, dimension ...string) awscloudwatch.Metric {
+	dimensions := map[string]*string{"operation": &operation}
+	if len(dimension) > 0 {
+		dimensions[dimension[0]] = &dimension[1]
 	}
 	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 		DimensionsMap: &dimensions,
-		MetricName:    &u.name,
+		MetricName:    &name,
 		Namespace:     jsii.String(Namespace),
 		Period:        period(),
 		Statistic:     &statistic,
 	})
 }
 
+func sum(name, operation string) awscloudwatch.Metric { return metric(name, operation, "Sum") }
+
 func calls(operation, outcome string) awscloudwatch.Metric {
-	return used{name: metricCalls, operation: operation, outcome: outcome}.metric("Sum")
+	if !slices.Contains(outcomes(), outcome) {
+		panic("infra: no such outcome: " + outcome) // of this package, not of its callers
+	}
+	return metric(metricCalls, operation, "Sum", "outcome", outcome)
 }
 
-// percent returns the percentage of an operation's calls with one of the outcomes.
-// A period without any call has no data point.
-func percent(operation, label string, among ...string) awscloudwatch.MathExpression {
-	return percentOfMany(operation, label, 0, among...)
-}
-
-// percentOfMany is like percent, but 0 in a period with fewer than least calls: one
-// call of two is 50 %.
-func percentOfMany(operation, label string, least int, among ...string) awscloudwatch.MathExpression {
-	var sum []string
-	metrics := map[string]awscloudwatch.IMetric{"calls": calls(operation, "")}
+// percent returns the percentage of an operation's calls with one of the outcomes. It is
+// 0 in a period with fewer than least calls, because one call of two is 50 %. With least
+// 0, a period without any call has no data point.
+func percent(operation, label string, least int, among ...string) awscloudwatch.MathExpression {
+	var terms []string
+	metrics := map[string]awscloudwatch.IMetric{"calls": sum(metricCalls, operation)}
 	for _, outcome := range among {
 		id := strings.ReplaceAll(outcome, " ", "")
 		metrics[id] = calls(operation, outcome)
-		sum = append(sum, "FILL("+id+", 0)")
+		terms = append(terms, "FILL("+id+", 0)")
 	}
-	expression := "100 * (" + strings.Join(sum, " + ") + ") / calls"
+	expression := "100 * (" + strings.Join(terms, " + ") + ") / calls"
 	if least > 0 {
 		expression = fmt.Sprintf("IF(calls >= %d, %s, 0)", least, expression)
 	}

@@ -1,7 +1,7 @@
 package infra
 
 import (
-	"cmp"
+	"reflect"
 	"slices"
 	"time"
 
@@ -26,15 +26,6 @@ type program struct {
 	logRetention     awslogs.RetentionDays
 	memorySize       int
 	timeout          time.Duration
-}
-
-func (p program) withDefaults() program {
-	p.failureRetention = cmp.Or(p.failureRetention, maxKept)
-	p.logLevel = cmp.Or(p.logLevel, "INFO")
-	p.logRetention = cmp.Or(p.logRetention, awslogs.RetentionDays_ONE_MONTH)
-	p.memorySize = cmp.Or(p.memorySize, 256)
-	p.timeout = cmp.Or(p.timeout, 10*time.Second)
-	return p
 }
 
 // deploy creates the function, and sets variable to the name of its table.
@@ -85,10 +76,23 @@ func seconds(d time.Duration) awscdk.Duration {
 	return awscdk.Duration_Seconds(jsii.Number(d.Seconds()))
 }
 
-// orZero returns the props, or those of a constructor that gets none.
-func orZero[P any](props *P) (filled P) {
-	if props != nil {
-		filled = *props
+// filled returns defaults with the fields of props that are not zero. A constructor may
+// get no props.
+func filled[P any](props *P, defaults P) P {
+	if props == nil {
+		return defaults
 	}
-	return filled
+	from, to := reflect.ValueOf(props).Elem(), reflect.ValueOf(&defaults).Elem()
+	for i := range from.NumField() {
+		if field := from.Field(i); !field.IsZero() {
+			to.Field(i).Set(field)
+		}
+	}
+	return defaults
+}
+
+// orZero returns the props, or those of a constructor that gets none.
+func orZero[P any](props *P) P {
+	var zero P
+	return filled(props, zero)
 }

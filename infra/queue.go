@@ -1,7 +1,6 @@
 package infra
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
@@ -74,7 +73,7 @@ type Queue struct {
 // then delivered until a second Retention has passed. In a FIFO queue, Retention
 // counts twice, because the age starts again in the dead-letter queue.
 func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
-	p := props.withDefaults(f)
+	p := filled(props, QueueProps{BatchSize: f.batchSize(10), DeadLetterRetention: maxKept, MaxReceives: 5, Retention: 4 * day})
 	append(p.refuse(f), refuseID(f.scope, id, "")...).panic(f.scope, id)
 
 	own := constructs.NewConstruct(f.scope, &id)
@@ -119,15 +118,6 @@ func (p *QueueProps) late() time.Duration {
 		return p.Retention + p.DeadLetterRetention + p.Retention
 	}
 	return p.DeadLetterRetention + p.Retention // the former counts from the time of sending
-}
-
-func (p *QueueProps) withDefaults(f *IdempotentFunction) QueueProps {
-	filled := orZero(p)
-	filled.BatchSize = cmp.Or(filled.BatchSize, f.batchSize(10))
-	filled.DeadLetterRetention = cmp.Or(filled.DeadLetterRetention, maxKept)
-	filled.MaxReceives = cmp.Or(filled.MaxReceives, 5)
-	filled.Retention = cmp.Or(filled.Retention, 4*day)
-	return filled
 }
 
 func (p *QueueProps) refuse(f *IdempotentFunction) problems {

@@ -1,7 +1,6 @@
 package infra
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -88,31 +87,25 @@ type Relay struct {
 //
 // NewRelay panics with a [*PropsError] for props that cannot work.
 func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
-	p := props.withDefaults()
+	p := filled(props, RelayProps{
+		BatchSize: 100, FailureRetention: maxKept, LogLevel: "INFO", LogRetention: awslogs.RetentionDays_ONE_MONTH, MaxAge: day / 2,
+		MemorySize: 256, Retries: 10000, Timeout: 30 * time.Second,
+	})
 	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)
 	own := constructs.NewConstruct(scope, &id)
 	function := p.program().deploy(own, "OUTBOX_TABLE", p.Outbox.Table.TableName())
 	p.Outbox.GrantMark(function)
 	failures := newLastQueue(own, failuresID, p.Outbox.props.Ephemeral, &awssqs.QueueProps{RetentionPeriod: seconds(p.FailureRetention)})
-	function.AddEventSource(awslambdaeventsources.NewDynamoEventSource(p.Outbox.Table, &awslambdaeventsources.DynamoEventSourceProps{
-		BatchSize:          jsii.Number(p.BatchSize),
-		BisectBatchOnError: jsii.Bool(true),
-		// A repeated call overwrites its item, which is published again. Marks
-		// and expiry are writes too, but are not published.
-		Filters: &[]*map[string]any{awslambda.FilterCriteria_Filter(&map[string]any{
-			"eventName": awslambda.FilterRule_Or(jsii.String("INSERT"), jsii.String("MODIFY")),
-			"dynamodb": map[string]any{"NewImage": map[string]any{
-				"published": map[string]any{"N": awslambda.FilterRule_NotExists()}, // "exists" applies only to a leaf
-			}},
-		})},
-		MaxBatchingWindow:       seconds(p.BatchingWindow),
-		MaxRecordAge:            seconds(p.MaxAge),
-		OnFailure:               awslambdaeventsources.NewSqsDlq(failures),
-		ParallelizationFactor:   jsii.Number(1),
-		ReportBatchItemFailures: jsii.Bool(true),
-		RetryAttempts:           jsii.Number(p.Retries),
-		StartingPosition:        awslambda.StartingPosition_TRIM_HORIZON,
-	}))
+	source := p.stream().ofTable(failures)
+	// A repeated call overwrites its item, which is published again. Marks
+	// and expiry are writes too, but are not published.
+	source.Filters = &[]*map[string]any{awslambda.FilterCriteria_Filter(&map[string]any{
+		"eventName": awslambda.FilterRule_Or(jsii.String("INSERT"), jsii.String("MODIFY")),
+		"dynamodb": map[string]any{"NewImage": map[string]any{
+			"published": map[string]any{"N": awslambda.FilterRule_NotExists()}, // "exists" applies only to a leaf
+		}},
+	})}
+	function.AddEventSource(awslambdaeventsources.NewDynamoEventSource(p.Outbox.Table, source))
 	return &Relay{Function: function, Failures: failures, scope: own}
 }
 
@@ -123,24 +116,13 @@ func (p *RelayProps) program() program {
 	}
 }
 
-func (p *RelayProps) withDefaults() RelayProps {
-	filled := orZero(p)
-	filled.Timeout = cmp.Or(filled.Timeout, 30*time.Second)
-	common := filled.program().withDefaults()
-	filled.FailureRetention, filled.LogLevel, filled.LogRetention = common.failureRetention, common.logLevel, common.logRetention
-	filled.MemorySize = common.memorySize
-	filled.BatchSize = cmp.Or(filled.BatchSize, 100)
-	filled.MaxAge = cmp.Or(filled.MaxAge, day/2)
-	filled.Retries = cmp.Or(filled.Retries, 10000)
-	return filled
+func (p *RelayProps) stream() *StreamProps {
+	return &StreamProps{BatchSize: p.BatchSize, BatchingWindow: p.BatchingWindow, MaxAge: p.MaxAge, Parallelization: 1, Retries: p.Retries}
 }
 
 func (p *RelayProps) refuse() problems {
 	found := p.program().refuse("OUTBOX_TABLE")
 	found.when(p.Outbox == nil, "Outbox: it is required")
-	found.when(p.BatchSize < 1 || p.BatchSize > 1000, "BatchSize: %d is not 1 to 1,000", p.BatchSize)
-	found.when(!wholeSeconds(p.BatchingWindow, 0, 5*time.Minute), "BatchingWindow: %s is not whole seconds, to 5 min", p.BatchingWindow)
 	found.when(!wholeSeconds(p.MaxAge, time.Minute, day), "MaxAge: %s is not whole seconds, 1 min to 24 h", p.MaxAge)
-	found.when(p.Retries < 1 || p.Retries > 10000, "Retries: %d is not 1 to 10,000", p.Retries)
-	return found
+	return append(found, p.stream().refuse(1000)...)
 }

@@ -1,7 +1,6 @@
 package infra
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
@@ -75,7 +74,13 @@ func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, pro
 // DynamoDB table, which has a retention of 24 h.
 func (f *IdempotentFunction) AddTableStream(id string, table awsdynamodb.ITable, props *StreamProps) awssqs.Queue {
 	p, failures := f.newStream(id, "table", table, props, 1000)
-	f.target().AddEventSource(awslambdaeventsources.NewDynamoEventSource(table, &awslambdaeventsources.DynamoEventSourceProps{
+	f.target().AddEventSource(awslambdaeventsources.NewDynamoEventSource(table, p.ofTable(failures)))
+	return failures
+}
+
+// ofTable returns the props of CDK for the stream of a table.
+func (p *StreamProps) ofTable(failures awssqs.Queue) *awslambdaeventsources.DynamoEventSourceProps {
+	return &awslambdaeventsources.DynamoEventSourceProps{
 		BatchSize:               jsii.Number(p.BatchSize),
 		BisectBatchOnError:      jsii.Bool(true),
 		MaxBatchingWindow:       seconds(p.BatchingWindow),
@@ -85,14 +90,16 @@ func (f *IdempotentFunction) AddTableStream(id string, table awsdynamodb.ITable,
 		ReportBatchItemFailures: jsii.Bool(true),
 		RetryAttempts:           jsii.Number(p.Retries),
 		StartingPosition:        p.start(),
-	}))
-	return failures
+	}
 }
 
 // newStream returns the checked props of a source, and the queue of its failures.
 func (f *IdempotentFunction) newStream(id, name string, source constructs.IConstruct, props *StreamProps, most int) (StreamProps, awssqs.Queue) {
-	p := props.withDefaults(f)
-	append(p.refuse(f, most), refuseID(f.scope, id, failuresID)...).panic(f.scope, id)
+	p := filled(props, StreamProps{BatchSize: f.batchSize(100), MaxAge: day, Parallelization: 1, Retries: 10})
+	found := append(f.refuseWait("a stream", maxMappingTime), p.refuse(most)...)
+	found.when(!wholeSeconds(p.MaxAge, time.Minute, 7*day), "MaxAge: %s is not whole seconds, 1 min to 7 days", p.MaxAge)
+	found = append(found, f.refuseLate("a record", p.MaxAge)...)
+	append(found, refuseID(f.scope, id, failuresID)...).panic(f.scope, id)
 	f.refuseSource(name, source).panic(f.scope, id)
 	f.streams = true
 	return p, f.newFailures(id)
@@ -105,21 +112,11 @@ func (p *StreamProps) start() awslambda.StartingPosition {
 	return awslambda.StartingPosition_TRIM_HORIZON
 }
 
-func (p *StreamProps) withDefaults(f *IdempotentFunction) StreamProps {
-	filled := orZero(p)
-	filled.BatchSize = cmp.Or(filled.BatchSize, f.batchSize(100))
-	filled.MaxAge = cmp.Or(filled.MaxAge, day)
-	filled.Parallelization = cmp.Or(filled.Parallelization, 1)
-	filled.Retries = cmp.Or(filled.Retries, 10)
-	return filled
-}
-
-func (p *StreamProps) refuse(f *IdempotentFunction, most int) problems {
-	found := f.refuseWait("a stream", maxMappingTime)
+// refuse reports what is wrong for every stream, but for MaxAge.
+func (p *StreamProps) refuse(most int) (found problems) {
 	found.when(p.BatchSize < 1 || p.BatchSize > most, "BatchSize: %d is not 1 to %d", p.BatchSize, most)
 	found.when(!wholeSeconds(p.BatchingWindow, 0, 5*time.Minute), "BatchingWindow: %s is not whole seconds, to 5 min", p.BatchingWindow)
-	found.when(!wholeSeconds(p.MaxAge, time.Minute, 7*day), "MaxAge: %s is not whole seconds, 1 min to 7 days", p.MaxAge)
 	found.when(p.Parallelization < 1 || p.Parallelization > 10, "Parallelization: %d is not 1 to 10", p.Parallelization)
 	found.when(p.Retries < 1 || p.Retries > 10000, "Retries: %d is not 1 to 10,000", p.Retries)
-	return append(found, f.refuseLate("a record", p.MaxAge)...)
+	return found
 }

@@ -1,8 +1,6 @@
 package infra
 
 import (
-	"cmp"
-
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -79,7 +77,7 @@ type IdempotencyTable struct {
 // NewIdempotencyTable panics with a [*PropsError] for several Regions that cannot
 // lock safely.
 func NewIdempotencyTable(scope constructs.Construct, id string, props *IdempotencyTableProps) *IdempotencyTable {
-	p := props.withDefaults()
+	p := filled(props, IdempotencyTableProps{Expiration: "expiration", ID: "id"})
 	found := append(refuseUnsafeRegions(scope, &p), refuseTableName(p.TableName)...)
 	found.when(p.ID == p.SortKey || p.ID == p.Expiration || p.SortKey == p.Expiration,
 		"ID: %q, SortKey: %q and Expiration: %q are not three different attributes", p.ID, p.SortKey, p.Expiration)
@@ -103,13 +101,6 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 		arns = append(arns, made.Replica(&r.Region).TableArn())
 	}
 	return &IdempotencyTable{Table: made, props: p, arns: arns}
-}
-
-func (p *IdempotencyTableProps) withDefaults() IdempotencyTableProps {
-	filled := orZero(p)
-	filled.ID = cmp.Or(filled.ID, "id")
-	filled.Expiration = cmp.Or(filled.Expiration, "expiration")
-	return filled
 }
 
 // tableProps returns the props of every table, of records or of messages.
