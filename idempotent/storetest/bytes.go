@@ -27,9 +27,7 @@ func testBytes(t *testing.T, h Harness) {
 			"looks like gz":  append([]byte{0x1f, 0x8b, 0x08, 0x00}, noise(100)...),
 			"looks like zst": append([]byte{0x28, 0xb5, 0x2f, 0xfd}, noise(100)...),
 		} {
-			t.Run(name, func(t *testing.T) {
-				testKept(t, h, driver.Change{Data: data})
-			})
+			h.test(t, name, kept(driver.Change{Data: data}))
 		}
 	})
 	t.Run("keys", func(t *testing.T) {
@@ -49,25 +47,18 @@ func testBytes(t *testing.T, h Harness) {
 			"trailing":    "id ",
 			"expression":  "attribute_not_exists(#id)",
 		} {
-			h.test(t, name, func(s subject) {
+			h.test(t, name, func(s *subject) {
 				s.id = key
-				r := s.claimed("alice")
-				s.meets(s.claim("bob"), now)
-				s.id = key + "x"
-				s.stored(driver.Record{})
-				s.id = key
-				s.wins(fenceOf(r), release(driver.ReleaseDelete), driver.Record{})
+				s.do(claimed, meets(claim("bob"), now))
+				s.another("x").check()
+				s.do(wins(del))
 			})
 		}
 	})
-	h.test(t, "other strings", func(s subject) {
-		r := s.claim("owner\x00 é 💳")
-		r.Fingerprint = "\n" + strings.Repeat("f", 1000)
-		s.creates(r, now)
-		c := finish(driver.Failed, "")
-		c.Data, c.Unavailable = nil, "line\nline \x00 é "+strings.Repeat("u", 1000)
-		s.wins(fenceOf(r), c, finished(r, c))
-	})
+	odd := claim("owner\x00 é 💳")
+	odd.Fingerprint = "\n" + strings.Repeat("f", 1000)
+	reason := driver.Change{Status: driver.Failed, Unavailable: "line\nline \x00 é " + strings.Repeat("u", 1000)}
+	h.test(t, "other strings", creates(odd, now), wins(reason))
 	t.Run("references", func(t *testing.T) {
 		for name, reference := range map[string]string{
 			"plain":        "once/0123abcd",
@@ -77,57 +68,48 @@ func testBytes(t *testing.T, h Harness) {
 			"broken UTF-8": "\xff\xfe\x80\xc3",
 			"2 KB":         strings.Repeat("p", 2<<10),
 		} {
-			t.Run(name, func(t *testing.T) {
-				testKept(t, h, driver.Change{Payload: reference})
-			})
+			h.test(t, name, kept(driver.Change{Payload: reference}))
 		}
 	})
-	t.Run("the store keeps no reference to arguments", func(t *testing.T) { testAliases(t, h) })
+	h.test(t, "the store keeps no reference to arguments", keepsNoReference)
 }
 
-// testKept finishes a record with the result of c, and recreates it.
-func testKept(t *testing.T, h Harness, c driver.Change) {
-	for _, status := range []driver.Status{driver.Completed, driver.Failed} {
-		s := on(t, h)
-		s.id += string(status)
-		r := s.claimed("alice")
-		c.Status, c.Expires = status, now.Add(retention)
-		s.wins(fenceOf(r), c, finished(r, c))
-		s.meets(s.claim("bob"), now)
-		s.id += " recreated"
-		again := finished(r, c)
-		again.ID = s.id
-		s.creates(again, time.Time{})
+// kept finishes a record with the result of c, and recreates it.
+func kept(c driver.Change) act {
+	return func(s *subject) {
+		for _, status := range []driver.Status{driver.Completed, driver.Failed} {
+			s := s.another(string(status))
+			c.Status, c.Expires = status, now.Add(retention)
+			s.do(claimed, wins(c), meets(claim("bob"), now))
+			s.another(" recreated").do(creates(s.item, time.Time{}))
+		}
 	}
 }
 
-// testAliases modifies arguments after a call, and a map that Get returned.
-func testAliases(t *testing.T, h Harness) {
-	s := on(t, h)
-	r := s.claimed("alice")
+// keepsNoReference modifies arguments after a call, and a map that Get returned.
+func keepsNoReference(s *subject) {
 	c := step("charge", "right")
-	r = withStep(r, "charge", "right")
-	s.wins(fenceOf(r), c, r)
+	s.do(claimed, wins(c))
+	s.item = withStep(claim("alice"), "charge", "right")
+	s.item.ID = s.id
 	copy(c.Steps["charge"], "WRONG")
 	c.Steps["other"] = []byte("WRONG")
-	s.stored(r)
+	s.check()
 	clear(s.get().Steps)
-	s.stored(r)
+	s.check()
 
 	done := finish(driver.Completed, "right")
-	after := finished(r, finish(driver.Completed, "right"))
-	s.wins(fenceOf(r), done, after)
+	s.do(wins(done))
+	s.item.Data = []byte("right")
 	copy(done.Data, "WRONG")
-	s.stored(after)
+	s.check()
 
-	s.id += " created"
-	after.ID = s.id
-	data := []byte("right")
-	arg := after
-	arg.Data = data
-	s.creates(arg, now)
-	copy(data, "WRONG")
-	s.stored(after)
+	created, arg := s.another(" created"), s.item
+	arg.Data = []byte("right")
+	created.do(creates(arg, now))
+	created.item.Data = []byte("right")
+	copy(arg.Data, "WRONG")
+	created.check()
 }
 
 func allBytes() []byte {

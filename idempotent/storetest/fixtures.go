@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"maps"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -15,9 +16,8 @@ const (
 )
 
 // claim returns the record of a first owner.
-func (s subject) claim(owner string) driver.Record {
+func claim(owner string) driver.Record {
 	return driver.Record{
-		ID:          s.id,
 		Status:      driver.InProgress,
 		Owner:       owner,
 		Attempt:     1,
@@ -27,59 +27,39 @@ func (s subject) claim(owner string) driver.Record {
 	}
 }
 
-// claimed creates the record of a first owner.
-func (s subject) claimed(owner string) driver.Record {
-	s.Helper()
-	r := s.claim(owner)
-	s.creates(r, now)
-	return r
+// foreign returns a record as Powertools for AWS Lambda writes it: without
+// owner, attempt and steps.
+func foreign() driver.Record {
+	return driver.Record{Status: driver.InProgress, Lease: now.Add(lease), Expires: now.Add(time.Hour)}
 }
 
-// planted plants a record of alice's.
-func (s subject) planted(change func(r *driver.Record)) driver.Record {
-	s.Helper()
-	r := s.claim("alice")
-	change(&r)
-	return s.plant(r)
-}
+// expired changes a record to an expired one.
+func expired(r *driver.Record) { r.Lease, r.Expires = now.Add(-2*time.Hour), now.Add(-time.Hour) }
 
-// takeOver returns the fence and the change that take r over at the end of its
-// lease, and the record that they must leave.
-func takeOver(r driver.Record, owner string) (driver.Fence, driver.Change, driver.Record) {
-	c := driver.Change{
-		Owner:       owner,
-		Lease:       now.Add(3 * lease),
-		Expires:     now.Add(3*lease + retention),
-		Fingerprint: "another fingerprint",
+// leaseless changes a record to one without a lease.
+func leaseless(r *driver.Record) { r.Lease = time.Time{} }
+
+// but returns a record or a change with changes.
+func but[T any](v T, changes ...func(v *T)) T {
+	for _, change := range changes {
+		change(&v)
 	}
-	after := r
-	after.Owner, after.Lease, after.Expires = owner, c.Lease, c.Expires
-	after.Attempt = max(r.Attempt, 1) + 1
-	if r.Fingerprint == "" {
-		after.Fingerprint = c.Fingerprint
-	}
-	return fenceOf(r), c, after
-}
-
-// takenOver lets owner take r over, and returns the record.
-func (s subject) takenOver(r driver.Record, owner string) driver.Record {
-	s.Helper()
-	f, c, after := takeOver(r, owner)
-	s.wins(f, c, after)
-	return after
-}
-
-// released releases r, and returns the record that is left.
-func (s subject) released(r driver.Record, how driver.Release) driver.Record {
-	s.Helper()
-	after := afterRelease(r, how)
-	s.wins(fenceOf(r), release(how), after)
-	return after
+	return v
 }
 
 // fenceOf returns a fence that compares everything that was read.
 func fenceOf(r driver.Record) driver.Fence {
 	return driver.Fence{ID: r.ID, Owner: r.Owner, Attempt: r.Attempt, Lease: r.Lease}
+}
+
+// takeOver takes a record over at the end of its lease.
+func takeOver(owner string) driver.Change {
+	return driver.Change{
+		Owner:       owner,
+		Lease:       now.Add(3 * lease),
+		Expires:     now.Add(3*lease + retention),
+		Fingerprint: "another fingerprint",
+	}
 }
 
 func extend() driver.Change {
@@ -94,37 +74,57 @@ func finish(status driver.Status, data string) driver.Change {
 	return driver.Change{Status: status, Data: []byte(data), Expires: now.Add(retention)}
 }
 
-// finished returns r after the change c, which finishes it.
-func finished(r driver.Record, c driver.Change) driver.Record {
-	r.Status, r.Data, r.Payload, r.Unavailable, r.Expires = c.Status, c.Data, c.Payload, c.Unavailable, c.Expires
-	r.Lease, r.Steps = time.Time{}, nil
-	if c.Owner != "" {
-		r.Owner = c.Owner
-	}
-	return r
-}
-
-// afterRelease returns r after a release that does not delete it.
-func afterRelease(r driver.Record, how driver.Release) driver.Record {
-	r.Owner, r.Lease = "", driver.LeaseEnded
-	if how == driver.ReleaseRefund {
-		r.Refunds++
-	}
-	return r
+// adopt finishes a record that a successor of owner has released.
+func adopt(owner string) driver.Change {
+	c := finish(driver.Completed, owner+"'s result")
+	c.Owner = owner
+	return c
 }
 
 func release(how driver.Release) driver.Change { return driver.Change{Release: how} }
 
+var (
+	del    = release(driver.ReleaseDelete)
+	keep   = release(driver.ReleaseKeep)
+	refund = release(driver.ReleaseRefund)
+)
+
 // unknown is a With that no store understands.
 type unknown struct{}
 
+// after returns r after c, which is applied.
+func after(r driver.Record, c driver.Change) driver.Record {
+	return alteration(fenceOf(r), c).effect(r)
+}
+
+// result returns the record of a call of alice's that is finished.
+func result() driver.Record { return after(claim("alice"), finish(driver.Completed, "42")) }
+
 func withStep(r driver.Record, name, data string) driver.Record {
-	steps := map[string][]byte{name: []byte(data)}
-	for n, d := range r.Steps {
-		if n != name {
-			steps[n] = d
-		}
-	}
+	steps := map[string][]byte{}
+	maps.Copy(steps, r.Steps)
+	steps[name] = []byte(data)
 	r.Steps = steps
 	return r
+}
+
+// namedChange is a change of a case.
+type namedChange struct {
+	name   string
+	change driver.Change
+}
+
+// ownWrites returns the writes that only the owner may make.
+func ownWrites() []namedChange {
+	return []namedChange{
+		{"extend", extend()},
+		{"extend far", driver.Change{Lease: now.AddDate(10, 0, 0)}},
+		{"step", step("charge", "1")},
+		{"complete", finish(driver.Completed, "1")},
+		{"complete elsewhere", driver.Change{Status: driver.Completed, Payload: "reference", Expires: now.Add(retention)}},
+		{"fail", finish(driver.Failed, "1")},
+		{"delete", del},
+		{"keep", keep},
+		{"refund", refund},
+	}
 }

@@ -28,7 +28,7 @@ func (p *player) play(w world, m move) (world, error) {
 	case arrive:
 		r := w.late[m.index]
 		w.late = slices.Concat(w.late[:m.index], w.late[m.index+1:])
-		_, _, err := p.apply(&w, r)
+		_, err := p.apply(&w, r)
 		return w, err
 	}
 	r := w.request(m.who, m.op)
@@ -38,44 +38,26 @@ func (p *player) play(w world, m move) (world, error) {
 	if m.fate == delayed {
 		return w, nil
 	}
-	item, ok, err := p.apply(&w, r)
+	ok, err := p.apply(&w, r)
 	if m.fate == repeated && err == nil {
-		first := item
-		item, ok, err = p.apply(&w, r)
+		first := w.item
+		ok, err = p.apply(&w, r)
 		if d := diff(first, w.item); err == nil && d != "" {
 			err = fmt.Errorf("the second copy has changed the record: %s", d)
 		}
 	}
 	if err == nil && m.fate != lost {
-		w.learn(r, item, ok)
+		w.learn(r, ok)
 	}
 	return w, errors.Join(err, w.oneOwner())
 }
 
 // apply sends one request and compares the result and the record with the model.
-func (p *player) apply(w *world, r write) (driver.Record, bool, error) {
+func (p *player) apply(w *world, r write) (bool, error) {
 	before := w.item
-	after, holds := model(before, r)
-	var got driver.Record
-	var ok bool
-	var err error
-	if r.op == opCreate || r.op == opRecreate {
-		got, ok, err = p.store.Create(p.ctx, r.record, r.cutoff, nil)
-	} else {
-		got, ok, err = p.store.Change(p.ctx, r.fence, r.change)
-	}
+	after, ok, err := r.send(p.ctx, p.store, before)
 	if err != nil {
-		return after, holds, fmt.Errorf("%v: %w", r.op, err)
-	}
-	if ok != holds {
-		return after, holds, fmt.Errorf("%v: ok %v against %s, returned %s", r.op, ok, show(before), show(got))
-	}
-	d := diffAnswer(r.change, after, got)
-	if !ok || r.op == opCreate || r.op == opRecreate {
-		d = diff(after, got)
-	}
-	if d != "" {
-		return after, holds, fmt.Errorf("%v: ok %v, result: %s", r.op, ok, d)
+		return ok, err
 	}
 	w.item = after
 	if ok {
@@ -86,7 +68,7 @@ func (p *player) apply(w *world, r write) (driver.Record, bool, error) {
 	if p.every {
 		err = p.compare(w)
 	}
-	return after, ok, errors.Join(err, lawful(before, after, r))
+	return ok, errors.Join(err, lawful(before, after, r))
 }
 
 func (p *player) compare(w *world) error {

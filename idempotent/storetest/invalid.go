@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -53,24 +52,16 @@ func testInvalid(t *testing.T, h Harness) {
 		changes = append(changes, namedChange{"unknown with/" + w.name, w.change})
 	}
 	for _, c := range changes {
-		h.testClaimed(t, c.name, func(s subject, r driver.Record) {
-			s.refuses(fenceOf(r), c.change)
-		})
+		h.test(t, c.name, claimed, refuses(c.change))
 	}
-	t.Run("no id", func(t *testing.T) {
-		for _, w := range ownWrites() {
-			if _, ok, err := h.Store.Change(t.Context(), driver.Fence{Owner: "alice"}, w.change); err == nil || ok {
-				t.Errorf("%s: ok %v, error %v; want an error", w.name, ok, err)
-			}
+	h.test(t, "is not unavailable", claimed, func(s *subject) {
+		for _, c := range changes {
+			s.do(refuses(c.change))
 		}
 	})
-	h.testClaimed(t, "is not unavailable", func(s subject, r driver.Record) {
-		// FailOpen would run the handler unprotected in every call.
-		for _, c := range changes {
-			_, _, err := s.Store.Change(s.Context(), fenceOf(r), c.change)
-			if errors.Is(err, driver.ErrUnavailable) {
-				s.Errorf("%s: %v wraps ErrUnavailable", c.name, err)
-			}
+	h.test(t, "no id", claimed, func(s *subject) {
+		for _, w := range ownWrites() {
+			s.refuses(alteration(driver.Fence{Owner: "alice"}, w.change))
 		}
 	})
 	t.Run("create", func(t *testing.T) { testInvalidCreate(t, h) })
@@ -86,15 +77,8 @@ func testInvalidCreate(t *testing.T, h Harness) {
 		"data and reference":   func(r *driver.Record) { r.Status, r.Data, r.Payload = driver.Completed, []byte{}, "p" },
 		"reference and reason": func(r *driver.Record) { r.Status, r.Payload, r.Unavailable = driver.Completed, "p", "too large" },
 	} {
-		h.test(t, name, func(s subject) {
-			r := s.claim("alice")
-			spot(&r)
-			for _, cutoff := range []time.Time{now, {}} {
-				if got, ok, err := s.Store.Create(s.Context(), r, cutoff, nil); err == nil || ok {
-					s.Errorf("Create: ok %v, no error, returned %s; want an error", ok, show(got))
-				}
-			}
-			s.stored(driver.Record{})
-		})
+		wrong := func(_ *subject, w *write) { spot(&w.record) }
+		h.test(t, name, refusesToCreate(claim("alice"), now, wrong),
+			refusesToCreate(claim("alice"), time.Time{}, wrong))
 	}
 }

@@ -11,11 +11,10 @@ import (
 
 // testOperate checks an Operable, and does nothing for a store that is none.
 func testOperate(t *testing.T, h Harness) {
-	o, able := h.Store.(driver.Operable)
-	if !able {
+	if _, able := h.Store.(driver.Operable); !able {
 		return
 	}
-	for name, run := range map[string]func(*operated){
+	for name, run := range map[string]func(*testing.T, Harness){
 		"inspect":        testInspect,
 		"scan":           testScan,
 		"settle":         testSettle,
@@ -23,77 +22,61 @@ func testOperate(t *testing.T, h Harness) {
 		"settle invalid": testSettleInvalid,
 		"settle race":    testSettleRace,
 	} {
-		t.Run(name, func(t *testing.T) { run(&operated{on(t, h), o}) })
+		t.Run(name, func(t *testing.T) { run(t, h) })
 	}
 }
 
-// operated is one record of an Operable under test.
-type operated struct {
-	subject
-	driver.Operable
-}
+func (s *subject) operable() driver.Operable { return s.Store.(driver.Operable) }
 
-// under returns a record of its own.
-func (o *operated) under(t *testing.T) *operated { return &operated{on(t, o.Harness), o.Operable} }
-
-func (o *operated) inspect() driver.Entry {
-	o.Helper()
-	e, err := o.Inspect(o.Context(), o.id)
+// inspects shows the record to an operator.
+func inspects(s *subject) {
+	s.Helper()
+	e, err := s.operable().Inspect(s.Context(), s.id)
 	if err != nil {
-		o.Fatalf("Inspect: %v", err)
+		s.Fatalf("Inspect: %v", err)
 	}
-	return e
+	s.same("Inspect", s.item, e.Record)
+	if len(e.Problems) > 0 {
+		s.Errorf("problems %q", e.Problems)
+	}
+	s.shown = e
 }
 
 // states returns a record of each kind that an operator meets.
-func (o *operated) states() map[string]driver.Record {
-	running := o.claim("alice")
-	steps := withStep(running, "charge", "1")
-	released := afterRelease(running, driver.ReleaseRefund)
-	leaseless := o.foreign()
-	leaseless.Lease = time.Time{}
+func states() map[string]driver.Record {
+	running := claim("alice")
 	return map[string]driver.Record{
-		"running": running, "with a step": steps, "released": released, "of another library": o.foreign(), "without a lease": leaseless,
-		"completed": finished(running, finish(driver.Completed, "42")), "failed": finished(running, finish(driver.Failed, `{"type":"T"}`)),
+		"running": running, "with a step": withStep(running, "charge", "1"), "released": after(running, refund),
+		"of another library": foreign(), "without a lease": but(foreign(), leaseless),
+		"completed": result(), "failed": after(running, finish(driver.Failed, `{"type":"T"}`)),
 	}
 }
 
-func testInspect(o *operated) {
-	for name, r := range o.states() {
-		o.Run(name, func(t *testing.T) {
-			o := o.under(t)
-			want := o.plant(r)
-			e := o.inspect()
-			o.same("Inspect", want, e.Record)
-			if len(e.Problems) > 0 {
-				o.Errorf("problems %q", e.Problems)
+func testInspect(t *testing.T, h Harness) {
+	for name, r := range states() {
+		h.test(t, name, plants(r), inspects, func(s *subject) {
+			if s.shown.At.IsZero() {
+				s.Error("no server's time")
 			}
-			if e.At.IsZero() {
-				o.Error("no server's time")
-			}
-			if e.Size <= len(e.Data) {
-				o.Errorf("size %d", e.Size)
+			if s.shown.Size <= len(s.shown.Data) {
+				s.Errorf("size %d", s.shown.Size)
 			}
 		})
 	}
-	o.Run("absent", func(t *testing.T) {
-		if e := o.under(t).inspect(); e.Status != driver.Absent || len(e.Problems) > 0 {
-			t.Errorf("%+v", e)
-		}
-	})
+	h.test(t, "absent", inspects)
 }
 
 // all returns the records that f selects, read page by page.
-func (o *operated) all(f driver.Filter) map[string]driver.Record {
-	o.Helper()
+func (s *subject) all(f driver.Filter) map[string]driver.Record {
+	s.Helper()
 	found := map[string]driver.Record{}
 	for after := ""; ; {
-		p, err := o.Scan(o.Context(), f, after)
+		p, err := s.operable().Scan(s.Context(), f, after)
 		if err != nil {
-			o.Fatalf("Scan: %v", err)
+			s.Fatalf("Scan: %v", err)
 		}
 		if p.At.IsZero() {
-			o.Error("a page without the server's time")
+			s.Error("a page without the server's time")
 		}
 		for _, e := range p.Entries {
 			found[e.ID] = e.Record
@@ -104,44 +87,44 @@ func (o *operated) all(f driver.Filter) map[string]driver.Record {
 	}
 }
 
-func testScan(o *operated) {
-	want := map[string]driver.Record{}
-	for name, r := range o.states() {
-		r.ID = o.id + "/" + name
-		o.Plant(o.T, r)
+func testScan(t *testing.T, h Harness) {
+	s, want := on(t, h), map[string]driver.Record{}
+	for name, r := range states() {
+		r.ID = s.id + "/" + name
 		want[r.ID] = r
 	}
-	stays := want[o.id+"/running"]
-	stays.ID, stays.Expires = o.id+"/a lease past its retention", now.Add(-time.Hour)
-	o.Plant(o.T, stays)
+	stays := want[s.id+"/running"]
+	stays.ID, stays.Expires = s.id+"/a lease past its retention", now.Add(-time.Hour)
 	want[stays.ID] = stays
+	for _, r := range want {
+		h.Plant(t, r)
+	}
 	for name, f := range map[string]driver.Filter{
 		"all": {}, "in small pages": {Limit: 2}, "brief": {Brief: true}, "by status": {Status: driver.Completed},
-		"by prefix": {Prefix: o.id + "/r"}, "expired": {Expired: now.Add(2 * lease)}, "expired in pages": {Expired: now.Add(48 * time.Hour), Limit: 1},
-		"brief, by status and prefix": {Status: driver.InProgress, Prefix: o.id + "/w", Brief: true},
+		"by prefix": {Prefix: s.id + "/r"},
+		"expired":   {Expired: now.Add(2 * lease)}, "expired in pages": {Expired: now.Add(48 * time.Hour), Limit: 1},
+		"brief, by status and prefix": {Status: driver.InProgress, Prefix: s.id + "/w", Brief: true},
 	} {
-		o.Run(name, func(t *testing.T) {
-			if f.Prefix == "" {
-				f.Prefix = o.id + "/"
-			}
-			s := &operated{subject{t, o.Harness, o.id}, o.Operable}
+		if f.Prefix == "" {
+			f.Prefix = s.id + "/"
+		}
+		h.test(t, name, func(s *subject) {
 			found := s.all(f)
 			for id, r := range want {
 				got, ok := found[id]
 				delete(found, id)
 				if ok != f.Selects(r) {
-					t.Errorf("%s: found %v", id, ok)
-				}
-				if !ok {
-					continue
+					s.Errorf("%s: found %v", id, ok)
 				}
 				if f.Brief {
 					r.Data, r.Steps = nil, nil
 				}
-				s.same(id, r, got)
+				if ok {
+					s.same(id, r, got)
+				}
 			}
 			if len(found) > 0 {
-				t.Errorf("besides: %v", slices.Collect(maps.Keys(found)))
+				s.Errorf("besides: %v", slices.Collect(maps.Keys(found)))
 			}
 		})
 	}
@@ -153,9 +136,9 @@ func testSweep(t *testing.T, h Harness) {
 	if !able {
 		return
 	}
-	o := &operated{on(t, h), sweeper}
+	s := on(t, h)
 	var expired int
-	for name, r := range o.states() {
+	for name, r := range states() {
 		for state, end := range map[string]time.Time{"expired": now.Add(-time.Hour), "live": now.Add(time.Hour), "never": {}} {
 			r.ID, r.Expires = t.Name()+"/"+name+", "+state, end
 			h.Plant(t, r)
@@ -164,7 +147,7 @@ func testSweep(t *testing.T, h Harness) {
 			}
 		}
 	}
-	before := len(o.all(driver.Filter{}))
+	before := len(s.all(driver.Filter{}))
 	deleted, pages := 0, 0
 	for after := ""; ; pages++ {
 		n, p, err := sweeper.Sweep(t.Context(), now, 2, after)
@@ -179,7 +162,7 @@ func testSweep(t *testing.T, h Harness) {
 		}
 		after = p.Next
 	}
-	left := o.all(driver.Filter{})
+	left := s.all(driver.Filter{})
 	if deleted != expired || len(left) != before-expired {
 		t.Errorf("deleted %d, and %d of %d records are left; want %d deleted", deleted, len(left), before, expired)
 	}

@@ -13,35 +13,35 @@ import (
 type answer struct {
 	record driver.Record
 	ok     bool
-	err    error
 }
 
-func answerOf(r driver.Record, ok bool, err error) answer { return answer{r, ok, err} }
-
-// together calls write n times at once.
-func together(n int, write func(i int) answer) []answer {
-	answers := make([]answer, n)
+// together makes n writes at once, and expects no errors.
+func (s *subject) together(n int, request func(i int) *write) []answer {
+	s.Helper()
+	answers, errs := make([]answer, n), make([]error, n)
 	start := make(chan struct{})
 	var done sync.WaitGroup
 	for i := range n {
 		done.Go(func() {
 			<-start
-			answers[i] = write(i)
+			answers[i].record, answers[i].ok, errs[i] = request(i).call(s.Context(), s.Store)
 		})
 	}
 	close(start)
 	done.Wait()
+	for i, err := range errs {
+		if err != nil {
+			s.Fatalf("caller %d: %v", i, err)
+		}
+	}
 	return answers
 }
 
-// winner expects exactly one winner and no errors.
-func (s subject) winner(answers []answer) {
+// winner expects exactly one winner.
+func (s *subject) winner(answers []answer) {
 	s.Helper()
 	var winners int
-	for i, a := range answers {
-		if a.err != nil {
-			s.Fatalf("caller %d: %v", i, a.err)
-		}
+	for _, a := range answers {
 		if a.ok {
 			winners++
 		}
@@ -52,7 +52,7 @@ func (s subject) winner(answers []answer) {
 }
 
 // one expects exactly one winner, and that all callers received its record.
-func (s subject) one(answers []answer) driver.Record {
+func (s *subject) one(answers []answer) driver.Record {
 	s.Helper()
 	s.winner(answers)
 	stored := s.get()
@@ -63,79 +63,54 @@ func (s subject) one(answers []answer) driver.Record {
 }
 
 func testRace(t *testing.T, h Harness) {
-	const callers = 300
+	const callers, writes = 300, 40
 	owner := func(i int) string { return fmt.Sprintf("owner-%03d", i) }
-	for name, change := range map[string]func(r *driver.Record){
-		"create":                        func(r *driver.Record) { r.Status = driver.Absent },
-		"create over an expired record": func(r *driver.Record) { r.Lease, r.Expires = now.Add(-2*time.Hour), now.Add(-time.Hour) },
-	} {
-		h.test(t, name, func(s subject) {
-			s.planted(change)
-			s.one(together(callers, func(i int) answer {
-				return answerOf(s.Store.Create(s.Context(), s.claim(owner(i)), now, nil))
-			}))
-		})
+	create := func(s *subject) {
+		s.one(s.together(callers, func(i int) *write { return s.creation(claim(owner(i)), now) }))
 	}
-	h.testClaimed(t, "take over", func(s subject, r driver.Record) {
-		won := s.one(together(callers, func(i int) answer {
-			f, c, _ := takeOver(r, owner(i))
-			return answerOf(s.Store.Change(s.Context(), f, c))
-		}))
+	h.test(t, "create", create)
+	h.test(t, "create over an expired record", planted(expired), create)
+	h.test(t, "take over", claimed, func(s *subject) {
+		won := s.one(s.together(callers, func(i int) *write { return s.alteration(takeOver(owner(i))) }))
 		if won.Attempt != 2 {
 			s.Errorf("attempt %d; want 2", won.Attempt)
 		}
 	})
-	t.Run("finish against take over", func(t *testing.T) { testRaceFinish(t, h) })
-	h.testClaimed(t, "steps", func(s subject, r driver.Record) {
-		const steps = 40
-		for i, a := range together(steps, func(i int) answer {
-			return answerOf(s.Store.Change(s.Context(), fenceOf(r), step(fmt.Sprint(i), owner(i))))
-		}) {
-			if a.err != nil || !a.ok {
-				s.Fatalf("step %d: ok %v, error %v", i, a.ok, a.err)
-			}
-			r = withStep(r, fmt.Sprint(i), owner(i))
-		}
-		s.stored(r)
-	})
-	h.testClaimed(t, "extend", func(s subject, r driver.Record) {
-		// The latest lease remains, in whichever order heartbeats arrive.
-		const heartbeats = 40
-		for i, a := range together(heartbeats, func(i int) answer {
-			c := driver.Change{Lease: r.Lease.Add(time.Duration(i+1) * time.Second)}
-			return answerOf(s.Store.Change(s.Context(), fenceOf(r), c))
-		}) {
-			if a.err != nil {
-				s.Fatalf("heartbeat %d: %v", i, a.err)
+	// An owner finishes late, during takeovers: only one write wins.
+	t.Run("finish against take over", func(t *testing.T) {
+		for round := range 20 {
+			s := on(t, h).another(fmt.Sprint(round))
+			s.do(claimed)
+			s.winner(s.together(8, func(i int) *write {
+				if i%2 == 0 {
+					return s.alteration(finish(driver.Completed, "42"))
+				}
+				return s.alteration(takeOver(owner(i)))
+			}))
+			if got := s.get(); got.Status == driver.Completed && got.Owner != "alice" {
+				t.Errorf("finished by another: %s", show(got))
 			}
 		}
-		r.Lease = r.Lease.Add(heartbeats * time.Second)
-		s.stored(r)
 	})
-	h.testClaimed(t, "refund", func(s subject, r driver.Record) {
-		s.winner(together(callers, func(int) answer {
-			return answerOf(s.Store.Change(s.Context(), fenceOf(r), release(driver.ReleaseRefund)))
-		}))
-		s.stored(afterRelease(r, driver.ReleaseRefund))
-	})
-}
-
-// testRaceFinish lets an owner finish late during takeovers: either one of them
-// wins, or all of them meet the result.
-func testRaceFinish(t *testing.T, h Harness) {
-	for round := range 20 {
-		s := on(t, h)
-		s.id += fmt.Sprint(round)
-		r := s.claimed("alice")
-		s.winner(together(8, func(i int) answer {
-			f, c, _ := takeOver(r, fmt.Sprint("owner-", i))
-			if i%2 == 0 {
-				c = finish(driver.Completed, "42")
+	h.test(t, "steps", claimed, func(s *subject) {
+		answers := s.together(writes, func(i int) *write { return s.alteration(step(fmt.Sprint(i), owner(i))) })
+		for i, a := range answers {
+			if !a.ok {
+				s.Fatalf("step %d has lost", i)
 			}
-			return answerOf(h.Store.Change(t.Context(), f, c))
-		}))
-		if got := s.get(); got.Status == driver.Completed && got.Owner != "alice" {
-			t.Errorf("finished by another: %s", show(got))
+			s.item = withStep(s.item, fmt.Sprint(i), owner(i))
 		}
-	}
+	}, (*subject).check)
+	// The latest lease remains, in whichever order heartbeats arrive.
+	h.test(t, "extend", claimed, func(s *subject) {
+		begin := s.item.Lease
+		s.together(writes, func(i int) *write {
+			return s.alteration(driver.Change{Lease: begin.Add(time.Duration(i+1) * time.Second)})
+		})
+		s.item.Lease = begin.Add(writes * time.Second)
+	}, (*subject).check)
+	h.test(t, "refund", claimed, func(s *subject) {
+		s.winner(s.together(callers, func(int) *write { return s.alteration(refund) }))
+		s.item = after(s.item, refund)
+	}, (*subject).check)
 }

@@ -16,8 +16,7 @@ func testRandom(t *testing.T, h Harness) {
 	const workers = 8
 	worlds := make([]world, h.Schedules)
 	for i := range worlds {
-		s := on(t, h)
-		s.id += fmt.Sprint("/", i)
+		s := on(t, h).another(fmt.Sprint("/", i))
 		worlds[i] = world{id: s.id, now: now}
 		if i%4 == 3 {
 			worlds[i].item = s.abandoned()
@@ -80,9 +79,9 @@ func pick(rnd *rand.Rand, moves []move) move {
 }
 
 // abandoned returns a lapsed record of a foreign library.
-func (s subject) abandoned() driver.Record {
-	r := s.foreign()
-	r.Lease = now.Add(-lease)
+func (s *subject) abandoned() driver.Record {
+	r := foreign()
+	r.ID, r.Lease = s.id, now.Add(-lease)
 	return r
 }
 

@@ -12,144 +12,125 @@ import (
 
 // settlements are the changes of an operator.
 func settlements() map[string]driver.Change {
-	completed, failed := finish(driver.Completed, "42"), finish(driver.Failed, `{"type":"T"}`)
-	completed.Owner, failed.Owner = "operator-1", "operator-2"
+	failed := adopt("operator-2")
+	failed.Status = driver.Failed
 	return map[string]driver.Change{
-		"delete": release(driver.ReleaseDelete), "keep": release(driver.ReleaseKeep), "refund": release(driver.ReleaseRefund),
-		"complete": completed, "fail": failed,
+		"delete": del, "keep": keep, "refund": refund, "complete": adopt("operator-1"), "fail": failed,
 	}
 }
 
-// settled returns r after c.
-func settled(r driver.Record, c driver.Change) driver.Record {
-	switch {
-	case c.Release == driver.ReleaseDelete:
-		return driver.Record{}
-	case c.Release != 0:
-		return afterRelease(r, c.Release)
+// settles expects that an operator changes the record that was shown.
+func settles(c driver.Change) act {
+	return func(s *subject) {
+		got, ok, err := s.operable().Settle(s.Context(), s.shown, c)
+		if err != nil || !ok {
+			s.Fatalf("Settle: ok %v, error %v; met %s", ok, err, show(got.Record))
+		}
+		s.item = after(s.item, c)
+		s.same("result of Settle", s.item, got.Record)
+		s.check()
 	}
-	return finished(r, c)
 }
 
-func testSettle(o *operated) {
-	for state, r := range o.states() {
+// settlesNot expects that Settle leaves a record that is not the one that was shown.
+func settlesNot(c driver.Change) act {
+	return func(s *subject) {
+		met, ok, err := s.operable().Settle(s.Context(), s.shown, c)
+		if err != nil || ok {
+			s.Errorf("Settle: ok %v, error %v", ok, err)
+		}
+		s.same("record met by Settle", s.item, met.Record)
+		s.check()
+	}
+}
+
+// refusesToSettle expects that Settle refuses a write that no operator makes.
+func refusesToSettle(c driver.Change) act {
+	return func(s *subject) {
+		_, ok, err := s.operable().Settle(s.Context(), s.shown, c)
+		var invalid *driver.InvalidWriteError
+		if ok || !errors.As(err, &invalid) {
+			s.Errorf("ok %v, error %v; want an *InvalidWriteError", ok, err)
+		}
+		s.check()
+	}
+}
+
+func testSettle(t *testing.T, h Harness) {
+	for state, r := range states() {
 		for name, c := range settlements() {
-			if r.Status != driver.InProgress && c.Release != driver.ReleaseDelete {
-				continue
+			if r.Status == driver.InProgress || c.Release == driver.ReleaseDelete {
+				h.test(t, name+" "+state, plants(r), inspects, settles(c))
 			}
-			o.Run(name+" "+state, func(t *testing.T) {
-				o := o.under(t)
-				r := o.plant(r)
-				got, ok, err := o.Settle(o.Context(), o.inspect(), c)
-				if err != nil || !ok {
-					o.Fatalf("Settle: ok %v, error %v; met %s", ok, err, show(got.Record))
-				}
-				o.same("result of Settle", settled(r, c), got.Record)
-				o.stored(settled(r, c))
-			})
 		}
 	}
 }
 
 // testSettleChanged checks that Settle leaves a record that has changed since Inspect
 // in any field: its owner may be running.
-func testSettleChanged(o *operated) {
+func testSettleChanged(t *testing.T, h Harness) {
 	for changed, change := range map[string]func(r *driver.Record){
-		"a heartbeat": func(r *driver.Record) { r.Lease = r.Lease.Add(time.Millisecond) }, "a takeover": func(r *driver.Record) { r.Owner = "bob" },
-		"a release": func(r *driver.Record) { *r = afterRelease(*r, driver.ReleaseKeep) }, "an attempt": func(r *driver.Record) { r.Attempt++ },
-		"a refund": func(r *driver.Record) { r.Refunds++ }, "its retention": func(r *driver.Record) { r.Expires = r.Expires.Add(time.Second) },
-		"a step": func(r *driver.Record) { *r = withStep(*r, "ship", "1") }, "a step's result": func(r *driver.Record) { *r = withStep(*r, "charge", "2") },
-		"its fingerprint": func(r *driver.Record) { r.Fingerprint = "other" }, "its completion": func(r *driver.Record) { *r = finished(*r, finish(driver.Completed, "1")) },
-		"its deletion": func(r *driver.Record) { *r = driver.Record{} }, "its lease": func(r *driver.Record) { r.Lease = time.Time{} },
+		"a heartbeat":     func(r *driver.Record) { r.Lease = r.Lease.Add(time.Millisecond) },
+		"a takeover":      func(r *driver.Record) { r.Owner = "bob" },
+		"a release":       func(r *driver.Record) { *r = after(*r, keep) },
+		"an attempt":      func(r *driver.Record) { r.Attempt++ },
+		"a refund":        func(r *driver.Record) { r.Refunds++ },
+		"its retention":   func(r *driver.Record) { r.Expires = r.Expires.Add(time.Second) },
+		"a step":          func(r *driver.Record) { *r = withStep(*r, "ship", "1") },
+		"a step's result": func(r *driver.Record) { *r = withStep(*r, "charge", "2") },
+		"its fingerprint": func(r *driver.Record) { r.Fingerprint = "other" },
+		"its completion":  func(r *driver.Record) { *r = after(*r, finish(driver.Completed, "1")) },
+		"its deletion":    func(r *driver.Record) { *r = driver.Record{} },
+		"its lease":       leaseless,
 	} {
 		for name, c := range settlements() {
-			o.Run(name+" after "+changed, func(t *testing.T) {
-				o := o.under(t)
-				r := o.plant(withStep(o.claim("alice"), "charge", "1"))
-				shown := o.inspect()
-				change(&r)
-				r = o.plant(r)
-				met, ok, err := o.Settle(o.Context(), shown, c)
-				if err != nil || ok {
-					o.Errorf("Settle: ok %v, error %v", ok, err)
-				}
-				o.same("record met by Settle", r, met.Record)
-				o.stored(r)
-			})
+			h.test(t, name+" after "+changed, plants(withStep(claim("alice"), "charge", "1")), inspects,
+				replanted(change), settlesNot(c))
 		}
 	}
 }
 
-func testSettleInvalid(o *operated) {
-	takeover := extend()
-	takeover.Owner = "bob"
-	ownerless, attached := finish(driver.Completed, "42"), settlements()["complete"]
-	attached.With = unknown{}
-	running := o.claim("alice")
-	for name, c := range map[string]struct {
-		record driver.Record
-		change driver.Change
-	}{
-		"a takeover": {running, takeover}, "an extension": {running, extend()}, "a step": {running, step("a", "1")}, "nothing": {running, driver.Change{}},
-		"a result without an owner": {running, ownerless}, "an attachment": {running, attached},
-		"the release of a finished record": {finished(running, finish(driver.Completed, "42")), release(driver.ReleaseKeep)},
+func testSettleInvalid(t *testing.T, h Harness) {
+	attached := but(adopt("operator-1"), func(c *driver.Change) { c.With = unknown{} })
+	for name, c := range map[string]driver.Change{
+		"a takeover": takeOver("bob"), "an extension": extend(), "a step": step("a", "1"), "nothing": {},
+		"a result without an owner": finish(driver.Completed, "42"), "an attachment": attached,
 	} {
-		o.Run(name, func(t *testing.T) {
-			o := o.under(t)
-			r := o.plant(c.record)
-			_, ok, err := o.Settle(o.Context(), o.inspect(), c.change)
-			var invalid *driver.InvalidWriteError
-			if ok || !errors.As(err, &invalid) {
-				o.Errorf("ok %v, error %v; want an *InvalidWriteError", ok, err)
-			}
-			o.stored(r)
-		})
+		h.test(t, name, planted(), inspects, refusesToSettle(c))
 	}
+	h.test(t, "the release of a finished record", plants(result()), inspects, refusesToSettle(keep))
 	for name, c := range settlements() {
 		// A store that took it for a record without attributes would create one.
-		o.Run(name+" of an entry from a different kind of store", func(t *testing.T) {
-			o := o.under(t)
-			o.plant(running)
-			shown := o.inspect()
-			shown.Stored = struct{}{}
-			gone := o.plant(driver.Record{})
-			if _, ok, _ := o.Settle(o.Context(), shown, c); ok { // some stores refuse it, and some find no such record
-				o.Error("Settle applied the change")
+		name += " of an entry from a different kind of store"
+		h.test(t, name, planted(), inspects, plants(driver.Record{}), func(s *subject) {
+			s.shown.Stored = struct{}{}
+			// Some stores refuse it, and some find no such record.
+			if _, ok, _ := s.operable().Settle(s.Context(), s.shown, c); ok {
+				s.Error("Settle applied the change")
 			}
-			o.stored(gone)
-		})
+		}, (*subject).check)
 	}
-	o.Run("a record that was not inspected", func(t *testing.T) {
-		o := o.under(t)
-		r := o.plant(running)
-		if _, ok, err := o.Settle(o.Context(), driver.Entry{Record: r}, release(driver.ReleaseDelete)); ok || err == nil {
-			o.Errorf("ok %v, error %v", ok, err)
-		}
-		o.stored(r)
-	})
+	h.test(t, "a record that was not inspected", planted(), func(s *subject) {
+		s.shown = driver.Entry{Record: s.item}
+	}, refusesToSettle(del))
 }
 
 // testSettleRace checks that of a heartbeat and a release at the same moment one
 // happens: with both, a call would run beside the next one.
-func testSettleRace(o *operated) {
+func testSettleRace(t *testing.T, h Harness) {
 	for round := range 20 {
-		o.Run(fmt.Sprint(round), func(t *testing.T) {
-			o := o.under(t)
-			r := o.plant(o.claim("alice"))
-			shown := o.inspect()
+		h.test(t, fmt.Sprint(round), planted(), inspects, func(s *subject) {
 			var extended, released bool
 			var errExtend, errRelease error
 			var both sync.WaitGroup
-			both.Go(func() { _, extended, errExtend = o.Store.Change(o.Context(), fenceOf(r), extend()) })
-			both.Go(func() {
-				_, released, errRelease = o.Settle(o.Context(), shown, release(driver.ReleaseKeep))
-			})
+			both.Go(func() { _, extended, errExtend = s.alteration(extend()).call(s.Context(), s.Store) })
+			both.Go(func() { _, released, errRelease = s.operable().Settle(s.Context(), s.shown, keep) })
 			both.Wait()
 			if err := errors.Join(errExtend, errRelease); err != nil {
-				o.Fatal(err)
+				s.Fatal(err)
 			}
 			if extended == released {
-				o.Errorf("extended %v, released %v; the record is %s", extended, released, show(o.get()))
+				s.Errorf("extended %v, released %v; the record is %s", extended, released, show(s.get()))
 			}
 		})
 	}

@@ -2,64 +2,33 @@ package storetest
 
 import (
 	"testing"
-	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func testStep(t *testing.T, h Harness) {
-	h.testClaimed(t, "add one by one", func(s subject, r driver.Record) {
-		for _, name := range []string{"charge", "mail", "ship"} {
-			r = withStep(r, name, name+" done")
-			s.wins(fenceOf(r), step(name, name+" done"), r)
-		}
-	})
-	h.testClaimed(t, "several at once", func(s subject, r driver.Record) {
-		r = withStep(withStep(r, "a", "1"), "b", "2")
-		s.wins(fenceOf(r), driver.Change{Steps: r.Steps}, r)
-		c := withStep(withStep(driver.Record{}, "b", "3"), "c", "4")
-		r = withStep(withStep(r, "b", "3"), "c", "4")
-		s.wins(fenceOf(r), driver.Change{Steps: c.Steps}, r)
-	})
-	h.testClaimed(t, "empty result", func(s subject, r driver.Record) {
-		r = withStep(withStep(r, "empty", ""), "nil", "")
-		s.wins(fenceOf(r), driver.Change{Steps: map[string][]byte{"empty": {}, "nil": nil}}, r)
-		s.loses(fenceOf(r), release(driver.ReleaseDelete))
-	})
-	h.testClaimed(t, "odd names", func(s subject, r driver.Record) {
+	h.test(t, "add one by one", claimed,
+		wins(step("charge", "charge done")), wins(step("mail", "mail done")), wins(step("ship", "ship done")))
+	steps := func(all map[string][]byte) act { return wins(driver.Change{Steps: all}) }
+	h.test(t, "several at once", claimed,
+		steps(map[string][]byte{"a": []byte("1"), "b": []byte("2")}),
+		steps(map[string][]byte{"b": []byte("3"), "c": []byte("4")}))
+	h.test(t, "empty result", claimed, steps(map[string][]byte{"empty": {}, "nil": nil}), loses(del))
+	h.test(t, "odd names", claimed, func(s *subject) {
 		for _, name := range []string{
 			"a.b", "a", "#a", ":a", "a b", " ", "a[0]", "$", "\"", "'", "é", "e\u0301", "日本", "😀",
 			"\x00", "\n", "size", "owner", "#steps", "0", "a/b", "a\\b", "-",
 		} {
-			r = withStep(r, name, "result of "+name)
-			s.wins(fenceOf(r), step(name, "result of "+name), r)
+			s.do(wins(step(name, "result of "+name)))
 		}
 	})
-	h.testClaimed(t, "any bytes", func(s subject, r driver.Record) {
-		r = withStep(r, "binary", string(allBytes()))
-		s.wins(fenceOf(r), step("binary", string(allBytes())), r)
-	})
+	h.test(t, "any bytes", claimed, wins(step("binary", string(allBytes()))))
 	// The engine compares the bytes of a step with those that it sent, so a
 	// store must return them verbatim.
-	h.testClaimed(t, "verbatim", func(s subject, r driver.Record) {
-		text := `={"b": 1.0, "a": 1e2, "c": "\u00e9"} `
-		r = withStep(r, "charge", text)
-		s.wins(fenceOf(r), step("charge", text), r)
-		s.meets(s.claim("bob"), now)
-		released := afterRelease(r, driver.ReleaseKeep)
-		s.wins(fenceOf(r), release(driver.ReleaseKeep), released)
-		s.loses(fenceOf(r), finish(driver.Completed, "alice's"))
-		s.takenOver(released, "bob")
-	})
-	h.test(t, "by owner alone", func(s subject) {
-		r := withStep(s.claimed("alice"), "charge", "1")
-		s.wins(driver.Fence{Owner: "alice", Attempt: 9, Lease: now.Add(time.Hour)}, step("charge", "1"), r)
-	})
-	h.test(t, "of a successor", func(s subject) {
-		r := withStep(s.claimed("alice"), "charge", "1")
-		s.wins(fenceOf(r), step("charge", "1"), r)
-		after := s.takenOver(r, "bob")
-		s.loses(fenceOf(r), step("mail", "alice's"))
-		s.wins(fenceOf(after), step("mail", "bob's"), withStep(after, "mail", "bob's"))
-	})
+	h.test(t, "verbatim", claimed, wins(step("charge", `={"b": 1.0, "a": 1e2, "c": "\u00e9"} `)),
+		meets(claim("bob"), now), wins(keep),
+		loses(finish(driver.Completed, "alice's"), as("alice")), wins(takeOver("bob")))
+	h.test(t, "by owner alone", claimed, wins(step("charge", "1"), by("alice")))
+	h.test(t, "of a successor", claimed, wins(step("charge", "1")), reads, wins(takeOver("bob")),
+		loses(step("mail", "alice's"), asRead), wins(step("mail", "bob's")))
 }

@@ -37,7 +37,8 @@
 //     decorator does not hide the transactions of its store.
 //   - Operate applies to a [driver.Operable], and Sweep to a [driver.Sweeper].
 //
-// A failure of Random or Exhaustive lists the moves that led to it.
+// A case is a list of writes, and a failure names the write by its number. A failure of
+// Random or Exhaustive lists the moves that led to it.
 //
 // # Time
 //

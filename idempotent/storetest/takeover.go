@@ -10,49 +10,31 @@ import (
 
 func testTakeOver(t *testing.T, h Harness) {
 	steps := map[string][]byte{"charge": []byte("1"), "mail": []byte("2")}
-	h.test(t, "leaves steps and fingerprint", func(s subject) {
-		r := s.claim("alice")
-		r.Attempt, r.Refunds, r.Steps = 3, 2, steps
-		s.takenOver(s.plant(r), "bob")
-	})
+	h.test(t, "leaves steps and fingerprint",
+		planted(func(r *driver.Record) { r.Attempt, r.Refunds, r.Steps = 3, 2, steps }), wins(takeOver("bob")))
 	t.Run("a field that was read may be absent", func(t *testing.T) {
 		for name, cut := range map[string]func(r *driver.Record){
 			"nothing":     func(*driver.Record) {},
 			"owner":       func(r *driver.Record) { r.Owner = "" },
 			"attempt":     func(r *driver.Record) { r.Attempt = 0 },
-			"lease":       func(r *driver.Record) { r.Lease = time.Time{} },
+			"lease":       leaseless,
 			"expiration":  func(r *driver.Record) { r.Expires = time.Time{} },
 			"fingerprint": func(r *driver.Record) { r.Fingerprint = "" },
 			"steps":       func(r *driver.Record) { r.Steps = nil },
-			"all":         func(r *driver.Record) { *r = driver.Record{ID: r.ID, Status: r.Status} },
+			"all":         func(r *driver.Record) { *r = driver.Record{Status: r.Status} },
 		} {
-			h.test(t, name, func(s subject) {
-				r := s.claim("alice")
-				r.Steps = steps
-				cut(&r)
-				after := s.takenOver(s.plant(r), "bob")
-				// A document path to a step requires that the map exists.
-				s.wins(fenceOf(after), step("ship", "3"), withStep(after, "ship", "3"))
-			})
+			// A document path to a step requires that the map exists.
+			h.test(t, name, planted(func(r *driver.Record) { r.Steps = steps }, cut),
+				wins(takeOver("bob")), wins(step("ship", "3")))
 		}
 	})
-	h.testClaimed(t, "a released record", func(s subject, r driver.Record) {
-		s.released(r, driver.ReleaseRefund)
-		s.takenOver(s.get(), "bob")
-	})
-	h.test(t, "a long owner", func(s subject) {
-		// That of a durable execution contains its ARN, of up to 1,024 characters.
-		long := "execution-:arn:" + strings.Repeat("x/:$-", 220)
-		after := s.takenOver(s.claimed(long), long+"2")
-		s.wins(fenceOf(after), step("ship", "3"), withStep(after, "ship", "3"))
-	})
-	h.testClaimed(t, "to an earlier lease", func(s subject, r driver.Record) {
-		// The next owner may have a slow clock and a short lease.
-		f, c, after := takeOver(r, "bob")
-		c.Lease = now.Add(lease - time.Millisecond)
-		after.Lease = c.Lease
-		s.wins(f, c, after)
-	})
+	h.test(t, "a released record", claimed, wins(refund), wins(takeOver("bob")))
+	// The owner of a durable execution contains its ARN, of up to 1,024 characters.
+	long := "execution-:arn:" + strings.Repeat("x/:$-", 220)
+	h.test(t, "a long owner", creates(claim(long), now), wins(takeOver(long+"2")), wins(step("ship", "3")))
+	// The next owner may have a slow clock and a short lease.
+	h.test(t, "to an earlier lease", claimed,
+		wins(but(takeOver("bob"), func(c *driver.Change) { c.Lease = now.Add(lease - time.Millisecond) })))
 	t.Run("differs from what was read", func(t *testing.T) { testTakeOverStale(t, h) })
 }
 
@@ -70,33 +52,18 @@ func testTakeOverStale(t *testing.T, h Harness) {
 		"lease ended":                 func(f *driver.Fence) { f.Lease = driver.LeaseEnded },
 		"lease absent":                func(f *driver.Fence) { f.Lease = time.Time{} },
 	} {
-		h.test(t, name, func(s subject) {
-			f, change, _ := takeOver(s.planted(func(r *driver.Record) { r.Attempt = 4 }), "bob")
-			read(&f)
-			s.loses(f, change)
-		})
+		h.test(t, name, planted(func(r *driver.Record) { r.Attempt = 4 }), loses(takeOver("bob"), under(read)))
 	}
-	for name, cut := range map[string]func(r *driver.Record){
+	for name, since := range map[string]func(r *driver.Record){
 		"owner gone":        func(r *driver.Record) { r.Owner = "" },
 		"attempt gone":      func(r *driver.Record) { r.Attempt = 0 },
-		"lease gone":        func(r *driver.Record) { r.Lease = time.Time{} },
+		"lease gone":        leaseless,
 		"lease ended since": func(r *driver.Record) { r.Lease = driver.LeaseEnded },
 		"completed":         func(r *driver.Record) { r.Status = driver.Completed },
 		"failed":            func(r *driver.Record) { r.Status = driver.Failed },
 		"removed":           func(r *driver.Record) { r.Status = driver.Absent },
 	} {
-		h.test(t, name, func(s subject) {
-			r := s.plant(s.claim("alice"))
-			f, change, _ := takeOver(r, "bob")
-			cut(&r)
-			s.plant(r)
-			s.loses(f, change)
-		})
+		h.test(t, name, planted(), reads, replanted(since), loses(takeOver("bob"), asRead))
 	}
-	h.testClaimed(t, "a heartbeat came first", func(s subject, r driver.Record) {
-		f, change, _ := takeOver(r, "bob")
-		r.Lease, r.Expires = extend().Lease, extend().Expires
-		s.wins(fenceOf(r), extend(), r)
-		s.loses(f, change)
-	})
+	h.test(t, "a heartbeat came first", claimed, reads, wins(extend()), loses(takeOver("bob"), asRead))
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -38,63 +39,159 @@ func testTransact(t *testing.T, h Harness) {
 	}
 }
 
-// attached is an attachment under test.
+// attached is the attachment of a case.
 type attached struct {
-	subject
-	with      any
-	committed func() int
+	attachment any
+	committed  func() int
 }
 
-// attach returns a frozen attachment. If refused, it has a condition that does
-// not hold.
-func (s subject) attach(refused bool) attached {
+// attaches lets a call freeze an attachment, and refusedOne one with a condition that
+// does not hold. Writes take it with the edit attach.
+func attaches(s *subject)   { s.freeze(false) }
+func refusedOne(s *subject) { s.freeze(true) }
+
+func (s *subject) freeze(refused bool) {
 	s.Helper()
-	with, committed := s.Attach(s.T, refused)
-	if empty, err := with.Freeze(); empty || err != nil {
+	a, committed := s.Attach(s.T, refused)
+	if empty, err := a.Freeze(); empty || err != nil {
 		s.Fatalf("Freeze: empty %v, error %v; want something to commit", empty, err)
 	}
-	return attached{s, with, committed}
+	s.attached = attached{a, committed}
 }
 
-func (a attached) times(want int) {
-	a.Helper()
-	if got := a.committed(); got != want {
-		a.Errorf("the attachment was committed %d times, want %d", got, want)
+// with adds an attachment to a write.
+func with(a any) edit { return func(_ *subject, w *write) { w.change.With = a } }
+
+func attach(s *subject, w *write) { w.change.With = s.attachment }
+
+// times expects that the attachment was committed n times.
+func times(n int) act {
+	return func(s *subject) {
+		s.Helper()
+		if got := s.committed(); got != n {
+			s.Errorf("the attachment was committed %d times, want %d", got, n)
+		}
 	}
 }
 
-// loses expects that c loses with the attachment, which commits nothing.
-func (a attached) loses(f driver.Fence, c driver.Change) {
-	a.Helper()
-	a.subject.loses(f, a.to(c))
-	a.times(0)
-}
+var (
+	once  = times(1)
+	never = times(0)
+)
 
-// rejected expects that the attachment was rejected and nothing was written.
-func (a attached) rejected(before driver.Record, ok bool, err error) {
-	a.Helper()
+// rejects expects that the attachment is rejected and nothing is written.
+func (s *subject) rejects(w *write) { s.rejected(w.call(s.Context(), s.Store)) }
+
+func (s *subject) rejected(_ driver.Record, ok bool, err error) {
+	s.Helper()
 	var rejected *driver.Rejected
 	if ok || !errors.As(err, &rejected) || rejected.Err == nil {
-		a.Errorf("ok %v, error %v; want a *Rejected with its reason", ok, err)
+		s.Errorf("ok %v, error %v; want a *Rejected with its reason", ok, err)
 	}
-	a.times(0)
-	a.stored(before)
+	s.do(never, (*subject).check)
 }
 
-// to returns c with the attachment.
-func (a attached) to(c driver.Change) driver.Change {
-	c.With = a.with
-	return c
+// rejects expects that c with the attachment is rejected.
+func rejects(c driver.Change) act {
+	return func(s *subject) { s.rejects(s.alteration(c, attach)) }
 }
 
-// again repeats a call that succeeded, as a client does after a lost answer. It
-// expects success, or the record that the first call left.
-func (a attached) again(want driver.Record, call func() (driver.Record, bool, error)) {
-	a.Helper()
-	got, ok, err := call()
+// winsAgain makes a write with the attachment and repeats it, as a client does after a
+// lost answer. It expects success, or the record that the first call left.
+func (s *subject) winsAgain(w *write) {
+	s.Helper()
+	s.send(w, true)
+	s.do(once)
+	want := s.item
+	got, ok, err := w.call(s.Context(), s.Store)
 	if err != nil || got.Status != want.Status || got.Owner != want.Owner || !bytes.Equal(got.Data, want.Data) {
-		a.Errorf("again: ok %v, error %v, returned %s; want %s", ok, err, show(got), show(want))
+		s.Errorf("again: ok %v, error %v, returned %s; want %s", ok, err, show(got), show(want))
 	}
-	a.times(1)
-	a.stored(want)
+	s.do(once, (*subject).check)
+}
+
+func testTransactOwn(t *testing.T, h Harness) {
+	for _, status := range []driver.Status{driver.Completed, driver.Failed} {
+		c := finish(status, `{"id":"p-1"}`)
+		h.test(t, string(status), claimed, wins(step("charge", "1")), attaches, wins(c, attach), once)
+		// The owner may finish without the attachment.
+		h.test(t, string(status)+" refused", claimed, refusedOne, rejects(c), wins(c))
+	}
+	c, second := finish(driver.Completed, "1"), finish(driver.Completed, "2")
+	h.test(t, "again", claimed, attaches, func(s *subject) { s.winsAgain(s.alteration(c, attach)) })
+	h.test(t, "with other arguments is another call", claimed, attaches,
+		loses(c, as("mallory"), attach), never, wins(c, attach), once)
+	h.test(t, "two results are two calls", claimed, attaches, wins(c, attach), loses(second, attach), once)
+	// The condition on the record takes precedence.
+	h.test(t, "lost", claimed, attaches, loses(c, as("mallory"), attach), never,
+		refusedOne, loses(c, as("mallory"), attach), never)
+	h.test(t, "lost against a result", claimed, wins(c), refusedOne, loses(second, attach), never)
+	h.test(t, "lost against no record", attaches, loses(c, by("alice"), attach), never)
+	h.test(t, "oversize", claimed, attaches, wins(finish(driver.Completed, oversize()), attach), once)
+}
+
+func testTransactAdopt(t *testing.T, h Harness) {
+	released := plants(after(withStep(claim("bob"), "charge", "1"), keep))
+	h.test(t, "finishes", released, attaches, wins(adopt("alice"), attach), once)
+	h.test(t, "refused", released, refusedOne, rejects(adopt("alice")))
+	h.test(t, "lost", released, reads, wins(takeOver("carol")),
+		attaches, loses(adopt("alice"), asRead, attach), never)
+}
+
+func testTransactCreate(t *testing.T, h Harness) {
+	writes := func(cutoff time.Time) act { return then(attaches, creates(result(), cutoff, attach), once) }
+	h.test(t, "without a record", writes(now))
+	h.test(t, "without a record, with a zero cutoff", writes(time.Time{}))
+	failed := but(result(), func(r *driver.Record) { r.Status = driver.Failed })
+	h.test(t, "failed", attaches, creates(failed, now, attach), once)
+	bobs := func(r *driver.Record) { r.Owner = "bob" }
+	old := planted(expired, bobs)
+	h.test(t, "over an expired record", old, writes(now))
+	h.test(t, "not over an expired record with a zero cutoff", old,
+		attaches, meets(result(), time.Time{}, attach), never)
+	for met, change := range map[string]func(r *driver.Record){
+		"a live claim":   func(*driver.Record) {},
+		"a lapsed claim": func(r *driver.Record) { r.Lease = now.Add(-time.Hour) },
+		"a result":       func(r *driver.Record) { *r = after(*r, finish(driver.Completed, "41")) },
+	} {
+		start := planted(bobs, change)
+		h.test(t, "meets "+met, start, attaches, meets(result(), now, attach), never)
+		h.test(t, "meets "+met+" and would be refused", start, refusedOne, meets(result(), now, attach), never)
+	}
+	h.test(t, "refused", refusedOne, func(s *subject) { s.rejects(s.creation(result(), now, attach)) })
+	h.test(t, "again", attaches, func(s *subject) { s.winsAgain(s.creation(result(), now, attach)) })
+}
+
+// testCommit commits attachments without a record.
+func testCommit(t *testing.T, h Harness) {
+	commit := func(s *subject) error {
+		return s.Store.(driver.Transactional).Commit(s.Context(), s.id, s.attachment)
+	}
+	commits := func(s *subject) {
+		if err := commit(s); err != nil {
+			s.Fatal(err)
+		}
+		s.do(once, (*subject).check)
+	}
+	h.test(t, "commits", attaches, commits, commits)
+	h.test(t, "refused", refusedOne, func(s *subject) { s.rejected(driver.Record{}, false, commit(s)) })
+	h.test(t, "leaves the record alone", creates(claim("bob"), now), attaches, commits)
+	h.test(t, "unknown with", func(s *subject) {
+		for _, a := range []any{nil, unknown{}} {
+			s.attachment = a
+			if err := commit(s); err == nil {
+				s.Errorf("Commit of a %T: no error", a)
+			}
+		}
+	})
+}
+
+// testTransactInvalid attaches to writes that do not finish a record.
+func testTransactInvalid(t *testing.T, h Harness) {
+	for _, w := range append(ownWrites(), namedChange{"take over", takeOver("bob")}) {
+		if w.change.Status == driver.Absent {
+			h.test(t, w.name, claimed, attaches, refuses(w.change, attach), never)
+		}
+	}
+	h.test(t, "claim", attaches, refusesToCreate(claim("alice"), now, attach), never)
 }

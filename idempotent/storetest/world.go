@@ -172,11 +172,11 @@ func (w *world) request(who int, o op) write {
 	case opFail:
 		out.change = driver.Change{Status: driver.Failed, Data: []byte("failed"), Expires: w.now.Add(retention)}
 	case opDelete:
-		out.change = release(driver.ReleaseDelete)
+		out.change = del
 	case opKeep:
-		out.change = release(driver.ReleaseKeep)
+		out.change = keep
 	case opRefund:
-		out.change = release(driver.ReleaseRefund)
+		out.change = refund
 	}
 	if o == opAdopt {
 		out.fence, out.change.Owner = fenceOf(c.met), token
@@ -190,8 +190,8 @@ func (w *world) request(who int, o op) write {
 }
 
 // learn updates the knowledge of a caller from the answer to its request.
-func (w *world) learn(r write, item driver.Record, ok bool) {
-	c := &w.callers[r.who]
+func (w *world) learn(r write, ok bool) {
+	c, item := &w.callers[r.who], w.item
 	c.met, c.knows = item, true
 	mine := item.Status == driver.InProgress && item.Owner == c.token(r.who)
 	switch r.op {
