@@ -58,27 +58,40 @@ func (f *findings) say(check string, v verdict, found, toDo string) {
 	*f = append(*f, finding{check, v, found, toDo})
 }
 
+// An outcome is a possible finding of a check.
+type outcome struct {
+	holds       bool
+	verdict     verdict
+	found, toDo string
+}
+
+// first adds the first outcome that holds, if any does.
+func (f *findings) first(check string, outcomes ...outcome) {
+	if i := slices.IndexFunc(outcomes, func(o outcome) bool { return o.holds }); i >= 0 {
+		f.say(check, outcomes[i].verdict, outcomes[i].found, outcomes[i].toDo)
+	}
+}
+
 // has reports whether a check has this verdict.
 func (f findings) has(v verdict) bool {
 	return slices.ContainsFunc(f, func(found finding) bool { return found.Verdict == v })
 }
 
-func check(ctx context.Context, to terminal, args []string) error {
+func check(ctx context.Context, c *call) error {
 	var o storeFlags
-	f := newFlags(to, "check", aboutCheck)
-	o.add(f)
-	operation := f.String("operation", "check", "try the permissions on a key of this `operation`")
-	group := f.Bool("group", false, "try what group commit calls, too")
-	asJSON := f.Bool("json", false, "write JSON")
-	strict := f.Bool("strict", false, "end with code 8 for warnings, too")
-	if _, err := parse(f, args, 0); err != nil {
+	o.add(c.FlagSet)
+	operation := c.String("operation", "check", "try the permissions on a key of this `operation`")
+	group := c.Bool("group", false, "try what group commit calls, too")
+	asJSON := c.Bool("json", false, "write JSON")
+	strict := c.Bool("strict", false, "end with code 8 for warnings, too")
+	if _, err := c.parse(0); err != nil {
 		return err
 	}
 	id, err := idempotent.Key{ID: rand.Text()}.RecordID(cmp.Or(*operation, "check"))
 	if err != nil {
 		return &ending{codeUsage, err}
 	}
-	t, err := o.open(ctx, f)
+	t, err := o.open(ctx, c.FlagSet)
 	if err != nil {
 		return err
 	}
@@ -87,7 +100,7 @@ func check(ctx context.Context, to terminal, args []string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := found.write(to.out, *asJSON); err != nil {
+	if err := found.write(c.out, *asJSON); err != nil {
 		return err
 	}
 	switch {

@@ -9,58 +9,63 @@ import (
 	"strings"
 )
 
-// newFlags returns the flags of a command, with its help.
-func newFlags(t terminal, name, about string) *flag.FlagSet {
-	f := flag.NewFlagSet("once "+name, flag.ContinueOnError)
+// call is a run of a command, with its terminal, flags and arguments.
+type call struct {
+	terminal
+	*flag.FlagSet
+	args []string
+}
+
+// newCall returns a call without flags, but with its help.
+func newCall(c command, t terminal, args []string) *call {
+	f := flag.NewFlagSet("once "+c.name(), flag.ContinueOnError)
 	f.Usage = func() {
-		fmt.Fprintf(t.err, "once %s\n\n%s\n\n", commands()[name].usage, strings.TrimSpace(about))
+		fmt.Fprintf(t.err, "once %s\n\n%s\n\n", c.usage, strings.TrimSpace(c.about))
 		var flags bytes.Buffer
 		f.SetOutput(&flags)
 		f.PrintDefaults()
 		fmt.Fprint(t.err, strings.ReplaceAll("\n"+flags.String(), "\n  -", "\n  --")[1:])
 	}
-	return f
+	return &call{t, f, args}
 }
 
 // read reads flags up to the first argument that is none. Package flag alone would
 // print a mistake above the whole help, which hides it.
-func read(f *flag.FlagSet, args []string) error {
-	help := f.Usage
-	f.Usage = func() {}
-	f.SetOutput(io.Discard)
-	err := f.Parse(args)
-	f.Usage = help
+func (c *call) read() error {
+	help := c.Usage
+	c.Usage = func() {}
+	c.SetOutput(io.Discard)
+	err := c.Parse(c.args)
+	c.Usage = help
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		f.Usage()
+		c.Usage()
 		return &ending{}
 	case err != nil:
-		return endf(codeUsage, "%w; see %s --help", err, f.Name())
+		return endf(codeUsage, "%w; see %s --help", err, c.Name())
 	}
 	return nil
 }
 
 // parse accepts flags before, between and after arguments, of which there are up
 // to most: package flag alone would read "KEY --json" as two arguments.
-func parse(f *flag.FlagSet, args []string, most int) ([]string, error) {
-	var rest []string
+func (c *call) parse(most int) (args []string, err error) {
 	for {
-		if err := read(f, args); err != nil {
+		if err := c.read(); err != nil {
 			return nil, err
 		}
-		if f.NArg() == 0 {
-			return rest, nil
+		if c.NArg() == 0 {
+			return args, nil
 		}
-		if rest = append(rest, f.Arg(0)); len(rest) > most {
-			return nil, endf(codeUsage, "%q is one argument too many; see %s --help", f.Arg(0), f.Name())
+		if args = append(args, c.Arg(0)); len(args) > most {
+			return nil, endf(codeUsage, "%q is one argument too many; see %s --help", c.Arg(0), c.Name())
 		}
-		args = f.Args()[1:]
+		c.args = c.Args()[1:]
 	}
 }
 
 // given reports whether a flag was set, even if empty or to its default.
-func given(f *flag.FlagSet, name string) bool {
-	found := false
-	f.Visit(func(g *flag.Flag) { found = found || g.Name == name })
+func (c *call) given(name string) (found bool) {
+	c.Visit(func(f *flag.Flag) { found = found || f.Name == name })
 	return found
 }

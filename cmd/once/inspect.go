@@ -5,50 +5,43 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"time"
 )
 
 // recordFlags are the flags of the commands on one record.
 type recordFlags struct {
 	keyFlags
 	storeFlags
-	skew time.Duration
-	json bool
 }
 
 func (o *recordFlags) add(f *flag.FlagSet) {
 	o.keyFlags.add(f)
 	o.storeFlags.add(f)
-	durationVar(f, &o.skew, "clock-skew", time.Second, "Config.ClockSkew of the functions, a `duration`: a lease is live for so much longer")
-	f.BoolVar(&o.json, "json", false, "write JSON")
+	o.addView(f)
 }
 
-// read opens the store and reads the record that w names.
-func (o *recordFlags) read(ctx context.Context, to terminal, f *flag.FlagSet, w wanted) (*store, *record, error) {
-	if o.skew < 0 {
-		return nil, nil, errSkew
-	}
-	t, err := o.open(ctx, f)
+// read parses the flags, opens the store and reads the record that they name.
+func (o *recordFlags) read(ctx context.Context, c *call) (*store, *record, error) {
+	w, err := o.wanted(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := t.find(ctx, w, newProgress(to, false))
+	return o.find(ctx, c, w)
+}
+
+func (o *recordFlags) find(ctx context.Context, c *call, w wanted) (*store, *record, error) {
+	t, err := o.open(ctx, c.FlagSet)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := t.find(ctx, w, newProgress(c.terminal, false))
 	return t, r, err
 }
 
-// A negative skew would end leases early.
-var errSkew = endf(codeUsage, "--clock-skew is negative")
-
-func inspect(ctx context.Context, to terminal, args []string) error {
+func inspect(ctx context.Context, c *call) error {
 	var o recordFlags
-	f := newFlags(to, "inspect", "Shows one record, and what can be done about it.")
-	o.add(f)
-	data := f.Bool("data", false, "show the stored result too: it may be personal data")
-	w, err := o.wanted(f, args)
-	if err != nil {
-		return err
-	}
-	t, r, err := o.read(ctx, to, f, w)
+	o.add(c.FlagSet)
+	data := c.Bool("data", false, "show the stored result too: it may be personal data")
+	t, r, err := o.read(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -64,24 +57,24 @@ func inspect(ctx context.Context, to terminal, args []string) error {
 	}
 	s.Saga = undo
 	if o.json {
-		return writeJSON(to.out, s)
+		return writeJSON(c.out, s)
 	}
-	r.print(to.out, now, now.Add(-o.skew))
-	undo.print(to.out)
+	r.print(c.out, now, now.Add(-o.skew))
+	undo.print(c.out)
 	switch {
 	case !*data:
 	case s.Payload != "":
-		fmt.Fprintf(to.out, "\nno result here: it is kept elsewhere, and once fetches nothing\n")
+		fmt.Fprintf(c.out, "\nno result here: it is kept elsewhere, and once fetches nothing\n")
 	case s.SealedWith != "":
-		fmt.Fprintf(to.out, "\nno result: it is sealed, and once has no keys\n")
+		fmt.Fprintf(c.out, "\nno result: it is sealed, and once has no keys\n")
 	case s.Result != nil:
-		fmt.Fprintf(to.out, "\n%s\n", s.Result)
+		fmt.Fprintf(c.out, "\n%s\n", s.Result)
 	case s.ResultBytes != nil:
-		fmt.Fprintf(to.out, "\n%q\n", s.ResultBytes)
+		fmt.Fprintf(c.out, "\n%q\n", s.ResultBytes)
 	case s.Unavailable != "":
-		fmt.Fprintf(to.out, "\nno result: %s\n", s.Unavailable)
+		fmt.Fprintf(c.out, "\nno result: %s\n", s.Unavailable)
 	}
-	fmt.Fprintf(to.out, "\n%s\n", advice(s.State, r.undoing))
+	fmt.Fprintf(c.out, "\n%s\n", advice(s.State, r.undoing))
 	return nil
 }
 

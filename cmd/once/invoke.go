@@ -25,29 +25,28 @@ Responses go to standard output; the function's log, and a line for each call, t
 standard error. On DynamoDB Local the line says whether the handler ran.
 `
 
-func invoke(ctx context.Context, to terminal, args []string) (err error) {
+func invoke(ctx context.Context, c *call) (err error) {
 	var o struct {
 		event   string
 		env     []string
 		timeout time.Duration
 		times   int
 	}
-	f := newFlags(to, "invoke", aboutInvoke)
-	f.StringVar(&o.event, "event", "", "a `file` with the event's JSON; - is standard input")
-	f.Func("env", "a variable of the function as `NAME=value`, or NAME for the value that it has here; repeatable", func(s string) error {
+	c.StringVar(&o.event, "event", "", "a `file` with the event's JSON; - is standard input")
+	c.Func("env", "a variable of the function as `NAME=value`, or NAME for the value that it has here; repeatable", func(s string) error {
 		o.env = append(o.env, s)
 		return nil
 	})
-	durationVar(f, &o.timeout, "timeout", 3*time.Second, "how long the function may run, a `duration`")
-	f.IntVar(&o.times, "times", 1, "a `number`: send the event so many times, one after the other")
-	rest, err := parse(f, args, 1)
+	durationVar(c.FlagSet, &o.timeout, "timeout", 3*time.Second, "how long the function may run, a `duration`")
+	c.IntVar(&o.times, "times", 1, "a `number`: send the event so many times, one after the other")
+	rest, err := c.parse(1)
 	if err != nil {
 		return err
 	}
 	if len(rest) == 0 || o.event == "" || o.times < 1 {
 		return endf(codeUsage, "give a FUNCTION, its --event, and --times from 1")
 	}
-	event, err := readFile(o.event, to.in)
+	event, err := readFile(o.event, c.in)
 	switch {
 	case err != nil:
 		return &ending{codeUsage, err}
@@ -73,7 +72,7 @@ func invoke(ctx context.Context, to terminal, args []string) (err error) {
 		// Its errors are of calls that the function saw fail.
 		defer func() { _ = watched.Close() }()
 	}
-	function, err := lambdaruntime.Start(ctx, lambdaruntime.Function{Binary: binary, Env: env, Log: to.err, Timeout: o.timeout})
+	function, err := lambdaruntime.Start(ctx, lambdaruntime.Function{Binary: binary, Env: env, Log: c.err, Timeout: o.timeout})
 	if err != nil {
 		return err
 	}
@@ -83,12 +82,12 @@ func invoke(ctx context.Context, to terminal, args []string) (err error) {
 		if err != nil {
 			return withoutOutput(err)
 		}
-		fmt.Fprintf(to.out, "%s\n", response.Payload)
-		fmt.Fprintf(to.err, "call %d of %d: %s", call+1, o.times, response.Duration.Round(time.Millisecond))
+		fmt.Fprintf(c.out, "%s\n", response.Payload)
+		fmt.Fprintf(c.err, "call %d of %d: %s", call+1, o.times, response.Duration.Round(time.Millisecond))
 		if watched != nil {
-			fmt.Fprintf(to.err, ", %s", watched.said())
+			fmt.Fprintf(c.err, ", %s", watched.said())
 		}
-		fmt.Fprintln(to.err)
+		fmt.Fprintln(c.err)
 		if response.FunctionError != nil {
 			return &ending{code: codeFailed} // the response says it
 		}

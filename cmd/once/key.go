@@ -33,8 +33,8 @@ type wanted struct {
 var hashDigits = regexp.MustCompile(`^[0-9a-f]{12,64}$`)
 
 // wanted parses the flags.
-func (k *keyFlags) wanted(f *flag.FlagSet, args []string) (wanted, error) {
-	args, err := parse(f, args, 1)
+func (k *keyFlags) wanted(c *call) (wanted, error) {
+	args, err := c.parse(1)
 	if err != nil {
 		return wanted{}, err
 	}

@@ -20,13 +20,12 @@ does not say since when.
 With --json it writes one object in each line.
 `
 
-func list(ctx context.Context, to terminal, args []string) error {
+func list(ctx context.Context, c *call) error {
 	var o scanFlags
-	f := newFlags(to, "list", aboutList)
-	o.add(f)
+	o.add(c.FlagSet)
 	var older time.Duration
-	durationVar(f, &older, "older-than", 0, "only records in progress whose lease ended this `duration` ago or earlier, such as 15m or 7d")
-	t, err := o.openAll(ctx, f, args)
+	durationVar(c.FlagSet, &older, "older-than", 0, "only records in progress whose lease ended this `duration` ago or earlier, such as 15m or 7d")
+	t, err := o.openAll(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -40,9 +39,9 @@ func list(ctx context.Context, to terminal, args []string) error {
 	}
 	q := o.query()
 	q.Brief = true
-	out := bufio.NewWriter(to.out)
+	out := bufio.NewWriter(c.out)
 	head := o.json
-	err = t.scan(ctx, q, newProgress(to, o.quiet), func(r *record) error {
+	err = t.scan(ctx, q, newProgress(c.terminal, o.quiet), func(r *record) error {
 		before := r.At.Add(-o.skew)
 		if older != 0 && !r.Lease.IsZero() && !r.Lapsed(before.Add(-older)) {
 			return nil
@@ -58,7 +57,7 @@ func list(ctx context.Context, to terminal, args []string) error {
 		return nil
 	})
 	if err == nil && !head {
-		fmt.Fprintln(to.err, "no such records")
+		fmt.Fprintln(c.err, "no such records")
 	}
 	return errors.Join(err, out.Flush())
 }

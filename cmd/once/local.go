@@ -19,14 +19,13 @@ Without a command, prints the endpoint and runs until it is interrupted. The
 server is empty: --table creates a table for the records.
 `
 
-func runDynamoDB(ctx context.Context, to terminal, args []string) (err error) {
-	f := newFlags(to, "dynamodb", aboutDynamoDB)
-	name := f.String("table", "", "create a table of this `name`, and set IDEMPOTENCY_TABLE for the command")
-	if err := read(f, args); err != nil { // flags after the command are the command's
+func runDynamoDB(ctx context.Context, c *call) (err error) {
+	name := c.String("table", "", "create a table of this `name`, and set IDEMPOTENCY_TABLE for the command")
+	if err := c.read(); err != nil { // flags after the command are the command's
 		return err
 	}
 	if *name != "" {
-		server, err := dynamodblocal.Start(ctx, &dynamodblocal.Options{Log: to.err})
+		server, err := dynamodblocal.Start(ctx, &dynamodblocal.Options{Log: c.err})
 		if err != nil {
 			return err
 		}
@@ -41,27 +40,26 @@ func runDynamoDB(ctx context.Context, to terminal, args []string) (err error) {
 				return err
 			}
 		}
-		if f.NArg() == 0 {
-			fmt.Fprintln(to.err, "export IDEMPOTENCY_TABLE="+*name)
+		if c.NArg() == 0 {
+			fmt.Fprintln(c.err, "export IDEMPOTENCY_TABLE="+*name)
 		}
 	}
-	code, err := dynamodblocal.Exec(f.Args())
+	code, err := dynamodblocal.Exec(c.Args())
 	if err == nil && code == 0 {
 		return nil
 	}
 	return &ending{max(code, 1), err}
 }
 
-func runDemo(ctx context.Context, to terminal, args []string) error {
-	f := newFlags(to, "demo", "Shows on a laptop what Once does, in the folder of its repository.")
-	if _, err := parse(f, args, 0); err != nil {
+func runDemo(ctx context.Context, c *call) error {
+	if _, err := c.parse(0); err != nil {
 		return err
 	}
 	root, err := repository()
 	if err != nil {
 		return err
 	}
-	return demo.Run(ctx, to.out, root)
+	return demo.Run(ctx, c.out, root)
 }
 
 // repository returns the folder, at or above this one, that contains the function

@@ -16,6 +16,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 )
 
 // Codes to exit with. With 4, 5 and 6 nothing was written. once dynamodb exits with the
@@ -51,32 +53,31 @@ type terminal struct {
 }
 
 type command struct {
-	usage, summary string
-	run            func(context.Context, terminal, []string) error
+	usage, summary, about string
+	run                   func(context.Context, *call) error
 }
 
-func commands() map[string]command {
-	return map[string]command{
-		"inspect":  {"inspect KEY", "one record", inspect},
-		"list":     {"list", "records by operation, status and age", list},
-		"stats":    {"stats", "counts and sizes of each operation", stats},
-		"watch":    {"watch", "what is in progress, as it changes", watch},
-		"release":  {"release KEY", "have the next call run again", release},
-		"resolve":  {"resolve KEY --completed|--failed MESSAGE", "store what all calls then get", resolve},
-		"sweep":    {"sweep", "delete expired records where nothing else does", sweep},
-		"check":    {"check", "whether the table and the caller's permissions are right", check},
-		"migrate":  {"migrate --dry-run EVENTS", "whether a Go function finds the records of Powertools", migrate},
-		"postgres": {"postgres init", "create the table of the records in PostgreSQL", initPostgres},
-		"dynamodb": {"dynamodb [--table NAME] -- COMMAND", "run a command against DynamoDB Local", runDynamoDB},
-		"invoke":   {"invoke FUNCTION --event FILE", "run a Lambda function on this machine", invoke},
-		"demo":     {"demo", "show on a laptop how Once works", runDemo},
-		"version":  {"version", "the version of this program", version},
-	}
+func (c command) name() string {
+	name, _, _ := strings.Cut(c.usage, " ")
+	return name
 }
 
-// order of the commands in the help.
-func order() []string {
-	return []string{"inspect", "list", "stats", "watch", "release", "resolve", "sweep", "check", "migrate", "postgres", "dynamodb", "invoke", "demo", "version"}
+// commands in the order of the help.
+var commands = []command{
+	{"inspect KEY", "one record", "Shows one record, and what can be done about it.", inspect},
+	{"list", "records by operation, status and age", aboutList, list},
+	{"stats", "counts and sizes of each operation", aboutStats, stats},
+	{"watch", "what is in progress, as it changes", aboutWatch, watch},
+	{"release KEY", "have the next call run again", aboutRelease, release},
+	{"resolve KEY --completed|--failed MESSAGE", "store what all calls then get", aboutResolve, resolve},
+	{"sweep", "delete expired records where nothing else does", aboutSweep, sweep},
+	{"check", "whether the table and the caller's permissions are right", aboutCheck, check},
+	{"migrate --dry-run EVENTS", "whether a Go function finds the records of Powertools", aboutMigrate, migrate},
+	{"postgres init", "create the table of the records in PostgreSQL", aboutPostgres, initPostgres},
+	{"dynamodb [--table NAME] -- COMMAND", "run a command against DynamoDB Local", aboutDynamoDB, runDynamoDB},
+	{"invoke FUNCTION --event FILE", "run a Lambda function on this machine", aboutInvoke, invoke},
+	{"demo", "show on a laptop how Once works", "Shows on a laptop what Once does, in the folder of its repository.", runDemo},
+	{"version", "the version of this program", "Prints the version of this program, and of Go.", version},
 }
 
 func main() {
@@ -91,9 +92,9 @@ func run(ctx context.Context, t terminal, args []string) int {
 	if len(args) > 0 {
 		name, args = args[0], args[1:]
 	}
-	c, ok := commands()[name]
+	i := slices.IndexFunc(commands, func(c command) bool { return c.name() == name })
 	switch {
-	case ok:
+	case i >= 0:
 	case name == "help", name == "-h", name == "--help":
 		help(t.err)
 		return 0
@@ -104,7 +105,7 @@ func run(ctx context.Context, t terminal, args []string) int {
 		fmt.Fprintf(t.err, "once: there is no command %q; see once --help\n", name)
 		return codeUsage
 	}
-	err := c.run(ctx, t, args)
+	err := commands[i].run(ctx, newCall(commands[i], t, args))
 	if err == nil {
 		return 0
 	}
@@ -118,8 +119,7 @@ func run(ctx context.Context, t terminal, args []string) int {
 
 func help(w io.Writer) {
 	fmt.Fprintln(w, "once shows and settles the records of Once. Each command has --help.")
-	for _, name := range order() {
-		c := commands()[name]
+	for _, c := range commands {
 		fmt.Fprintf(w, "  once %-42s %s\n", c.usage, c.summary)
 	}
 }

@@ -44,8 +44,7 @@ type migrateFlags struct {
 	storeFlags
 	dialect, prefix, key, hash string
 	options                    powertools.Options
-	dryRun, json               bool
-	skew                       time.Duration
+	dryRun                     bool
 }
 
 func (o *migrateFlags) add(f *flag.FlagSet) {
@@ -68,8 +67,6 @@ func (o *migrateFlags) keyer() (*powertools.Keyer, error) {
 	switch {
 	case !o.dryRun:
 		return nil, endf(codeUsage, "set --dry-run: records of Powertools are used as they are, and there is nothing to write")
-	case o.skew < 0:
-		return nil, errSkew
 	case o.kind() != ofDynamoDB:
 		return nil, endf(codeUsage, "once migrate does not apply to %s: Powertools has no records there", o.kind())
 	}
@@ -91,11 +88,10 @@ func (o *migrateFlags) keyer() (*powertools.Keyer, error) {
 	return keyer, nil
 }
 
-func migrate(ctx context.Context, to terminal, args []string) error {
+func migrate(ctx context.Context, c *call) error {
 	var o migrateFlags
-	f := newFlags(to, "migrate", aboutMigrate)
-	o.add(f)
-	args, err := parse(f, args, 1)
+	o.add(c.FlagSet)
+	args, err := c.parse(1)
 	if err != nil {
 		return err
 	}
@@ -106,7 +102,7 @@ func migrate(ctx context.Context, to terminal, args []string) error {
 	if len(args) == 0 {
 		return endf(codeUsage, "EVENTS is missing: give a file with one event in each line, or - for standard input")
 	}
-	events := to.in
+	events := c.in
 	if args[0] != "-" {
 		file, err := os.Open(args[0])
 		if err != nil {
@@ -115,12 +111,12 @@ func migrate(ctx context.Context, to terminal, args []string) error {
 		defer file.Close()
 		events = file
 	}
-	t, err := o.open(ctx, f)
+	t, err := o.open(ctx, c.FlagSet)
 	if err != nil {
 		return err
 	}
 	m := migration{store: t, keys: keyer, skew: o.skew, counts: map[lookup]int{}}
-	out := bufio.NewWriter(to.out)
+	out := bufio.NewWriter(c.out)
 	err = m.all(ctx, events, func(l looked) error {
 		if o.json {
 			return writeJSON(out, l)

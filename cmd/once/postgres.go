@@ -87,13 +87,12 @@ $IDEMPOTENCY_TABLE. The connection is --postgres, as in all commands.
 `
 
 // initPostgres is the command postgres init.
-func initPostgres(ctx context.Context, to terminal, args []string) error {
+func initPostgres(ctx context.Context, c *call) error {
 	var o storeFlags
-	f := newFlags(to, "postgres", aboutPostgres)
-	o.add(f)
-	f.BoolVar(&o.postgres.options.DSQL, "dsql", false, "the database is Aurora DSQL")
-	print := f.Bool("print", false, "print the statements, and run nothing")
-	args, err := parse(f, args, 1)
+	o.add(c.FlagSet)
+	c.BoolVar(&o.postgres.options.DSQL, "dsql", false, "the database is Aurora DSQL")
+	print := c.Bool("print", false, "print the statements, and run nothing")
+	args, err := c.parse(1)
 	switch {
 	case err != nil:
 		return err
@@ -103,7 +102,7 @@ func initPostgres(ctx context.Context, to terminal, args []string) error {
 		return endf(codeUsage, "set --postgres to a connection string, or to env, or set --print")
 	}
 	o.postgres.connection = cmp.Or(o.postgres.connection, fromEnvironment) // for the check of the flags
-	if err := o.check(f); err != nil {
+	if err := o.check(c.FlagSet); err != nil {
 		return err
 	}
 	statements, err := postgres.SQL(o.table, &o.postgres.options)
@@ -111,7 +110,7 @@ func initPostgres(ctx context.Context, to terminal, args []string) error {
 	case err != nil:
 		return &ending{codeUsage, err}
 	case *print:
-		_, err := fmt.Fprint(to.out, strings.Join(statements, ";\n"), ";\n")
+		_, err := fmt.Fprint(c.out, strings.Join(statements, ";\n"), ";\n")
 		return err
 	}
 	pool, err := o.postgres.pool(ctx)
@@ -122,6 +121,6 @@ func initPostgres(ctx context.Context, to terminal, args []string) error {
 	if err := postgres.CreateTable(ctx, pool, o.table, &o.postgres.options); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(to.out, "table %s is there, with the columns that functions need\n", o.table)
+	_, err = fmt.Fprintf(c.out, "table %s is there, with the columns that functions need\n", o.table)
 	return err
 }

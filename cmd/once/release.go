@@ -25,16 +25,11 @@ release refuses a record whose lease is live, unless --force is set: its owner
 runs, and both its effect and that of the next call will happen.
 `
 
-func release(ctx context.Context, to terminal, args []string) error {
+func release(ctx context.Context, c *call) error {
 	var o writeFlags
-	f := newFlags(to, "release", aboutRelease)
-	o.add(f)
-	remove := f.Bool("delete", false, "delete the item, with its attempts, steps and result")
-	w, err := o.wanted(f, args)
-	if err != nil {
-		return err
-	}
-	t, r, err := o.read(ctx, to, f, w)
+	o.add(c.FlagSet)
+	remove := c.Bool("delete", false, "delete the item, with its attempts, steps and result")
+	t, r, err := o.read(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -46,19 +41,19 @@ func release(ctx context.Context, to terminal, args []string) error {
 		if r.Status == driver.InProgress {
 			what += "\nA delayed copy of its claim can bring it back; a release without --delete leaves no place for one."
 		}
-		return o.settle(ctx, to, t, r, driver.Change{Release: driver.ReleaseDelete}, what, "deleted")
+		return o.settle(ctx, c.terminal, t, r, driver.Change{Release: driver.ReleaseDelete}, what, "deleted")
 	}
 	next := "runs it again"
 	if undo := r.saga(); undo != nil { // which also completes the steps
 		next = "goes on undoing its steps, as it has failed for good,"
 	}
 	// One attempt is given back, if any counts.
-	c, left := driver.Change{Release: driver.ReleaseKeep}, max(r.Used()-1, 0)
+	change, left := driver.Change{Release: driver.ReleaseKeep}, max(r.Used()-1, 0)
 	if r.Used() > 0 {
-		c.Release = driver.ReleaseRefund
+		change.Release = driver.ReleaseRefund
 	}
 	what := fmt.Sprintf("It will be released: one attempt is given back, and %d still count against MaxAttempts. The next call %s if MaxAttempts is above that, or not set.", left, next)
-	return o.settle(ctx, to, t, r, c, what, "released")
+	return o.settle(ctx, c.terminal, t, r, change, what, "released")
 }
 
 func (o *writeFlags) mayRelease(t *store, r *record, remove bool) error {

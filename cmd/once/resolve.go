@@ -52,56 +52,55 @@ func (o *resolution) add(f *flag.FlagSet) {
 	durationVar(f, &o.retention, "retention", 24*time.Hour, "how long calls get the result at least, a `duration` such as 7d; never shorter than the record's own retention; required for a record that never expires")
 }
 
-func resolve(ctx context.Context, to terminal, args []string) error {
+func resolve(ctx context.Context, c *call) error {
 	var o resolution
-	f := newFlags(to, "resolve", aboutResolve)
-	o.add(f)
-	w, err := o.wanted(f, args)
+	o.add(c.FlagSet)
+	w, err := o.wanted(c)
 	if err != nil {
 		return err
 	}
-	if err := o.check(f); err != nil {
+	if err := o.check(c); err != nil {
 		return err
 	}
-	data, err := o.outcome(to.in)
+	data, err := o.outcome(c.in)
 	if err != nil {
 		return err
 	}
-	t, r, err := o.read(ctx, to, f, w)
+	t, r, err := o.find(ctx, c, w)
 	if err != nil {
 		return err
 	}
 	if err := o.mayResolve(t, r); err != nil {
 		return err
 	}
-	expires, err := o.expires(r, t.now(), given(f, "retention"))
+	expires, err := o.expires(r, t.now(), c.given("retention"))
 	if err != nil {
 		return err
 	}
 	// The token is new, so that a late owner sees that the result is not its own.
-	c := driver.Change{Status: driver.Completed, Owner: "operator-" + rand.Text(), Expires: expires, Data: data}
+	change := driver.Change{Status: driver.Completed, Owner: "operator-" + rand.Text(), Expires: expires, Data: data}
 	what := fmt.Sprintf("It will be COMPLETED: until %s, all calls get this result (text of %s); after that the key runs again.", stamp(expires), digest(data))
 	switch {
 	case o.noResult:
 		what = fmt.Sprintf("It will be COMPLETED until %s, without a result: all calls get the zero value of their type; after that the key runs again.", stamp(expires))
 	case !o.completed:
-		c.Status = driver.Failed
+		change.Status = driver.Failed
 		what = fmt.Sprintf("It will be FAILED: until %s, all calls get this error (text of %s); after that the key runs again.", stamp(expires), digest(data))
 	}
-	return o.settle(ctx, to, t, r, c, what, string(c.Status))
+	return o.settle(ctx, c.terminal, t, r, change, what, string(change.Status))
 }
 
-func (o *resolution) check(f *flag.FlagSet) error {
+func (o *resolution) check(c *call) error {
 	switch {
-	case o.completed == given(f, "failed"):
+	case o.completed == c.given("failed"):
 		return endf(codeUsage, "set either --completed or --failed MESSAGE")
 	case !o.completed && o.message == "":
 		return endf(codeUsage, "--failed has an empty message; is a variable unset?")
-	case (given(f, "data") || o.noResult) && !o.completed:
+	case (c.given("data") || o.noResult) && !o.completed:
 		return endf(codeUsage, "--data and --no-result are for --completed")
-	case given(f, "data") && o.data == "":
+	case c.given("data") && o.data == "":
 		return endf(codeUsage, "--data names no file; is a variable unset?")
-	case o.completed && o.noResult == given(f, "data"):
+	case o.completed && o.noResult == c.given("data"):
 		return endf(codeUsage, "set either --data FILE or --no-result: all calls get the result that is stored")
 	case o.data == "-" && !o.yes:
 		return endf(codeUsage, "--data - reads standard input, so that nothing can be confirmed: set --yes as well")

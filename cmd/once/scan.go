@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -16,8 +15,7 @@ import (
 type scanFlags struct {
 	storeFlags
 	operation, status, prefix string
-	skew                      time.Duration
-	json, quiet               bool
+	quiet                     bool
 }
 
 func (o *scanFlags) add(f *flag.FlagSet) {
@@ -25,28 +23,24 @@ func (o *scanFlags) add(f *flag.FlagSet) {
 	f.StringVar(&o.operation, "operation", "", "only the records of this `operation`")
 	f.StringVar(&o.prefix, "prefix", "", "only records whose id begins with this `text`")
 	f.StringVar(&o.status, "status", "", "only records of this `status`: INPROGRESS, COMPLETED or FAILED")
-	durationVar(f, &o.skew, "clock-skew", time.Second, "Config.ClockSkew of the functions, a `duration`: a lease is live for so much longer")
-	f.BoolVar(&o.json, "json", false, "write JSON")
+	o.addView(f)
 	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
 }
 
 // openAll parses the flags and opens the store.
-func (o *scanFlags) openAll(ctx context.Context, f *flag.FlagSet, args []string) (*store, error) {
-	if _, err := parse(f, args, 0); err != nil {
+func (o *scanFlags) openAll(ctx context.Context, c *call) (*store, error) {
+	if _, err := c.parse(0); err != nil {
 		return nil, err
 	}
 	if o.prefix != "" && o.operation != "" {
 		return nil, endf(codeUsage, "--prefix excludes --operation: it begins with the operation itself")
-	}
-	if o.skew < 0 {
-		return nil, errSkew
 	}
 	switch o.status = strings.ToUpper(o.status); o.status {
 	case "", "INPROGRESS", "COMPLETED", "FAILED":
 	default:
 		return nil, endf(codeUsage, "--status is none of INPROGRESS, COMPLETED and FAILED")
 	}
-	return o.open(ctx, f)
+	return o.open(ctx, c.FlagSet)
 }
 
 // query returns the filter of the flags.

@@ -97,27 +97,26 @@ func (c counts) sorted() []*operationStats {
 	return all
 }
 
-func stats(ctx context.Context, to terminal, args []string) error {
+func stats(ctx context.Context, c *call) error {
 	var o scanFlags
-	f := newFlags(to, "stats", aboutStats)
-	o.add(f)
-	t, err := o.openAll(ctx, f, args)
+	o.add(c.FlagSet)
+	t, err := o.openAll(ctx, c)
 	if err != nil {
 		return err
 	}
-	c := counts{}
-	p := newProgress(to, o.quiet)
-	if err := t.scan(ctx, o.query(), p, func(r *record) error { c.add(r, r.At.Add(-o.skew)); return nil }); err != nil {
+	all := counts{}
+	p := newProgress(c.terminal, o.quiet)
+	if err := t.scan(ctx, o.query(), p, func(r *record) error { all.add(r, r.At.Add(-o.skew)); return nil }); err != nil {
 		return err
 	}
 	if o.json {
-		return writeJSON(to.out, struct {
+		return writeJSON(c.out, struct {
 			Operations []*operationStats `json:"operations"`
 			Items      int               `json:"items"`
 			ReadUnits  float64           `json:"read_units"`
-		}{c.sorted(), p.items, p.units})
+		}{all.sorted(), p.items, p.units})
 	}
-	return c.print(to.out)
+	return all.print(c.out)
 }
 
 func (c counts) print(w io.Writer) error {

@@ -17,12 +17,20 @@ type storeFlags struct {
 	dynamodb dynamodbFlags
 	postgres postgresFlags
 	redis    redisFlags
+	skew     time.Duration
+	json     bool
 }
 
 func (o *storeFlags) add(f *flag.FlagSet) {
 	o.dynamodb.add(f, &o.table)
 	o.postgres.add(f)
 	o.redis.add(f)
+}
+
+// addView adds the flags of the commands that show records.
+func (o *storeFlags) addView(f *flag.FlagSet) {
+	durationVar(f, &o.skew, "clock-skew", time.Second, "Config.ClockSkew of the functions, a `duration`: a lease is live for so much longer")
+	f.BoolVar(&o.json, "json", false, "write JSON")
 }
 
 // A kind of store.
@@ -74,6 +82,9 @@ func (o *storeFlags) check(f *flag.FlagSet) (err error) {
 			err = endf(codeUsage, "--%s needs %s", g.Name, flagOf[is])
 		}
 	})
+	if err == nil && o.skew < 0 { // which would end leases early
+		err = endf(codeUsage, "--clock-skew is negative")
+	}
 	if o.kind() == ofPostgres {
 		o.table = cmp.Or(o.table, "idempotency")
 	}

@@ -34,10 +34,10 @@ An interrupt ends the sweep after the deletions under way.
 
 type sweepFlags struct {
 	storeFlags
-	older                    time.Duration
-	limit                    int
-	after                    string
-	dryRun, yes, json, quiet bool
+	older              time.Duration
+	limit              int
+	after              string
+	dryRun, yes, quiet bool
 }
 
 func (o *sweepFlags) add(f *flag.FlagSet) {
@@ -51,13 +51,13 @@ func (o *sweepFlags) add(f *flag.FlagSet) {
 	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
 }
 
-func (o *sweepFlags) check(f *flag.FlagSet) error {
+func (o *sweepFlags) check(c *call) error {
 	switch {
 	case o.older < time.Second:
 		return endf(codeUsage, "--older-than is less than a second: a function whose clock is behind may still need the record")
 	case o.limit < 0:
 		return endf(codeUsage, "--limit is negative")
-	case given(f, "after") && o.after == "":
+	case c.given("after") && o.after == "":
 		return endf(codeUsage, "--after names no position; is a variable unset?")
 	}
 	return nil
@@ -74,17 +74,16 @@ type swept struct {
 	After string `json:"after,omitempty"`
 }
 
-func sweep(ctx context.Context, to terminal, args []string) error {
+func sweep(ctx context.Context, c *call) error {
 	var o sweepFlags
-	f := newFlags(to, "sweep", aboutSweep)
-	o.add(f)
-	if _, err := parse(f, args, 0); err != nil {
+	o.add(c.FlagSet)
+	if _, err := c.parse(0); err != nil {
 		return err
 	}
-	if err := o.check(f); err != nil {
+	if err := o.check(c); err != nil {
 		return err
 	}
-	t, err := o.open(ctx, f)
+	t, err := o.open(ctx, c.FlagSet)
 	if err != nil {
 		return err
 	}
@@ -102,17 +101,17 @@ func sweep(ctx context.Context, to terminal, args []string) error {
 		if o.limit > 0 {
 			bound = fmt.Sprintf(", at most %d of them", o.limit)
 		}
-		fmt.Fprintf(to.err, "All records that expired before %s will be deleted from %s%s.\nGo on? [y/N] ", stamp(s.Before), t.place, bound)
-		if !confirmed(ctx, to.in) {
+		fmt.Fprintf(c.err, "All records that expired before %s will be deleted from %s%s.\nGo on? [y/N] ", stamp(s.Before), t.place, bound)
+		if !confirmed(ctx, c.in) {
 			return endf(codeDeclined, "not confirmed; nothing was written")
 		}
 	}
-	p := newProgress(to, o.quiet)
+	p := newProgress(c.terminal, o.quiet)
 	p.sweep = s.verb()
 	told := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		signal.Reset(os.Interrupt) // the next one ends the process
-		fmt.Fprintln(to.err, "once: interrupted; waiting for the deletions under way")
+		fmt.Fprintln(c.err, "once: interrupted; waiting for the deletions under way")
 		close(told)
 	})
 	err = s.pages(ctx, sweeper, cmp.Or(o.limit, math.MaxInt), p)
@@ -130,9 +129,9 @@ func sweep(ctx context.Context, to terminal, args []string) error {
 	case err != nil && s.Records == 0 && s.After == o.after:
 		return err // there is nothing to tell
 	case o.json:
-		return errors.Join(err, writeJSON(to.out, s))
+		return errors.Join(err, writeJSON(c.out, s))
 	}
-	return errors.Join(err, s.print(to.out))
+	return errors.Join(err, s.print(c.out))
 }
 
 // pages sweeps page by page. It also counts the records before an error.

@@ -95,7 +95,8 @@ func TestMissingTableIsAnError(t *testing.T) {
 // prose there reads as broken.
 func TestHelpSaysWhatAFlagTakes(t *testing.T) {
 	s := newScene(t)
-	for name := range commands() {
+	for _, c := range commands {
+		name := c.name()
 		r := s.run(name, "--help")
 		help := r.err
 		if r.code != 0 || !strings.HasPrefix(help, "once "+name) {
@@ -117,9 +118,6 @@ func TestHelpSaysWhatAFlagTakes(t *testing.T) {
 				t.Errorf("once %s: %q in\n%s", name, broken, help)
 			}
 		}
-	}
-	if len(order()) != len(commands()) {
-		t.Error("the help leaves commands out")
 	}
 }
 

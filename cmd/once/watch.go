@@ -30,14 +30,13 @@ type watcher struct {
 	seen     map[string]*record
 }
 
-func watch(ctx context.Context, to terminal, args []string) error {
+func watch(ctx context.Context, c *call) error {
 	var o watcher
-	f := newFlags(to, "watch", aboutWatch)
-	o.add(f)
-	durationVar(f, &o.interval, "interval", 2*time.Second, "the `duration` between two looks")
-	f.IntVar(&o.rows, "rows", 20, "the `number` of rows of the table")
-	f.IntVar(&o.looks, "looks", 0, "the `number` of looks after which to end; 0: go on until interrupted")
-	t, err := o.openAll(ctx, f, args)
+	o.add(c.FlagSet)
+	durationVar(c.FlagSet, &o.interval, "interval", 2*time.Second, "the `duration` between two looks")
+	c.IntVar(&o.rows, "rows", 20, "the `number` of rows of the table")
+	c.IntVar(&o.looks, "looks", 0, "the `number` of looks after which to end; 0: go on until interrupted")
+	t, err := o.openAll(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -48,7 +47,7 @@ func watch(ctx context.Context, to terminal, args []string) error {
 		return endf(codeUsage, "--interval and --rows are above 0, and --looks not below")
 	}
 	for n := 1; ctx.Err() == nil; n++ { // an interrupt ends it
-		err := o.look(ctx, to.out, t, isTerminal(to.out) && !o.json)
+		err := o.look(ctx, c.out, t, isTerminal(c.out) && !o.json)
 		switch {
 		case err != nil && ctx.Err() == nil:
 			return err
