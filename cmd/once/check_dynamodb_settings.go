@@ -25,18 +25,15 @@ func (t *table) checkSettings(ctx context.Context, found *findings) bool {
 		return found.notKnown("table", err)
 	}
 	usable := t.checkKeys(out.Table, found)
-	strong := out.Table.MultiRegionConsistency == types.MultiRegionConsistencyStrong
+	several, strong := len(out.Table.Replicas) > 0, out.Table.MultiRegionConsistency == types.MultiRegionConsistencyStrong
 	t.checkTTL(ctx, strong, found)
 	t.checkBackups(ctx, found)
-	found.isOn("deletion protection", aws.ToBool(out.Table.DeletionProtectionEnabled), "off: with a deleted table, all that was done is done again",
-		"aws dynamodb update-table --table-name "+t.name+" --deletion-protection-enabled")
-	switch {
-	case len(out.Table.Replicas) == 0:
-	case strong:
-		found.say("replicas", warning, "strongly consistent: there are no transactions on such a table", "use neither dynamo.Collect nor Config.Optimistic with it")
-	default:
-		found.say("replicas", warning, "eventually consistent: callers in two Regions can both own a key", "give each key one home Region")
-	}
+	found.first("deletion protection",
+		outcome{aws.ToBool(out.Table.DeletionProtectionEnabled), fine, "on", ""},
+		outcome{true, warning, "off: with a deleted table, all that was done is done again", "aws dynamodb update-table --table-name " + t.name + " --deletion-protection-enabled"})
+	found.first("replicas",
+		outcome{several && strong, warning, "strongly consistent: there are no transactions on such a table", "use neither dynamo.Collect nor Config.Optimistic with it"},
+		outcome{several, warning, "eventually consistent: callers in two Regions can both own a key", "give each key one home Region"})
 	return usable
 }
 
@@ -81,24 +78,16 @@ func (t *table) checkTTL(ctx context.Context, strong bool, found *findings) {
 		found.notKnown(name, err)
 		return
 	}
-	d := out.TimeToLiveDescription
-	on := d != nil && (d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling)
 	attribute := ""
-	if on {
+	if d := out.TimeToLiveDescription; d != nil && (d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling) {
 		attribute = aws.ToString(d.AttributeName)
 	}
 	turnOn := "aws dynamodb update-time-to-live --table-name " + t.name + " --time-to-live-specification Enabled=true,AttributeName=" + t.attr.Expiration
-	switch {
-	case attribute == t.attr.Expiration:
-		found.say(name, fine, "on, by "+attribute, "")
-	case on:
-		found.say(name, wrong, "by "+attribute+", which is not "+t.attr.Expiration+": records are kept for ever, or deleted while they count",
-			"turn it off; after an hour, "+turnOn)
-	case strong:
-		found.say(name, warning, "off, as strong consistency across Regions has none: records are kept for ever", "run once sweep from time to time, with the permissions of infra's GrantSweep")
-	default:
-		found.say(name, warning, "off: records are kept, and paid for, for ever", turnOn)
-	}
+	found.first(name,
+		outcome{attribute == t.attr.Expiration, fine, "on, by " + attribute, ""},
+		outcome{attribute != "", wrong, "by " + attribute + ", which is not " + t.attr.Expiration + ": records are kept for ever, or deleted while they count", "turn it off; after an hour, " + turnOn},
+		outcome{strong, warning, "off, as strong consistency across Regions has none: records are kept for ever", "run once sweep from time to time, with the permissions of infra's GrantSweep"},
+		outcome{true, warning, "off: records are kept, and paid for, for ever", turnOn})
 }
 
 func (t *table) checkBackups(ctx context.Context, found *findings) {
@@ -110,17 +99,10 @@ func (t *table) checkBackups(ctx context.Context, found *findings) {
 	}
 	d := out.ContinuousBackupsDescription
 	on := d != nil && d.PointInTimeRecoveryDescription != nil && d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled
-	found.isOn(name, on, "off: with lost records, all that was done is done again",
-		"aws dynamodb update-continuous-backups --table-name "+t.name+" --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true")
-}
-
-// isOn adds the finding of a setting that is on or off.
-func (f *findings) isOn(check string, on bool, off, toDo string) {
-	if on {
-		f.say(check, fine, "on", "")
-		return
-	}
-	f.say(check, warning, off, toDo)
+	found.first(name,
+		outcome{on, fine, "on", ""},
+		outcome{true, warning, "off: with lost records, all that was done is done again",
+			"aws dynamodb update-continuous-backups --table-name " + t.name + " --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true"})
 }
 
 // notKnown records why a check could not be made, and reports whether DynamoDB has

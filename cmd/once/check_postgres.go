@@ -64,14 +64,10 @@ const oldestVersion = 150000 // the first version that the store supports
 
 func (c *postgresCheck) server(settings map[string]string) {
 	version, _ := strconv.Atoi(settings["server_version_num"]) // an unreadable one is 0, and so too old
-	switch {
-	case version < oldestVersion:
-		c.say("server", wrong, "PostgreSQL "+settings["server_version"], "use PostgreSQL 15 or newer")
-	case settings["replica"] == "true" || settings["transaction_read_only"] == "on":
-		c.say("server", wrong, "it is read-only", "connect to the primary, for example with target_session_attrs=read-write")
-	default:
-		c.say("server", fine, "PostgreSQL "+settings["server_version"]+", read and write", "")
-	}
+	c.first("server",
+		outcome{version < oldestVersion, wrong, "PostgreSQL " + settings["server_version"], "use PostgreSQL 15 or newer"},
+		outcome{settings["replica"] == "true" || settings["transaction_read_only"] == "on", wrong, "it is read-only", "connect to the primary, for example with target_session_attrs=read-write"},
+		outcome{true, fine, "PostgreSQL " + settings["server_version"] + ", read and write", ""})
 }
 
 // shape checks the table, its index, and the role's rights on it.
@@ -94,11 +90,9 @@ func (c *postgresCheck) shape(ctx context.Context) {
 		return
 	}
 	for i, right := range rights[:len(may)] {
-		if may[i] {
-			c.say(right, fine, "the role may", "")
-		} else {
-			c.say(right, wrong, "the role may not", "GRANT "+right+" ON "+c.quoted()+" TO the role of the functions")
-		}
+		c.first(right,
+			outcome{may[i], fine, "the role may", ""},
+			outcome{true, wrong, "the role may not", "GRANT " + right + " ON " + c.quoted() + " TO the role of the functions"})
 	}
 	if slices.Contains(may, false) {
 		return // the columns are checked by a plan of an INSERT
@@ -108,30 +102,22 @@ func (c *postgresCheck) shape(ctx context.Context) {
 		return
 	}
 	c.say("table", fine, "it has the columns and the primary key that functions need", "")
-	if indexed {
-		c.say("index", fine, "on "+expires, "")
-	} else {
-		c.say("index", warning, "there is none on "+expires+": each sweep reads the whole table", "run once postgres init")
-	}
+	c.first("index",
+		outcome{indexed, fine, "on " + expires, ""},
+		outcome{true, warning, "there is none on " + expires + ": each sweep reads the whole table", "run once postgres init"})
 }
 
 // commits checks isolation and durability, on which claims and completions rely.
 func (c *postgresCheck) commits(settings map[string]string) {
-	if level := settings["default_transaction_isolation"]; level != "read committed" {
-		c.say("isolation", warning, level+": writes that lose a conflict are repeated, and transactions fail with 40001 more often",
-			"ALTER ROLE … SET default_transaction_isolation = 'read committed', or use postgres.Collect")
-	} else {
-		c.say("isolation", fine, level, "")
-	}
-	switch {
-	case settings["synchronous_commit"] == "off":
-		c.say("durability", warning, "synchronous_commit is off: a crash of the server loses the last claims and completions, and their calls run twice",
-			"ALTER ROLE … SET synchronous_commit = on")
-	case settings["fsync"] == "off":
-		c.say("durability", warning, "fsync is off: a crash of the machine may lose any record", "turn fsync on")
-	default:
-		c.say("durability", fine, "synchronous_commit is "+settings["synchronous_commit"], "")
-	}
+	level, commit := settings["default_transaction_isolation"], settings["synchronous_commit"]
+	c.first("isolation",
+		outcome{level == "read committed", fine, level, ""},
+		outcome{true, warning, level + ": writes that lose a conflict are repeated, and transactions fail with 40001 more often",
+			"ALTER ROLE … SET default_transaction_isolation = 'read committed', or use postgres.Collect"})
+	c.first("durability",
+		outcome{commit == "off", warning, "synchronous_commit is off: a crash of the server loses the last claims and completions, and their calls run twice", "ALTER ROLE … SET synchronous_commit = on"},
+		outcome{settings["fsync"] == "off", warning, "fsync is off: a crash of the machine may lose any record", "turn fsync on"},
+		outcome{true, fine, "synchronous_commit is " + commit, ""})
 }
 
 // vanished checks how long the server keeps the transaction of a client that has
@@ -155,14 +141,9 @@ func (c *postgresCheck) vanished(settings map[string]string) {
 	probes := (number("tcp_keepalives_idle") + number("tcp_keepalives_interval")*number("tcp_keepalives_count")) * time.Second
 	unsent := number("tcp_user_timeout") * time.Millisecond
 	advice := "set tcp_keepalives_idle = 30, tcp_keepalives_interval = 10, tcp_keepalives_count = 3 and tcp_user_timeout = '60s' on the server"
-	switch {
-	case settings["address"] == "":
-		c.say("tcp", warning, "not known over a Unix-domain socket", "check again with a host name")
-	case probes > most:
-		c.say("tcp", warning, fmt.Sprintf("the server notices after %v that a client has vanished, and keeps its locks until then", probes), advice)
-	case unsent == 0 || unsent > most:
-		c.say("tcp", warning, "tcp_user_timeout does not limit how long the server waits for a client that has vanished", advice)
-	default:
-		c.say("tcp", fine, fmt.Sprintf("the server notices within %v that a client has vanished", max(probes, unsent)), "")
-	}
+	c.first("tcp",
+		outcome{settings["address"] == "", warning, "not known over a Unix-domain socket", "check again with a host name"},
+		outcome{probes > most, warning, fmt.Sprintf("the server notices after %v that a client has vanished, and keeps its locks until then", probes), advice},
+		outcome{unsent == 0 || unsent > most, warning, "tcp_user_timeout does not limit how long the server waits for a client that has vanished", advice},
+		outcome{true, fine, fmt.Sprintf("the server notices within %v that a client has vanished", max(probes, unsent)), ""})
 }

@@ -60,51 +60,25 @@ func (c *redisCheck) server(ctx context.Context, client goredis.Cmdable, suffix 
 		}
 		return ""
 	}
-	switch info("replication", "role") {
-	case "master":
-		c.say("server"+suffix, fine, "a primary", "")
-	case "":
-		c.say("server"+suffix, warning, "not known: the user may not run INFO", "allow +info, which each claim reads as well")
-	default:
-		c.say("server"+suffix, wrong, "a replica, which refuses writes", "connect to the primary")
-	}
-	c.eviction(info("memory", "maxmemory_policy"), suffix)
 	setting := func(name string) string { return client.ConfigGet(ctx, name).Val()[name] }
-	c.persistence(info("persistence", "aof_enabled"), setting("appendfsync"), suffix)
-	c.replicas(info("replication", "connected_slaves"), setting("min-replicas-to-write"), suffix)
-}
-
-func (c *redisCheck) eviction(policy, suffix string) {
-	switch policy {
-	case "noeviction":
-		c.say("eviction"+suffix, fine, policy, "")
-	case "":
-		c.say("eviction"+suffix, warning, "not known: claims are not checked for evictions", "allow +info")
-	default:
-		c.say("eviction"+suffix, wrong, policy+": claims are refused, because the server may evict a live one", "set maxmemory-policy to noeviction")
-	}
-}
-
-func (c *redisCheck) persistence(aof, fsync, suffix string) {
-	check, toDo := "persistence"+suffix, "turn appendonly on, with appendfsync always"
-	switch {
-	case aof == "":
-		c.say(check, warning, "not known", "allow +info")
-	case aof == "0":
-		c.say(check, warning, "no append-only file: a restart loses the last claims and results, and their calls run again", toDo)
-	case fsync == "":
-		c.say(check, warning, "append-only file; not known whether appendfsync is always", "have somebody check it who may")
-	case fsync != "always":
-		c.say(check, warning, "appendfsync "+fsync+": a crash loses the last claims and results, and their calls run again", toDo)
-	default:
-		c.say(check, fine, "append-only file, appendfsync always", "")
-	}
-}
-
-func (c *redisCheck) replicas(connected, least, suffix string) {
-	if connected == "" || connected == "0" {
-		return
-	}
-	c.say("replicas"+suffix, warning, fmt.Sprintf("%s, min-replicas-to-write %s: a failover can lose claims and results that were answered", connected, least),
-		"give effects a downstream key; min-replicas-to-write and Options.Replicas make the loss less likely")
+	role, policy, aof := info("replication", "role"), info("memory", "maxmemory_policy"), info("persistence", "aof_enabled")
+	c.first("server"+suffix,
+		outcome{role == "master", fine, "a primary", ""},
+		outcome{role == "", warning, "not known: the user may not run INFO", "allow +info, which each claim reads as well"},
+		outcome{true, wrong, "a replica, which refuses writes", "connect to the primary"})
+	c.first("eviction"+suffix,
+		outcome{policy == "noeviction", fine, policy, ""},
+		outcome{policy == "", warning, "not known: claims are not checked for evictions", "allow +info"},
+		outcome{true, wrong, policy + ": claims are refused, because the server may evict a live one", "set maxmemory-policy to noeviction"})
+	fsync, always := setting("appendfsync"), "turn appendonly on, with appendfsync always"
+	c.first("persistence"+suffix,
+		outcome{aof == "", warning, "not known", "allow +info"},
+		outcome{aof == "0", warning, "no append-only file: a restart loses the last claims and results, and their calls run again", always},
+		outcome{fsync == "", warning, "append-only file; not known whether appendfsync is always", "have somebody check it who may"},
+		outcome{fsync != "always", warning, "appendfsync " + fsync + ": a crash loses the last claims and results, and their calls run again", always},
+		outcome{true, fine, "append-only file, appendfsync always", ""})
+	replicas, least := info("replication", "connected_slaves"), setting("min-replicas-to-write")
+	c.first("replicas"+suffix, outcome{replicas != "" && replicas != "0", warning,
+		fmt.Sprintf("%s, min-replicas-to-write %s: a failover can lose claims and results that were answered", replicas, least),
+		"give effects a downstream key; min-replicas-to-write and Options.Replicas make the loss less likely"})
 }
