@@ -1,6 +1,8 @@
 package infra
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,3 +83,51 @@ func (p *HTTPAPIProps) refuse(f *IdempotentFunction) problems {
 		"Routes: the API returns 503 after %s, while the function may run for %s; lower its Timeout", maxHTTPTime, f.props.Timeout)
 	return found
 }
+
+// accessLog is the format of a line of an access log. It contains the route and
+// not the path, because a path may identify a customer. The texts of errors are
+// in the log of the function.
+const accessLog = `{"requestId":"$context.requestId","requestTime":"$context.requestTime","sourceIp":"$context.identity.sourceIp",` +
+	`"routeKey":"$context.routeKey","protocol":"$context.protocol","status":"$context.status","responseLength":"$context.responseLength",` +
+	`"responseLatency":"$context.responseLatency","errorType":"$context.error.responseType","authorizerError":"$context.authorizer.error",` +
+	`"functionRequestId":"$context.integration.requestId","functionStatus":"$context.integration.integrationStatus",` +
+	`"functionLatency":"$context.integration.latency"}`
+
+// watch sets the access log and the limits of the API's default stage. HttpApi
+// has no props for them.
+func (p *HTTPAPIProps) watch(api awsapigatewayv2.HttpApi, ephemeral bool) {
+	logs := awslogs.NewLogGroup(api, jsii.String("AccessLogs"), &awslogs.LogGroupProps{
+		RemovalPolicy: removalPolicy(ephemeral), Retention: p.AccessLogRetention,
+	})
+	stage := api.DefaultStage().Node().DefaultChild().(awsapigatewayv2.CfnStage)
+	stage.SetAccessLogSettings(&awsapigatewayv2.CfnStage_AccessLogSettingsProperty{
+		DestinationArn: logs.LogGroupArn(), Format: jsii.String(accessLog),
+	})
+	stage.SetDefaultRouteSettings(&awsapigatewayv2.CfnStage_RouteSettingsProperty{
+		ThrottlingBurstLimit: jsii.Number(p.BurstLimit), ThrottlingRateLimit: jsii.Number(p.RateLimit),
+	})
+}
+
+// routePath matches / or segments, each a text or a variable. Neither CDK nor API
+// Gateway accepts a / at the end.
+var routePath = regexp.MustCompile(`^/$|^(/(` + segment + `|\{[\w.:-]+\}))*/(` + segment + `|\{[\w.:-]+\+?\})$`)
+
+// segment matches the characters of a path in RFC 3986.
+const segment = `[\w.~!$&'()*+,;=:@%-]+`
+
+func refuseRoutes(routes []string) problems {
+	var found problems
+	there := map[string]bool{}
+	for _, route := range routes {
+		method, path, _ := strings.Cut(route, " ")
+		known := slices.Contains([]string{"ANY", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}, method)
+		found.when(!known || !routePath.MatchString(path),
+			"Routes: %q is not a method and a path, as in \"POST /payments\" or \"GET /payments/{id}\"", route)
+		found.when(there[routeID(route)], "Routes: %q is listed twice", route)
+		there[routeID(route)] = true
+	}
+	return found
+}
+
+// routeID returns the part of a construct id by which CDK distinguishes routes.
+func routeID(route string) string { return strings.ReplaceAll(route, "/", "--") }

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
@@ -54,3 +56,91 @@ func (f *findings) access(action string, err error) {
 		f.say(action, wrong, api.ErrorCode()+": "+api.ErrorMessage(), "")
 	}
 }
+
+// checkGroupAccess tries the calls of a function with group commit, on keys
+// without records.
+func (t *table) checkGroupAccess(ctx context.Context, id string, found *findings) {
+	if strings.Contains(t.name, ":") {
+		found.say("group commit", warning, "off: a function sends each write alone to a table that is given by its ARN", "give functions, and --table, its name")
+		return
+	}
+	key, second := t.key(id), t.key(id+"-") // of the same operation
+	_, err := t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+		RequestItems: map[string]types.KeysAndAttributes{t.name: {Keys: []map[string]types.AttributeValue{key}}},
+	})
+	found.access("dynamodb:BatchGetItem", err)
+	update := t.never("UPDATE "+quoted(t.name)+" REMOVE "+quoted(t.attr.Owner), key)
+	found.access("dynamodb:PartiQLUpdate", t.runAlone(ctx, update))
+	found.access("dynamodb:PartiQLDelete", t.runAlone(ctx, t.never("DELETE FROM "+quoted(t.name), key)))
+	_, err = t.client.ExecuteTransaction(ctx, &dynamodb.ExecuteTransactionInput{TransactStatements: []types.ParameterizedStatement{
+		t.insert(second), {Statement: update.Statement, Parameters: update.Parameters},
+	}})
+	found.inserts(err)
+}
+
+// runAlone sends a batch of one statement, as group commit sends its batches. The
+// error of a statement arrives in a successful response.
+func (t *table) runAlone(ctx context.Context, statement types.BatchStatementRequest) error {
+	out, err := t.client.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{statement}})
+	if err != nil || len(out.Responses) != 1 || out.Responses[0].Error == nil {
+		return err
+	}
+	problem := out.Responses[0].Error
+	code := string(problem.Code)
+	switch problem.Code {
+	case types.BatchStatementErrorCodeEnumConditionalCheckFailed:
+		return nil
+	case types.BatchStatementErrorCodeEnumAccessDenied:
+		code = accessDenied
+	}
+	return &smithy.GenericAPIError{Code: code, Message: aws.ToString(problem.Message)}
+}
+
+// inserts judges an INSERT by the transaction in which it was tried. An INSERT has
+// no condition, so only a second statement, whose condition never holds, prevents
+// it from writing.
+func (f *findings) inserts(err error) {
+	const action = "dynamodb:PartiQLInsert"
+	var canceled *types.TransactionCanceledException
+	var api smithy.APIError
+	switch {
+	case errors.As(err, &canceled) && isCanceledByUpdate(canceled.CancellationReasons):
+		f.say(action, fine, "the caller may", "")
+	case errors.As(err, &api) && api.ErrorCode() == accessDenied && strings.Contains(api.ErrorMessage(), "PartiQLUpdate"):
+		f.say(action, warning, "not known: it is tried together with an UPDATE, which the caller may not", "grant dynamodb:PartiQLUpdate, and check again")
+	case errors.As(err, &api) && api.ErrorCode() != accessDenied:
+		f.say(action, warning, "not known: "+api.ErrorCode()+": "+api.ErrorMessage(), "")
+	default:
+		f.access(action, err)
+	}
+}
+
+// isCanceledByUpdate reports whether the condition of the second statement alone has
+// canceled the transaction.
+func isCanceledByUpdate(reasons []types.CancellationReason) bool {
+	return len(reasons) == 2 && aws.ToString(reasons[0].Code) == "None" && aws.ToString(reasons[1].Code) == "ConditionalCheckFailed"
+}
+
+// never returns a statement with a condition that holds for no item.
+func (t *table) never(statement string, key map[string]types.AttributeValue) types.BatchStatementRequest {
+	owner := quoted(t.attr.Owner)
+	where := []string{owner + " IS MISSING", owner + " IS NOT MISSING"}
+	var values []types.AttributeValue
+	for name, value := range key {
+		where, values = append(where, quoted(name)+" = ?"), append(values, value)
+	}
+	return types.BatchStatementRequest{Statement: aws.String(statement + " WHERE " + strings.Join(where, " AND ")), Parameters: values}
+}
+
+func (t *table) insert(item map[string]types.AttributeValue) types.ParameterizedStatement {
+	var fields []string
+	var values []types.AttributeValue
+	for name, value := range item {
+		fields, values = append(fields, "'"+strings.ReplaceAll(name, "'", "''")+"': ?"), append(values, value)
+	}
+	text := "INSERT INTO " + quoted(t.name) + " VALUE {" + strings.Join(fields, ", ") + "}"
+	return types.ParameterizedStatement{Statement: &text, Parameters: values}
+}
+
+// quoted returns a name as PartiQL reads it.
+func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

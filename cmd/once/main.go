@@ -10,12 +10,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 )
@@ -122,4 +125,18 @@ func help(w io.Writer) {
 	for _, c := range commands {
 		fmt.Fprintf(w, "  once %-42s %s\n", c.usage, c.summary)
 	}
+}
+
+// version prints the module's version, or the commit that the program was built
+// from, and the version of Go.
+func version(_ context.Context, c *call) error {
+	if _, err := c.parse(0); err != nil {
+		return err
+	}
+	built := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		built = cmp.Or(info.Main.Version, built)
+	}
+	_, err := fmt.Fprintf(c.out, "once %s, %s %s/%s\n", built, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
 }

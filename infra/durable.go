@@ -1,0 +1,213 @@
+package infra
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// DurableOptions configure the executions of a durable function.
+// ExecutionTimeout is required.
+type DurableOptions struct {
+	// ExecutionTimeout is how long an execution may take, with its suspensions:
+	// whole seconds, 1 s to 366 days. Pass the same one to durablefunc.Wrap. An
+	// execution that is stopped holds its key for as long. Queues and streams wait
+	// at most 15 min for it, and an HTTP API 30 s.
+	ExecutionTimeout time.Duration
+
+	// Retention is how long the history of an execution is kept after its end, and
+	// with it the name that a dispatcher gave the execution: whole days, 1 to 90.
+	// Default: 14 days.
+	Retention time.Duration
+}
+
+// The following methods are also those of a function that is not durable, whose
+// options are nil.
+
+func (o *DurableOptions) timeout() time.Duration {
+	return orZero(o).ExecutionTimeout
+}
+
+func (o *DurableOptions) history() time.Duration {
+	return cmp.Or(orZero(o).Retention, 14*day)
+}
+
+// versions has old versions retained: suspended executions continue with the
+// version that they began with, and CDK replaces the version when the code changes.
+func (o *DurableOptions) versions(ephemeral bool) *awslambda.VersionOptions {
+	if o == nil {
+		return nil
+	}
+	return &awslambda.VersionOptions{RemovalPolicy: removalPolicy(ephemeral)}
+}
+
+func (o *DurableOptions) config() *awslambda.DurableConfig {
+	if o == nil {
+		return nil
+	}
+	config := &awslambda.DurableConfig{ExecutionTimeout: seconds(o.ExecutionTimeout)}
+	if o.Retention > 0 {
+		config.RetentionPeriod = awscdk.Duration_Days(jsii.Number(o.Retention / day))
+	}
+	return config
+}
+
+func (o *DurableOptions) refuse() (found problems) {
+	if o == nil {
+		return nil
+	}
+	found.when(!wholeSeconds(o.ExecutionTimeout, time.Second, 366*day), "Durable.ExecutionTimeout: %s is not whole seconds, 1 s to 366 days", o.ExecutionTimeout)
+	found.when(o.Retention != 0 && (o.Retention < day || o.Retention > 90*day || o.Retention%day != 0), "Durable.Retention: %s is not whole days, 1 to 90", o.Retention)
+	return found
+}
+
+// maxMappingTime is the time for which an event source mapping waits for a whole
+// execution.
+const maxMappingTime = 15 * time.Minute
+
+// newAlias creates the alias of a durable function, and allows the function to read
+// its own executions. The managed policy that CDK attaches allows the other calls
+// of the service.
+func newAlias(own constructs.Construct, function awslambda.Function) awslambda.Alias {
+	alias := awslambda.NewAlias(own, jsii.String("Alias"), &awslambda.AliasProps{
+		AliasName: jsii.String("live"), Version: function.CurrentVersion(),
+	})
+	// A policy of its own: the function waits for the default policy of its role,
+	// which therefore must not contain the function's ARN.
+	policy := awsiam.NewPolicy(own, jsii.String("Executions"), &awsiam.PolicyProps{
+		Roles: &[]awsiam.IRole{function.Role()},
+		Statements: &[]awsiam.PolicyStatement{awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+			Actions:   jsii.Strings("lambda:GetDurableExecution"),
+			Resources: &[]*string{executionsOf(function)},
+		})},
+	})
+	alias.Node().AddDependency(policy)
+	return alias
+}
+
+// executionsOf returns the pattern of the ARNs of all executions, which contain a
+// version and never an alias.
+func executionsOf(function awslambda.Function) *string {
+	return awscdk.Fn_Join(jsii.String(""), &[]*string{function.FunctionArn(), jsii.String(":*/durable-execution/*")})
+}
+
+// target returns the alias or the function that event sources invoke.
+func (f *IdempotentFunction) target() awslambda.IFunction {
+	if f.Alias != nil {
+		return f.Alias
+	}
+	return f.Function
+}
+
+// refuseWait reports executions that may take longer than a source waits for them.
+func (f *IdempotentFunction) refuseWait(source string, longest time.Duration) problems {
+	var found problems
+	found.when(f.props.Durable.timeout() > longest,
+		"Durable.ExecutionTimeout: %s is longer than the %s for which %s waits for the whole execution; lower it, or start executions from a dispatcher (Dispatches)",
+		f.props.Durable.timeout(), longest, source)
+	return found
+}
+
+// batchSize returns the default size of a batch.
+func (f *IdempotentFunction) batchSize(records int) int {
+	if f.Alias != nil {
+		return 1 // a batch is one execution, with one key
+	}
+	return records
+}
+
+// undelivered returns the metric of events that Lambda could not put into the
+// failure queue.
+func (f *IdempotentFunction) undelivered() string {
+	if f.Alias != nil {
+		return "DeadLetterErrors"
+	}
+	return "DestinationDeliveryFailures"
+}
+
+// longest returns how long a source may wait for the function.
+func (p *IdempotentFunctionProps) longest() time.Duration {
+	return max(p.Timeout, p.Durable.timeout())
+}
+
+// GrantStartExecution allows a dispatcher to start executions of this durable
+// function: lambda:InvokeFunction on its Alias, and on nothing else. Lambda puts
+// the events of executions that fail into the same queue as those of
+// [IdempotentFunction.AddTopic]. [NewIdempotentFunction] calls it for a function
+// with Dispatches.
+//
+// GrantStartExecution panics with a [*PropsError] if the function is not durable, or
+// if its records may expire before an event of this queue is sent again.
+func (f *IdempotentFunction) GrantStartExecution(grantee awsiam.IGrantable) awsiam.Grant {
+	f.refuseExecutions(grantee).panic(f.scope, "")
+	f.refuseLate("an event", maxEventAge+f.props.Durable.timeout()).panic(f.scope, "")
+	f.failuresOfEvents()
+	return allow(grantee, []*string{f.Alias.FunctionArn()}, nil, "lambda:InvokeFunction")
+}
+
+// GrantReadExecutions allows a dispatcher to compare a record with the execution
+// that was started for its key: lambda:ListDurableExecutionsByFunction on the
+// unqualified function, and lambda:GetDurableExecution on its executions. It is for
+// clients with durablefunc.ExecutionReader.
+//
+// GrantReadExecutions panics with a [*PropsError] if the function is not durable.
+func (f *IdempotentFunction) GrantReadExecutions(grantee awsiam.IGrantable) awsiam.Grant {
+	f.refuseExecutions(grantee).panic(f.scope, "")
+	list := allow(grantee, []*string{f.Function.FunctionArn()}, nil, "lambda:ListDurableExecutionsByFunction")
+	return list.Combine(allow(grantee, []*string{executionsOf(f.Function)}, nil, "lambda:GetDurableExecution"))
+}
+
+func (f *IdempotentFunction) refuseExecutions(grantee awsiam.IGrantable) (found problems) {
+	found.when(grantee == nil, "grantee: it is required")
+	found.when(f.Alias == nil, "Durable: the function is not durable, and has no executions")
+	return found
+}
+
+func (p *IdempotentFunctionProps) refuseDispatches() problems {
+	var found problems
+	if p.Dispatches == nil {
+		return nil
+	}
+	found.when(p.Dispatches.Alias == nil, "Dispatches: the function is not durable, and has no executions")
+	found.when(p.Durable != nil, "Durable: a dispatcher is an ordinary function")
+	found.when(p.Table != nil || p.Execute != nil, "Table, Execute: a dispatcher has no records; for a function with records, use GrantStartExecution")
+	history := p.Dispatches.props.Durable.history()
+	found.when(p.Retention > history, "Retention: %s is longer than the %s for which the service knows the name of an execution", p.Retention, history)
+	return found
+}
+
+// variable returns the name of the variable that this package sets.
+func (p *IdempotentFunctionProps) variable() string {
+	if p.Dispatches != nil {
+		return "DURABLE_FUNCTION"
+	}
+	return "IDEMPOTENCY_TABLE"
+}
+
+// ephemeral reports whether queues and logs go with their stack.
+func (p *IdempotentFunctionProps) ephemeral() bool {
+	if p.Dispatches != nil {
+		return p.Dispatches.props.ephemeral()
+	}
+	return p.Table != nil && p.Table.props.Ephemeral
+}
+
+// expires and raise are parts of the text about a retention that is too short.
+func (p *IdempotentFunctionProps) expires() string {
+	if p.Dispatches != nil {
+		return "the name of its execution may be forgotten"
+	}
+	return "its record expires"
+}
+
+func (p *IdempotentFunctionProps) raise() string {
+	if p.Dispatches != nil {
+		return "raise Durable.Retention of the function that it dispatches"
+	}
+	return "raise Config.Retention in the function and IdempotentFunctionProps.Retention"
+}
