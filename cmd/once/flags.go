@@ -85,6 +85,7 @@ func durationVar(f *flag.FlagSet, p *time.Duration, name string, value time.Dura
 var (
 	longUnits = regexp.MustCompile(`(?s)^(-?)((?:\d+[wd])*)(.*)$`)
 	longUnit  = regexp.MustCompile(`\d+[wd]`)
+	zeroUnits = regexp.MustCompile(`(?:(h)0m|(m))0s$`)
 )
 
 var errDuration = errors.New("it is not a duration such as 90s, 15m, 36h, 7d or 1d12h")
@@ -112,12 +113,5 @@ func (d *duration) Set(s string) error {
 
 // String omits zero units: 24h, not 24h0m0s.
 func (d *duration) String() string {
-	s := time.Duration(*d).String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return zeroUnits.ReplaceAllString(time.Duration(*d).String(), "$1$2")
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -185,18 +186,12 @@ func (t *tableCalls) carry(r *wire.Request) (*wire.Response, error) {
 
 // allRefused reports whether no statement of a batch was executed.
 func allRefused(body []byte) bool {
-	var batch struct {
-		Responses []struct{ Error *struct{ Code string } }
-	}
+	type statement struct{ Error *struct{ Code string } }
+	var batch struct{ Responses []statement }
 	if err := json.Unmarshal(body, &batch); err != nil {
 		return false
 	}
-	for _, statement := range batch.Responses {
-		if statement.Error == nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(batch.Responses, func(s statement) bool { return s.Error == nil })
 }
 
 // said describes a call by its requests, and forgets them.
