@@ -73,10 +73,10 @@ func (a *alarms) operation(name string, p *AlarmsProps) {
 		{"TimedOut", "a handler was cut off at its deadline; its effect may have happened, and the retry repeats it. Raise the timeout, or use a downstream key.", calls(name, "timed out"), 1},
 		{"Mismatch", "a key came again with a different payload. The key is not unique, or a client reuses it.", calls(name, "mismatch"), float64(p.Mismatches)},
 		{"Takeovers", "many runs follow an attempt that failed or lapsed. See the function's errors and timeouts.", calls(name, "takeover"), float64(p.Takeovers)},
-		{"LapsedLeases", "an attempt crashed or was frozen, and a later one took over. Its effect may have happened twice: check the keys in the log, and use a downstream key.", sum(metricLapsedLeases, name), float64(p.LapsedLeases)},
-		{"Refused", "requests are refused before the handler runs. The log has the reason: a scope that finds no caller refuses every request.", sum(metricRefused, name), float64(p.Refusals)},
-		{"StoreErrors", "calls to DynamoDB fail. See the function's log for the errors.", sum(metricStoreErrors, name), 1},
-		{"StoreThrottles", "DynamoDB throttles. See whether the table or one key is hot.", sum(metricStoreThrottles, name), 1},
+		{"LapsedLeases", "an attempt crashed or was frozen, and a later one took over. Its effect may have happened twice: check the keys in the log, and use a downstream key.", sum("LapsedLeases", name), float64(p.LapsedLeases)},
+		{"Refused", "requests are refused before the handler runs. The log has the reason: a scope that finds no caller refuses every request.", sum("Refused", name), float64(p.Refusals)},
+		{"StoreErrors", "calls to DynamoDB fail. See the function's log for the errors.", sum("StoreErrors", name), 1},
+		{"StoreThrottles", "DynamoDB throttles. See whether the table or one key is hot.", sum("StoreThrottles", name), 1},
 		{"Conflicts", "many calls meet a running duplicate. Callers retry too early, or the handler is slow.", percent(name, "conflicts in percent", enoughCalls, "conflict"), p.ConflictPercent},
 	} {
 		a.add(name+row.id, name+": "+row.advice, row.metric, row.threshold)

@@ -101,8 +101,7 @@ func (p *AlarmsProps) withDefaults() AlarmsProps {
 	return all
 }
 
-func (p *AlarmsProps) refuse() problems {
-	var found problems
+func (p *AlarmsProps) refuse() (found problems) {
 	found.when(len(p.Functions)+len(p.Operations)+len(p.Relays) == 0, "Operations: there is nothing to watch, neither Functions nor Operations nor Relays")
 	found.when(p.ConflictPercent < 0 || p.ConflictPercent > 100, "ConflictPercent: %g is not 0 to 100", p.ConflictPercent)
 	for i, all := 0, reflect.ValueOf(p).Elem(); i < all.NumField(); i++ {
@@ -126,8 +125,7 @@ func (p *AlarmsProps) refuse() problems {
 	return found
 }
 
-func refuseNames(functions []*IdempotentFunction, operations []string, relays []*Relay) problems {
-	var found problems
+func refuseNames(functions []*IdempotentFunction, operations []string, relays []*Relay) (found problems) {
 	ids := map[string]bool{}
 	for _, f := range functions {
 		if f == nil {

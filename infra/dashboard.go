@@ -60,7 +60,7 @@ func operationRow(operation string) []awscloudwatch.IWidget {
 		graph("Share of calls, percent",
 			percent(operation, "duplicates", 0, "replayed", "conflict"), percent(operation, "conflicts", 0, "conflict")),
 		graph("Needs a look", append(byOutcome(operation, "takeover", "lease lost", "timed out", "unknown", "mismatch"),
-			labelled(sum(metricLapsedLeases, operation), "lapsed leases"))...),
+			labelled(sum("LapsedLeases", operation), "lapsed leases"))...),
 	}
 }
 
@@ -73,19 +73,19 @@ func byOutcome(operation string, among ...string) []awscloudwatch.IMetric {
 }
 
 func storeRow(operation string) []awscloudwatch.IWidget {
-	half, tail := metric(metricOverhead, operation, "p50"), metric(metricOverhead, operation, "p99")
+	half, tail := metric("Overhead", operation, "p50"), metric("Overhead", operation, "p99")
 	return []awscloudwatch.IWidget{
 		graph("Added by idempotency, ms", labelled(half, "half of the calls, at most"), labelled(tail, "99 %, at most")),
-		graph("Round trips to DynamoDB, mean of a call", metric(metricRoundTrips, operation, "Average")),
+		graph("Round trips to DynamoDB, mean of a call", metric("RoundTrips", operation, "Average")),
 		graph("Refused, by reason", refused(operation)...),
-		graph("Store", sum(metricStoreErrors, operation), sum(metricStoreThrottles, operation)),
+		graph("Store", sum("StoreErrors", operation), sum("StoreThrottles", operation)),
 	}
 }
 
 func refused(operation string) []awscloudwatch.IMetric {
-	metrics := []awscloudwatch.IMetric{labelled(sum(metricRefused, operation), "refused")}
+	metrics := []awscloudwatch.IMetric{labelled(sum("Refused", operation), "refused")}
 	for _, reason := range reasons() {
-		metrics = append(metrics, labelled(metric(metricRefused, operation, "Sum", "reason", reason), reason))
+		metrics = append(metrics, labelled(metric("Refused", operation, "Sum", "reason", reason), reason))
 	}
 	return metrics
 }

@@ -105,8 +105,7 @@ func (f *IdempotentFunction) target() awslambda.IFunction {
 }
 
 // refuseWait reports executions that may take longer than a source waits for them.
-func (f *IdempotentFunction) refuseWait(source string, longest time.Duration) problems {
-	var found problems
+func (f *IdempotentFunction) refuseWait(source string, longest time.Duration) (found problems) {
 	found.when(f.props.Durable.timeout() > longest,
 		"Durable.ExecutionTimeout: %s is longer than the %s for which %s waits for the whole execution; lower it, or start executions from a dispatcher (Dispatches)",
 		f.props.Durable.timeout(), longest, source)
@@ -168,8 +167,7 @@ func (f *IdempotentFunction) refuseExecutions(grantee awsiam.IGrantable) (found 
 	return found
 }
 
-func (p *IdempotentFunctionProps) refuseDispatches() problems {
-	var found problems
+func (p *IdempotentFunctionProps) refuseDispatches() (found problems) {
 	if p.Dispatches == nil {
 		return nil
 	}

@@ -31,8 +31,7 @@ func (p *problems) when(wrong bool, format string, args ...any) {
 
 // refuseID reports an id that is empty or taken. This package appends the suffix
 // to the id.
-func refuseID(scope constructs.IConstruct, id, suffix string) problems {
-	var found problems
+func refuseID(scope constructs.IConstruct, id, suffix string) (found problems) {
 	found.when(id == "", "id: it is empty")
 	id += suffix
 	found.when(scope.Node().TryFindChild(&id) != nil, "id: %q is already in use in %s", id, *scope.Node().Path())
@@ -43,8 +42,7 @@ var tableName = regexp.MustCompile(`^[A-Za-z0-9_.-]{3,255}$`)
 
 // refuseTableName reports an invalid name. It accepts a name that is only known
 // during the deployment.
-func refuseTableName(name string) problems {
-	var found problems
+func refuseTableName(name string) (found problems) {
 	found.when(name != "" && !*awscdk.Token_IsUnresolved(name) && !tableName.MatchString(name),
 		"TableName: %q is not 3 to 255 letters, digits, _, . and -", name)
 	return found
@@ -52,8 +50,7 @@ func refuseTableName(name string) problems {
 
 // refuseSource reports a source that is nil, or that already feeds the function.
 // CDK accepts each source once.
-func (f *IdempotentFunction) refuseSource(name string, source constructs.IConstruct) problems {
-	var found problems
+func (f *IdempotentFunction) refuseSource(name string, source constructs.IConstruct) (found problems) {
 	if source == nil {
 		found.when(true, "%s: it is required", name)
 		return found

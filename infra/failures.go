@@ -43,8 +43,7 @@ func removalPolicy(ephemeral bool) awscdk.RemovalPolicy {
 // refuseLate reports records that expire while the failure queue may still
 // contain their event, which can then be sent again. age is the age at which the
 // event enters that queue.
-func (f *IdempotentFunction) refuseLate(what string, age time.Duration) problems {
-	var found problems
+func (f *IdempotentFunction) refuseLate(what string, age time.Duration) (found problems) {
 	late := age + f.props.FailureRetention
 	found.when(f.props.Retention < late,
 		"Retention: %s may come %s late (%s until it is given up, %s in the failure queue), but %s after %s; %s, or lower FailureRetention",

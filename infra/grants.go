@@ -62,8 +62,7 @@ func (t *IdempotencyTable) GrantSweep(grantee awsiam.IGrantable) awsiam.Grant {
 	return t.grant(grantee, []string{"dynamodb:DeleteItem", "dynamodb:Scan"}, nil)
 }
 
-func (t *IdempotencyTable) refuse(o *ExecuteOptions) problems {
-	var found problems
+func (t *IdempotencyTable) refuse(o *ExecuteOptions) (found problems) {
 	found.when(o.Transactions && t.props.Strong,
 		"Transactions: DynamoDB has no transactions on a table with strong consistency across Regions")
 	found.when(o.Operations != nil && len(o.Operations) == 0,

@@ -115,8 +115,7 @@ var routePath = regexp.MustCompile(`^/$|^(/(` + segment + `|\{[\w.:-]+\}))*/(` +
 // segment matches the characters of a path in RFC 3986.
 const segment = `[\w.~!$&'()*+,;=:@%-]+`
 
-func refuseRoutes(routes []string) problems {
-	var found problems
+func refuseRoutes(routes []string) (found problems) {
 	there := map[string]bool{}
 	for _, route := range routes {
 		method, path, _ := strings.Cut(route, " ")

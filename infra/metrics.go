@@ -15,18 +15,6 @@ import (
 // idempotent/emf writes.
 const Namespace = "Once"
 
-// The metrics. All have the dimension operation; Calls also has outcome, and
-// Refused reason.
-const (
-	metricCalls          = "Calls"
-	metricLapsedLeases   = "LapsedLeases"
-	metricOverhead       = "Overhead" // milliseconds of a call outside its handler
-	metricRefused        = "Refused"
-	metricRoundTrips     = "RoundTrips"
-	metricStoreErrors    = "StoreErrors"
-	metricStoreThrottles = "StoreThrottles"
-)
-
 // outcomes returns the values of idempotent.Outcome, which are those of the
 // dimension outcome.
 func outcomes() []string {
@@ -43,7 +31,8 @@ func reasons() []string {
 }
 
 // metric returns a metric of an operation. dimension is the name and the value of a
-// further one; without it, the metric is that of all its values together.
+// further one, which is the outcome for Calls and the reason for Refused; without it, the
+// metric is that of all its values together.
 func metric(name, operation, statistic string, dimension ...string) awscloudwatch.Metric {
 	dimensions := map[string]*string{"operation": &operation}
 	if len(dimension) > 0 {
@@ -64,7 +53,7 @@ func calls(operation, outcome string) awscloudwatch.Metric {
 	if !slices.Contains(outcomes(), outcome) {
 		panic("infra: no such outcome: " + outcome) // of this package, not of its callers
 	}
-	return metric(metricCalls, operation, "Sum", "outcome", outcome)
+	return metric("Calls", operation, "Sum", "outcome", outcome)
 }
 
 // percent returns the percentage of an operation's calls with one of the outcomes. It is
@@ -72,7 +61,7 @@ func calls(operation, outcome string) awscloudwatch.Metric {
 // 0, a period without any call has no data point.
 func percent(operation, label string, least int, among ...string) awscloudwatch.MathExpression {
 	var terms []string
-	metrics := map[string]awscloudwatch.IMetric{"calls": sum(metricCalls, operation)}
+	metrics := map[string]awscloudwatch.IMetric{"calls": sum("Calls", operation)}
 	for _, outcome := range among {
 		id := strings.ReplaceAll(outcome, " ", "")
 		metrics[id] = calls(operation, outcome)

@@ -29,8 +29,7 @@ func stated(functions []*IdempotentFunction) []string {
 	return operations
 }
 
-func refuseOperations(operations []string) problems {
-	var found problems
+func refuseOperations(operations []string) (found problems) {
 	names := map[string]bool{}
 	for _, operation := range operations {
 		found.when(operation == "" || names[operation], "Operations: %q is empty or listed twice", operation)
@@ -43,8 +42,7 @@ func refuseOperations(operations []string) problems {
 
 // refuseUnknown reports operations that no function states: their alarms would
 // never ring, for lack of a metric. A function that states none may have any.
-func refuseUnknown(functions []*IdempotentFunction, operations []string) problems {
-	var found problems
+func refuseUnknown(functions []*IdempotentFunction, operations []string) (found problems) {
 	if len(functions) == 0 || slices.ContainsFunc(functions, func(f *IdempotentFunction) bool { return f == nil || len(f.operations()) == 0 }) {
 		return found
 	}

@@ -54,8 +54,7 @@ func (p program) deploy(own constructs.Construct, variable string, table *string
 	})
 }
 
-func (p program) refuse(variable string) problems {
-	var found problems
+func (p program) refuse(variable string) (found problems) {
 	if p.code == "" {
 		found.when(true, "Code: it is required")
 	} else if err := bootstrap.Check(p.code); err != nil {
@@ -103,8 +102,7 @@ var variableName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]+$`)
 
 // refuseEnvironment reports names that this package sets, and names that Lambda
 // does not accept.
-func refuseEnvironment(environment map[string]string, own ...string) problems {
-	var found problems
+func refuseEnvironment(environment map[string]string, own ...string) (found problems) {
 	for _, name := range slices.Sorted(maps.Keys(environment)) {
 		switch {
 		case slices.Contains(own, name):
@@ -128,8 +126,7 @@ func reserved() []string {
 	}
 }
 
-func refuseLogRetention(name string, retention awslogs.RetentionDays) problems {
-	var found problems
+func refuseLogRetention(name string, retention awslogs.RetentionDays) (found problems) {
 	found.when(!slices.Contains(logRetentions(), retention), "%s: %q is none of awslogs.RetentionDays", name, retention)
 	return found
 }

@@ -33,8 +33,7 @@ const (
 	WritersByHomeRegion
 )
 
-func refuseUnsafeRegions(scope constructs.Construct, p *IdempotencyTableProps) problems {
-	var found problems
+func refuseUnsafeRegions(scope constructs.Construct, p *IdempotencyTableProps) (found problems) {
 	region := awscdk.Stack_Of(scope).Region()
 	explicit := !*awscdk.Token_IsUnresolved(region)
 	regions := map[string]bool{}
@@ -59,8 +58,7 @@ func refuseUnsafeRegions(scope constructs.Construct, p *IdempotencyTableProps) p
 	return append(found, refuseUnsafeStrong(p)...)
 }
 
-func refuseUnsafeStrong(p *IdempotencyTableProps) problems {
-	var found problems
+func refuseUnsafeStrong(p *IdempotencyTableProps) (found problems) {
 	if !p.Strong {
 		found.when(p.Witness != "", "Witness: only a Strong table has one")
 		return found

@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
-	"fmt"
+	"errors"
 	"os"
 )
 
@@ -33,15 +33,10 @@ func WriteZip(path, name string, mode os.FileMode, text []byte) error {
 	header.SetMode(mode)
 	entry, err := z.CreateHeader(header)
 	if err != nil {
-		return fmt.Errorf("fake: %w", err)
+		return err
 	}
-	if _, err := entry.Write(text); err != nil {
-		return fmt.Errorf("fake: %w", err)
-	}
-	if err := z.Close(); err != nil {
-		return fmt.Errorf("fake: %w", err)
-	}
-	return os.WriteFile(path, b.Bytes(), 0o644)
+	_, err = entry.Write(text)
+	return errors.Join(err, z.Close(), os.WriteFile(path, b.Bytes(), 0o644))
 }
 
 // WriteFunction writes the zip of a function for arm64.
