@@ -186,6 +186,9 @@ func (e *Environment) wait(box *sandbox, inv *invocation, clock *clock) (res Res
 		case <-clock.expired():
 			e.mu.Lock()
 			frozen := e.frozen
+			if !frozen {
+				e.clock = nil // too late to freeze it
+			}
 			e.mu.Unlock()
 			if !frozen { // otherwise it fired while Freeze paused it
 				return res, answered, &TimeoutError{RequestID: inv.id, LogStream: box.logStream, Timeout: e.runtime.function.Timeout}

@@ -23,6 +23,7 @@ func ticks(n int) {
 }
 
 func TestFrozenBetweenInvocations(t *testing.T) {
+	t.Parallel()
 	r := start(t, lambdaruntime.Function{})
 	// It ticks on before it is frozen and after it is thawed, on a busy machine for
 	// some time.
@@ -41,16 +42,34 @@ func TestFrozenBetweenInvocations(t *testing.T) {
 	}
 }
 
+// freeze freezes a function in its invocation. It returns the timeout, which is short
+// unless a busy machine takes longer to run the function.
+func freeze(t *testing.T, do string, grace time.Duration) (e *lambdaruntime.Environment, call *later, conn net.Conn, timeout time.Duration) {
+	t.Helper()
+	for timeout = 250 * time.Millisecond; ; timeout *= 4 {
+		e = start(t, lambdaruntime.Function{Timeout: timeout, Grace: grace}).Environment(0)
+		addr, arrivals := listen(t)
+		call = goInvoke(t, e.Invoke, event(do, addr))
+		select {
+		case conn = <-arrivals:
+			err := e.Freeze()
+			if err == nil {
+				return e, call, conn, timeout
+			}
+			check.Is(t, err, lambdaruntime.ErrIdle)
+		case <-call.done:
+		}
+		_, err := call.wait(t)
+		check.As[*lambdaruntime.TimeoutError](t, err)
+	}
+}
+
 // A zombie: held beyond its deadline it is not killed, and acts when it wakes.
 func TestFreezeInTheMiddle(t *testing.T) {
-	r := start(t, lambdaruntime.Function{Timeout: 5 * time.Second, Grace: time.Minute})
-	addr, accept := listen(t)
-	e := r.Environment(0)
-	call := goInvoke(t, e.Invoke, event("call", addr))
-	conn := accept()
-	check.Must(t, e.Freeze())
+	t.Parallel()
+	e, call, conn, timeout := freeze(t, "call", time.Minute)
 	let(t, conn)
-	ticks(6000)
+	ticks(int(2 * timeout.Milliseconds()))
 	select {
 	case <-call.done:
 		t.Fatalf("a frozen function answered: %+v, %v", call.res, call.err)
@@ -66,13 +85,9 @@ func TestFreezeInTheMiddle(t *testing.T) {
 }
 
 func TestThawedIsKilledInTheEnd(t *testing.T) {
-	r := start(t, lambdaruntime.Function{Timeout: 5 * time.Second, Grace: time.Millisecond})
-	addr, accept := listen(t)
-	e := r.Environment(0)
-	call := goInvoke(t, e.Invoke, event("hang", addr))
-	conn := accept()
-	check.Must(t, e.Freeze())
-	ticks(6000)
+	t.Parallel()
+	e, call, conn, timeout := freeze(t, "hang", time.Millisecond)
+	ticks(int(2 * timeout.Milliseconds()))
 	check.Must(t, e.Thaw())
 	_, err := call.wait(t)
 	check.As[*lambdaruntime.TimeoutError](t, err)
@@ -80,13 +95,14 @@ func TestThawedIsKilledInTheEnd(t *testing.T) {
 }
 
 func TestKill(t *testing.T) {
+	t.Parallel()
 	r := start(t, lambdaruntime.Function{})
-	addr, accept := listen(t)
+	addr, arrivals := listen(t)
 	e := r.Environment(0)
 	check.Must(t, e.Kill())
 	for _, frozen := range []bool{false, true} {
 		call := goInvoke(t, e.Invoke, event("hang", addr))
-		conn := accept()
+		conn := <-arrivals
 		if frozen {
 			check.Must(t, e.Freeze())
 		}
@@ -109,22 +125,23 @@ func TestKill(t *testing.T) {
 }
 
 func TestEnvironmentsRunAtOnceAndOthersWait(t *testing.T) {
+	t.Parallel()
 	r := start(t, lambdaruntime.Function{Environments: 4})
-	addr, accept := listen(t)
+	addr, arrivals := listen(t)
 	var calls []*later
 	for range 6 {
 		calls = append(calls, goInvoke(t, r.Invoke, event("call", addr)))
 	}
 	var inside []net.Conn
 	for range 4 { // none has been let go: so they are all there at once
-		inside = append(inside, accept())
+		inside = append(inside, <-arrivals)
 	}
 	check.Equal(t, r.ColdStarts(), 4, "cold starts")
 	for _, conn := range inside {
 		let(t, conn)
 	}
 	for range 2 {
-		let(t, accept())
+		let(t, <-arrivals)
 	}
 	requests := map[string]bool{}
 	for _, c := range calls {
@@ -137,11 +154,12 @@ func TestEnvironmentsRunAtOnceAndOthersWait(t *testing.T) {
 }
 
 func TestCallerGoesAway(t *testing.T) {
+	t.Parallel()
 	r := start(t, lambdaruntime.Function{})
-	addr, accept := listen(t)
+	addr, arrivals := listen(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	call := goInvoke(t, func(_ context.Context, p []byte) (lambdaruntime.Response, error) { return r.Invoke(ctx, p) }, event("call", addr))
-	conn := accept()
+	conn := <-arrivals
 	cancel()
 	if _, err := call.wait(t); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
@@ -154,7 +172,8 @@ func TestCallerGoesAway(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	addr, accept := listen(t)
+	t.Parallel()
+	addr, arrivals := listen(t)
 	for _, byContext := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -162,9 +181,9 @@ func TestClose(t *testing.T) {
 		check.Must(t, err)
 		_, err = r.Invoke(t.Context(), event("hold", addr))
 		check.Must(t, err)
-		idle := accept()
+		idle := <-arrivals
 		call := goInvoke(t, r.Environment(1).Invoke, event("hang", addr))
-		busy := accept()
+		busy := <-arrivals
 		if byContext {
 			cancel()
 			dead(t, idle)
@@ -181,8 +200,9 @@ func TestClose(t *testing.T) {
 
 // Whoever has seen a log stream's name can say which process wrote it.
 func TestLogStreamIsTheProcess(t *testing.T) {
+	t.Parallel()
 	r := start(t, lambdaruntime.Function{Environments: 2})
-	addr, accept := listen(t)
+	addr, arrivals := listen(t)
 	check.Equal(t, r.Environment(0).LogStream(), "", "before the first start")
 	seen := map[string]bool{}
 	for i := range r.Environments() {
@@ -199,7 +219,7 @@ func TestLogStreamIsTheProcess(t *testing.T) {
 			_, again := invoke(t, e, "echo")
 			check.True(t, slices.Contains(again.Env, "AWS_LAMBDA_LOG_STREAM_NAME="+name))
 			call := goInvoke(t, e.Invoke, event("hang", addr))
-			accept()
+			<-arrivals
 			check.Must(t, e.Kill())
 			_, err := call.wait(t)
 			crash := check.As[*lambdaruntime.CrashedError](t, err)

@@ -119,21 +119,26 @@ func (l *later) wait(t *testing.T) (lambdaruntime.Response, error) {
 	return l.res, l.err
 }
 
-// listen is the end of the test for functions that call or hold.
-func listen(t *testing.T) (addr string, accept func() net.Conn) {
+// listen returns the address that functions call or hold, and their connections.
+func listen(t *testing.T) (addr string, arrivals <-chan net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	check.Must(t, err)
 	t.Cleanup(func() {
 		check.Nil(t, l.Close())
 	})
-	return l.Addr().String(), func() net.Conn {
-		t.Helper()
-		conn, err := l.Accept()
-		check.Must(t, err)
-		t.Cleanup(func() { conn.Close() })
-		return conn
-	}
+	conns := make(chan net.Conn, 8)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { conn.Close() })
+			conns <- conn
+		}
+	}()
+	return l.Addr().String(), conns
 }
 
 // let answers a function that waits in "call".

@@ -2,6 +2,7 @@ package lambdaruntime_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -38,6 +39,7 @@ func TestEcho(t *testing.T) {
 }
 
 func TestFunctionErrors(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		do, kind, message string
 		dies              bool
@@ -49,6 +51,7 @@ func TestFunctionErrors(t *testing.T) {
 		{"big", "Function.ResponseSizeTooLarge", "6291556", true},
 	} {
 		t.Run(test.do, func(t *testing.T) {
+			t.Parallel()
 			r := start(t, lambdaruntime.Function{})
 			res, err := r.Invoke(t.Context(), event(test.do, ""))
 			check.Must(t, err)
@@ -66,6 +69,7 @@ func TestFunctionErrors(t *testing.T) {
 }
 
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	log := new(lines)
 	r := start(t, lambdaruntime.Function{Name: "f", Log: log})
 	_, err := r.Invoke(t.Context(), event("exit", ""))
@@ -80,26 +84,35 @@ func TestCrash(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
-	r := start(t, lambdaruntime.Function{Timeout: 5 * time.Second})
-	addr, accept := listen(t)
-	_, err := r.Invoke(t.Context(), event("hang", addr))
-	var timeout *lambdaruntime.TimeoutError
-	if !errors.As(err, &timeout) || !strings.HasSuffix(err.Error(), "Task timed out after 5.00 seconds") || timeout.LogStream != r.Environment(0).LogStream() {
-		t.Fatalf("got %v", err)
+	t.Parallel()
+	for limit := 250 * time.Millisecond; ; limit *= 4 {
+		r := start(t, lambdaruntime.Function{Timeout: limit})
+		addr, arrivals := listen(t)
+		_, err := r.Invoke(t.Context(), event("hang", addr))
+		timeout := check.As[*lambdaruntime.TimeoutError](t, err)
+		check.True(t, strings.HasSuffix(err.Error(), fmt.Sprintf("Task timed out after %.2f seconds", limit.Seconds())), err)
+		check.Equal(t, timeout.LogStream, r.Environment(0).LogStream())
+		check.Equal(t, r.ColdStarts(), 1, "cold starts")
+		// The machine may be too busy, but a process must have begun.
+		_, err = r.Invoke(t.Context(), event("echo", ""))
+		if err != nil && !errors.As(err, &timeout) {
+			t.Fatal(err)
+		}
+		check.Equal(t, r.ColdStarts(), 2, "cold starts after the kill")
+		select {
+		case conn := <-arrivals:
+			dead(t, conn)
+			return
+		default: // too busy to run the function at all
+		}
 	}
-	dead(t, accept())
-	check.Equal(t, r.ColdStarts(), 1, "cold starts")
-	// The machine may be too busy, but a process must have begun.
-	_, err = r.Invoke(t.Context(), event("echo", ""))
-	if err != nil && !errors.As(err, &timeout) {
-		t.Fatal(err)
-	}
-	check.Equal(t, r.ColdStarts(), 2, "cold starts after the kill")
 }
 
 func TestInitErrors(t *testing.T) {
+	t.Parallel()
 	for env, want := range map[string]string{"INIT=exit": "exit status 3", "INIT=hang": "timed out after 300ms"} {
 		t.Run(env, func(t *testing.T) {
+			t.Parallel()
 			f := lambdaruntime.Function{Env: []string{env}}
 			if env == "INIT=hang" {
 				f.InitTimeout = 300 * time.Millisecond
@@ -117,6 +130,7 @@ func TestInitErrors(t *testing.T) {
 }
 
 func TestRefusesWhatLambdaRefuses(t *testing.T) {
+	t.Parallel()
 	r := start(t, lambdaruntime.Function{})
 	for _, payload := range []string{"", "{", `"` + strings.Repeat("x", 6<<20) + `"`} {
 		_, err := r.Invoke(t.Context(), []byte(payload))
@@ -130,6 +144,7 @@ func TestRefusesWhatLambdaRefuses(t *testing.T) {
 }
 
 func TestBuildFails(t *testing.T) {
+	t.Parallel()
 	_, err := lambdaruntime.Build(t.Context(), ".", "./testdata/nothing")
 	check.Failed(t, err, "built nothing")
 }

@@ -11,8 +11,14 @@ import (
 	"github.com/lambda-once/once/local/postgreslocal"
 )
 
-func TestWireCountsRoundTripsToPostgreSQL(t *testing.T) {
+func TestWireToPostgreSQL(t *testing.T) {
+	t.Parallel()
 	database := postgreslocal.NewDatabase(t)
+	t.Run("counts round trips", func(t *testing.T) { countsRoundTrips(t, database) })
+	t.Run("reports an encrypted connection", func(t *testing.T) { reportsAnEncryptedConnection(t, database) })
+}
+
+func countsRoundTrips(t *testing.T, database string) {
 	wire := lambdaruntime.NewWire()
 	to, err := wire.To("postgres", database)
 	check.Must(t, err)
@@ -33,9 +39,9 @@ func TestWireCountsRoundTripsToPostgreSQL(t *testing.T) {
 }
 
 // Otherwise its calls would go uncounted.
-func TestWireReportsAnEncryptedConnection(t *testing.T) {
+func reportsAnEncryptedConnection(t *testing.T, database string) {
 	wire := lambdaruntime.NewWire()
-	to, err := wire.To("postgres", postgreslocal.NewDatabase(t))
+	to, err := wire.To("postgres", database)
 	check.Must(t, err)
 	u, err := url.Parse(to)
 	check.Must(t, err)

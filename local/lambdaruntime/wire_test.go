@@ -68,6 +68,7 @@ func names(calls []lambdaruntime.Call) (list []string) {
 }
 
 func TestWireCountsEveryCall(t *testing.T) {
+	t.Parallel()
 	w := newWired(t)
 	for range 2 {
 		if res, err := w.Invoke(t.Context(), w.event); err != nil || res.FunctionError != nil {
@@ -135,6 +136,7 @@ func TestWireKills(t *testing.T) {
 }
 
 func TestWireReportsAServerThatIsGone(t *testing.T) {
+	t.Parallel()
 	wire := lambdaruntime.NewWire()
 	server := httptest.NewServer(new(things))
 	url, err := wire.To("things", server.URL)
@@ -152,6 +154,7 @@ func TestWireReportsAServerThatIsGone(t *testing.T) {
 
 // A call to another server would not be counted, so it is refused.
 func TestWireReportsCallsElsewhere(t *testing.T) {
+	t.Parallel()
 	for _, url := range []string{"http://bank.example", "https://bank.example"} {
 		wire := lambdaruntime.NewWire()
 		r := start(t, lambdaruntime.Function{Wire: wire})
@@ -165,6 +168,7 @@ func TestWireReportsCallsElsewhere(t *testing.T) {
 }
 
 func TestWireRefuses(t *testing.T) {
+	t.Parallel()
 	wire := lambdaruntime.NewWire()
 	defer wire.Close()
 	for _, url := range []string{"", "localhost:8000", "http://"} {
