@@ -3,8 +3,11 @@ package kill_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -15,13 +18,31 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
+// till is the compiled function of these tests.
+var till string
+
+func TestMain(m *testing.M) {
+	binary, err := lambdaruntime.Build(context.Background(), ".", "../crashtest/internal/till")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	till = binary
+	code := m.Run()
+	if err := os.RemoveAll(filepath.Dir(till)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
 // scene plays a function of package crashtest, which makes two calls to a server.
 func scene(t *testing.T) *kill.Scene {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { out.WriteHeader(http.StatusNoContent) }))
 	t.Cleanup(server.Close)
 	return &kill.Scene{
-		Function: lambdaruntime.Function{Binary: lambdaruntime.BuildTest(t, ".", "../crashtest/internal/till")},
+		Function: lambdaruntime.Function{Binary: till},
 		World: func(context.Context) (*kill.World, error) {
 			return &kill.World{
 				Servers:  []kill.Server{{Name: "provider", Variable: "PROVIDER_URL", URL: server.URL}},
@@ -44,13 +65,16 @@ func at(operation string) kill.Point {
 	}
 }
 
-func TestRunThatIsKilledElsewhereDoesNotCount(t *testing.T) {
+func TestRunIsKilledAtItsPoint(t *testing.T) {
 	t.Parallel()
-	s := scene(t)
-	if r, err := s.Play(t.Context(), at("POST /charges/s-1")); err != nil || r.Retries != 1 {
+	if r, err := scene(t).Play(t.Context(), at("POST /charges/s-1")); err != nil || r.Retries != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	_, err := s.Play(t.Context(), at("POST /refunds/s-1"))
+}
+
+func TestRunThatIsKilledElsewhereDoesNotCount(t *testing.T) {
+	t.Parallel()
+	_, err := scene(t).Play(t.Context(), at("POST /refunds/s-1"))
 	if err == nil || !strings.HasPrefix(err.Error(), "disturbed 5 times; last error: killed at {Number:2 Server:provider Operation:POST /charges/s-1}") {
 		t.Errorf("%v", err)
 	}
@@ -74,20 +98,21 @@ func TestRunWhoseFirstProcessSurvivesIsRepeated(t *testing.T) {
 // An invariant that holds wherever the crash is counts even then.
 func TestBrokenInvariantOfADisturbedRun(t *testing.T) {
 	t.Parallel()
-	s, errBroken := scene(t), errors.New("charged twice")
-	world := s.World
-	s.World = func(ctx context.Context) (*kill.World, error) {
-		w, err := world(ctx)
-		w.Check = func(context.Context) (broken, err error) { return errBroken, nil }
-		return w, err
-	}
-	r, err := s.Play(t.Context(), at("POST /refunds/s-1"))
-	if err != nil || r.Broken != errBroken {
-		t.Errorf("%+v, %v", r, err)
-	}
-	s.Depends = true
-	if r, err := s.Play(t.Context(), at("POST /refunds/s-1")); err == nil {
-		t.Errorf("%+v", r)
+	for _, depends := range []bool{false, true} {
+		t.Run(fmt.Sprint("depends on the point: ", depends), func(t *testing.T) {
+			t.Parallel()
+			s, errBroken := scene(t), errors.New("charged twice")
+			s.Depends = depends
+			world := s.World
+			s.World = func(ctx context.Context) (*kill.World, error) {
+				w, err := world(ctx)
+				w.Check = func(context.Context) (broken, err error) { return errBroken, nil }
+				return w, err
+			}
+			r, err := s.Play(t.Context(), at("POST /refunds/s-1"))
+			check.Equal(t, err != nil, depends)
+			check.Equal(t, r.Broken, errBroken)
+		})
 	}
 }
 

