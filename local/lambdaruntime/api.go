@@ -1,6 +1,7 @@
 package lambdaruntime
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -8,62 +9,39 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"sync"
+	"sync/atomic"
 )
 
 // api is the Lambda Runtime API of one process. Each process has an API on its own
 // port, so that requests of a killed process never reach its successor.
 type api struct {
-	arn  string
-	work chan *invocation
+	arn string
+	// ready receives when the function requests work, which is then sent to work.
+	ready chan struct{}
+	work  chan *invocation
 	// gone is closed when the process has exited, to release waiting requests.
 	gone <-chan struct{}
 
-	mu      sync.Mutex
-	waiting int           // requests for work that wait
-	idle    chan struct{} // closed while at least one waits
-	current *invocation
-	initErr *FunctionError
+	current atomic.Pointer[invocation]
+	initErr atomic.Pointer[FunctionError]
 }
 
 func newAPI(arn string, gone <-chan struct{}) *api {
-	return &api{arn: arn, gone: gone, work: make(chan *invocation), idle: make(chan struct{})}
+	return &api{arn: arn, gone: gone, ready: make(chan struct{}), work: make(chan *invocation)}
 }
 
 func (a *api) handler() http.Handler {
 	const root = "/2018-06-01/runtime"
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+root+"/invocation/next", a.next)
-	mux.HandleFunc("POST "+root+"/invocation/{id}/response", a.response)
-	mux.HandleFunc("POST "+root+"/invocation/{id}/error", a.error)
-	mux.HandleFunc("POST "+root+"/init/error", a.initError)
+	mux.HandleFunc("POST "+root+"/invocation/{id}/response", accepting(a.response))
+	mux.HandleFunc("POST "+root+"/invocation/{id}/error", accepting(a.error))
+	mux.HandleFunc("POST "+root+"/init/error", accepting(a.initError))
 	return mux
 }
 
-// ready is closed when the function waits for work.
-func (a *api) ready() <-chan struct{} {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.idle
-}
-
 func (a *api) next(w http.ResponseWriter, r *http.Request) {
-	a.mu.Lock()
-	if a.waiting++; a.waiting == 1 {
-		close(a.idle)
-	}
-	a.mu.Unlock()
-	var inv *invocation
-	select {
-	case inv = <-a.work:
-	case <-r.Context().Done():
-	case <-a.gone:
-	}
-	a.mu.Lock()
-	if a.waiting--; a.waiting == 0 {
-		a.idle = make(chan struct{})
-	}
-	a.mu.Unlock()
+	inv := a.wait(r.Context().Done())
 	if inv == nil {
 		// The process has exited and cannot read the response.
 		http.Error(w, "gone", http.StatusServiceUnavailable)
@@ -80,128 +58,115 @@ func (a *api) next(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// hand sends an invocation to a request that waits.
-func (a *api) hand(inv *invocation) bool {
-	a.mu.Lock()
-	a.current = inv
-	a.mu.Unlock()
-	select {
-	case a.work <- inv:
-		return true
-	case <-a.gone:
-		return false
+// wait returns the next invocation, or nil if the process exits.
+func (a *api) wait(left <-chan struct{}) *invocation {
+	ready, work := a.ready, (chan *invocation)(nil)
+	for {
+		select {
+		case ready <- struct{}{}:
+			ready, work = nil, a.work
+		case inv := <-work:
+			return inv
+		case <-left:
+			return nil
+		case <-a.gone:
+			return nil
+		}
 	}
 }
 
-func (a *api) response(w http.ResponseWriter, r *http.Request) {
+// hand sends an invocation to the request that waits.
+func (a *api) hand(inv *invocation) {
+	a.current.Store(inv)
+	for {
+		select {
+		case a.work <- inv:
+			return
+		case <-a.ready: // of a request that replaces a cut one
+		case <-a.gone:
+			return
+		}
+	}
+}
+
+// A refusal is the response to a request that the API does not accept.
+type refusal struct {
+	status        int
+	kind, message string
+}
+
+// accepting responds that handle accepted a request, or with its refusal.
+func accepting(handle func(*http.Request) *refusal) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		status, body := http.StatusAccepted, map[string]string{"status": "OK"}
+		if no := handle(r); no != nil {
+			status, body = no.status, map[string]string{"errorType": no.kind, "errorMessage": no.message}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		if err := json.NewEncoder(w).Encode(body); err != nil {
+			panic(http.ErrAbortHandler) // as above
+		}
+	}
+}
+
+func (a *api) response(r *http.Request) *refusal {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxResponse+1))
 	if err != nil {
-		refuse(w, http.StatusBadRequest, "InvalidResponse", err.Error())
-		return
+		return &refusal{http.StatusBadRequest, "InvalidResponse", err.Error()}
 	}
 	if len(body) > maxResponse {
 		message := fmt.Sprintf("Response payload size exceeded maximum allowed payload size (%d bytes).", maxResponse)
-		if a.fail(w, r, &FunctionError{Type: "Function.ResponseSizeTooLarge", Message: message}, nil) {
-			refuse(w, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", message)
-		}
-		return
+		document := fmt.Appendf(nil, `{"errorType":"Function.ResponseSizeTooLarge","errorMessage":%q}`, message)
+		return cmp.Or(a.fail(r, document), &refusal{http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", message})
 	}
 	// A function that fails while it sends its response reports that in a trailer.
 	if r.Trailer.Get("Lambda-Runtime-Function-Error-Type") != "" {
 		document, err := base64.StdEncoding.DecodeString(r.Trailer.Get("Lambda-Runtime-Function-Error-Body"))
 		if err != nil {
-			refuse(w, http.StatusBadRequest, "InvalidTrailer", err.Error())
-			return
+			return &refusal{http.StatusBadRequest, "InvalidTrailer", err.Error()}
 		}
-		a.failWith(w, r, document)
-		return
+		return a.fail(r, document)
 	}
-	if a.answer(w, r, Response{Payload: body, ContentType: r.Header.Get("Content-Type")}) {
-		accept(w)
-	}
+	return a.answer(r, Response{Payload: body, ContentType: r.Header.Get("Content-Type")})
 }
 
-func (a *api) error(w http.ResponseWriter, r *http.Request) {
+func (a *api) error(r *http.Request) *refusal {
 	document, err := io.ReadAll(io.LimitReader(r.Body, maxResponse))
 	if err != nil {
-		refuse(w, http.StatusBadRequest, "InvalidErrorShape", err.Error())
-		return
+		return invalidShape(err)
 	}
-	a.failWith(w, r, document)
+	return a.fail(r, document)
 }
 
-func (a *api) failWith(w http.ResponseWriter, r *http.Request, document []byte) {
-	var failure FunctionError
-	if err := json.Unmarshal(document, &failure); err != nil {
-		refuse(w, http.StatusBadRequest, "InvalidErrorShape", err.Error())
-		return
+func (a *api) fail(r *http.Request, document []byte) *refusal {
+	failure := new(FunctionError)
+	if err := json.Unmarshal(document, failure); err != nil {
+		return invalidShape(err)
 	}
-	if a.fail(w, r, &failure, document) {
-		accept(w)
-	}
+	return a.answer(r, Response{Payload: document, ContentType: "application/json", FunctionError: failure})
 }
 
-func (a *api) fail(w http.ResponseWriter, r *http.Request, failure *FunctionError, document []byte) bool {
-	if document == nil {
-		var err error
-		if document, err = json.Marshal(failure); err != nil {
-			refuse(w, http.StatusBadRequest, "InvalidErrorShape", err.Error())
-			return false
-		}
-	}
-	return a.answer(w, r, Response{Payload: document, ContentType: "application/json", FunctionError: failure})
-}
-
-// answer accepts the first response to the invocation in progress. If it reports
-// false, it has written the refusal.
-func (a *api) answer(w http.ResponseWriter, r *http.Request, res Response) bool {
-	a.mu.Lock()
-	inv := a.current
-	if inv != nil && inv.id == r.PathValue("id") {
-		a.current = nil
-	} else {
-		inv = nil
-	}
-	a.mu.Unlock()
-	if inv == nil {
-		refuse(w, http.StatusBadRequest, "InvalidRequestID", "Invalid request ID")
-		return false
+// answer accepts the first response to the invocation in progress.
+func (a *api) answer(r *http.Request, res Response) *refusal {
+	inv := a.current.Load()
+	if inv == nil || inv.id != r.PathValue("id") || !a.current.CompareAndSwap(inv, nil) {
+		return &refusal{http.StatusBadRequest, "InvalidRequestID", "Invalid request ID"}
 	}
 	inv.answered <- res
-	return true
+	return nil
 }
 
-func (a *api) initError(w http.ResponseWriter, r *http.Request) {
-	var failure FunctionError
-	err := json.NewDecoder(io.LimitReader(r.Body, maxResponse)).Decode(&failure)
+func (a *api) initError(r *http.Request) *refusal {
+	failure := new(FunctionError)
+	err := json.NewDecoder(io.LimitReader(r.Body, maxResponse)).Decode(failure)
 	if err != nil && !errors.Is(err, io.EOF) {
-		refuse(w, http.StatusBadRequest, "InvalidErrorShape", err.Error())
-		return
+		return invalidShape(err)
 	}
-	a.mu.Lock()
-	a.initErr = &failure
-	a.mu.Unlock()
-	accept(w)
+	a.initErr.Store(failure)
+	return nil
 }
 
-func (a *api) initFailure() *FunctionError {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.initErr
-}
-
-func accept(w http.ResponseWriter) {
-	reply(w, http.StatusAccepted, map[string]string{"status": "OK"})
-}
-
-func refuse(w http.ResponseWriter, status int, kind, message string) {
-	reply(w, status, map[string]string{"errorType": kind, "errorMessage": message})
-}
-
-func reply(w http.ResponseWriter, status int, body map[string]string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	if err := json.NewEncoder(w).Encode(body); err != nil {
-		panic(http.ErrAbortHandler) // as above
-	}
+func invalidShape(err error) *refusal {
+	return &refusal{http.StatusBadRequest, "InvalidErrorShape", err.Error()}
 }

@@ -5,20 +5,18 @@ import "time"
 // clock is the time that an invocation has left. It can be paused.
 type clock struct {
 	left  time.Duration
-	since time.Time // zero while paused
-	timer *time.Timer
+	since time.Time   // zero while paused
+	timer *time.Timer // receives when no time is left
 }
 
 func newClock(d time.Duration) *clock {
 	return &clock{left: d, since: time.Now(), timer: time.NewTimer(d)}
 }
 
-// expired returns a channel that receives when no time is left. It does not receive
-// while the clock is paused.
-func (c *clock) expired() <-chan time.Time { return c.timer.C }
+func (c *clock) paused() bool { return c.since.IsZero() }
 
 func (c *clock) pause() {
-	if c.since.IsZero() {
+	if c.paused() {
 		return
 	}
 	c.timer.Stop()
@@ -28,7 +26,7 @@ func (c *clock) pause() {
 
 // resume continues with the time that was left, but at least with grace.
 func (c *clock) resume(grace time.Duration) {
-	if !c.since.IsZero() {
+	if !c.paused() {
 		return
 	}
 	c.left = max(c.left, grace)

@@ -24,14 +24,14 @@ func TestClock(t *testing.T) {
 				c.pause() // a second pause has no effect
 				time.Sleep(time.Hour)
 				select {
-				case <-c.expired():
+				case <-c.timer.C:
 					t.Fatal("it ran while it was paused")
 				default:
 				}
 				c.resume(test.grace)
 				resumed := time.Now()
 				c.resume(time.Hour) // it runs: no effect
-				<-c.expired()
+				<-c.timer.C
 				check.Equal(t, time.Since(resumed), test.want)
 			})
 		})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 )
@@ -15,15 +14,14 @@ import (
 type Environment struct {
 	runtime *Runtime
 	number  int
-	log     io.Writer
+	log     func(line []byte) error
 	busy    bool // guarded by runtime.mu
 
 	mu        sync.Mutex
 	box       *sandbox // nil without a process
 	cold      int
 	logStream string
-	clock     *clock // nil while no invocation is in progress
-	frozen    bool   // by Freeze
+	clock     *clock // nil while no invocation is in progress; paused by Freeze
 }
 
 // Number returns the environment's number, from 0.
@@ -68,7 +66,6 @@ func (e *Environment) Freeze() error {
 		return ErrIdle
 	}
 	e.clock.pause()
-	e.frozen = true
 	return e.box.freeze()
 }
 
@@ -80,10 +77,6 @@ func (e *Environment) Thaw() error {
 	if e.clock == nil {
 		return ErrIdle
 	}
-	if !e.frozen {
-		return nil
-	}
-	e.frozen = false
 	e.clock.resume(e.runtime.function.Grace)
 	return e.box.thaw()
 }
@@ -112,85 +105,73 @@ func (e *Environment) run(inv *invocation) (Response, error) {
 	if err != nil {
 		return Response{}, err
 	}
-	timeout := e.runtime.function.Timeout
-	began := time.Now()
-	inv.deadline = began.Add(timeout)
-	e.mu.Lock()
-	clock := newClock(timeout)
-	e.clock, e.frozen = clock, false
-	err = box.thaw()
-	e.mu.Unlock()
-	if err != nil {
-		return Response{}, errors.Join(err, e.end(box))
+	if err := box.thaw(); err != nil {
+		return Response{}, errors.Join(err, box.kill())
 	}
+	timeout := e.runtime.function.Timeout
+	clock, began := newClock(timeout), time.Now()
+	inv.deadline = began.Add(timeout)
+	e.setClock(clock)
 	box.api.hand(inv)
 	res, answered, err := e.wait(box, inv, clock)
+	e.setClock(nil)
 	res.Environment, res.Cold, res.RequestID, res.Duration = e.number, cold, inv.id, time.Since(began)
-	if err != nil || box.isGone() {
-		err = errors.Join(err, e.end(box))
-	} else {
-		err = e.rest(box)
+	switch {
+	case err != nil || box.isGone(): // the next invocation starts a process
+		err = errors.Join(err, box.kill())
+	default:
+		err = box.freeze()
 	}
 	if err == nil && !answered {
-		err = e.obituary(box, inv)
+		err = &CrashedError{
+			RequestID: inv.id, LogStream: box.logStream, Status: box.process.State().String(), Output: string(box.output.last),
+		}
 	}
 	return res, err
 }
 
-// sandbox returns the process, and starts one if there is none.
-func (e *Environment) sandbox() (_ *sandbox, cold bool, err error) {
-	e.mu.Lock()
-	box := e.box
-	e.mu.Unlock()
-	if box != nil && !box.isGone() {
-		return box, false, nil
-	}
-	e.mu.Lock()
-	e.cold++
-	e.logStream = fmt.Sprintf("local/[%s]%d.%d", version, e.number, e.cold)
-	name := e.logStream
-	e.mu.Unlock()
-	box, err = newSandbox(e.runtime.function, name, e.log, e.runtime.closing)
+func (e *Environment) setClock(c *clock) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err != nil {
-		e.box = nil
-		return nil, true, err
+	e.clock = c
+}
+
+// sandbox returns the process, and starts one if there is none.
+func (e *Environment) sandbox() (box *sandbox, cold bool, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.box != nil && !e.box.isGone() {
+		return e.box, false, nil
 	}
+	e.cold++
+	name := fmt.Sprintf("local/[%s]%d.%d", version, e.number, e.cold)
+	e.logStream = name
+	e.mu.Unlock() // other methods do not wait for the start
+	box, err = newSandbox(e.runtime.function, name, e.log, e.runtime.closing)
+	e.mu.Lock()
 	e.box = box
-	return box, true, nil
+	return box, true, err
 }
 
 // wait returns when the function has responded and requested more work, when the
 // process has exited, or with an error at the timeout.
 func (e *Environment) wait(box *sandbox, inv *invocation, clock *clock) (res Response, answered bool, err error) {
+	var ready <-chan struct{}
 	for {
-		var ready <-chan struct{}
-		if answered {
-			ready = box.api.ready()
-		}
 		select {
 		case res = <-inv.answered:
-			answered = true
+			answered, ready = true, box.api.ready
 		case <-ready:
 			return res, true, nil
 		case <-box.gone:
-			if !answered { // it may have responded before it exited
-				select {
-				case res = <-inv.answered:
-					answered = true
-				default:
-				}
+			select {
+			case res = <-inv.answered: // before it exited
+				answered = true
+			default:
 			}
 			return res, answered, nil
-		case <-clock.expired():
-			e.mu.Lock()
-			frozen := e.frozen
-			if !frozen {
-				e.clock = nil // too late to freeze it
-			}
-			e.mu.Unlock()
-			if !frozen { // otherwise it fired while Freeze paused it
+		case <-clock.timer.C:
+			if e.isOver(clock) {
 				return res, answered, &TimeoutError{RequestID: inv.id, LogStream: box.logStream, Timeout: e.runtime.function.Timeout}
 			}
 		case <-e.runtime.closing:
@@ -199,22 +180,14 @@ func (e *Environment) wait(box *sandbox, inv *invocation, clock *clock) (res Res
 	}
 }
 
-// rest freezes the process until the next invocation.
-func (e *Environment) rest(box *sandbox) error {
+// isOver reports whether the clock has expired, and was not paused meanwhile. It can
+// no longer be paused then.
+func (e *Environment) isOver(clock *clock) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.clock, e.frozen = nil, false
-	return box.freeze()
-}
-
-// end kills the process. The next invocation starts a new one.
-func (e *Environment) end(box *sandbox) error {
-	e.mu.Lock()
-	e.clock, e.frozen = nil, false
-	e.mu.Unlock()
-	return box.kill()
-}
-
-func (e *Environment) obituary(box *sandbox, inv *invocation) error {
-	return &CrashedError{RequestID: inv.id, LogStream: box.logStream, Status: box.process.State().String(), Output: box.output.tail()}
+	if clock.paused() {
+		return false
+	}
+	e.clock = nil
+	return true
 }

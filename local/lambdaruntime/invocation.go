@@ -34,13 +34,6 @@ type invocation struct {
 
 	// answered receives the response, once.
 	answered chan Response
-	// outcome receives one value: the caller's.
-	outcome chan outcome
-}
-
-type outcome struct {
-	response Response
-	err      error
 }
 
 func newInvocation(payload []byte) *invocation {
@@ -49,7 +42,6 @@ func newInvocation(payload []byte) *invocation {
 		trace:    fmt.Sprintf("Root=1-%x-%x;Parent=%x;Sampled=0", time.Now().Unix(), random(12), random(8)),
 		payload:  payload,
 		answered: make(chan Response, 1),
-		outcome:  make(chan outcome, 1),
 	}
 }
 

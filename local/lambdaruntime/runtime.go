@@ -39,20 +39,17 @@ func Start(ctx context.Context, f Function) (*Runtime, error) {
 	r := &Runtime{function: f, closing: make(chan struct{}), changed: make(chan struct{})}
 	var logging sync.Mutex
 	for i := range f.Environments {
-		r.environments = append(r.environments, &Environment{
-			runtime: r,
-			number:  i,
-			log:     prefixed{mu: &logging, to: f.Log, prefix: fmt.Sprintf("%s/%d ", f.Name, i)},
-		})
+		log := func(line []byte) error {
+			logging.Lock()
+			defer logging.Unlock()
+			_, err := fmt.Fprintf(f.Log, "%s/%d %s\n", f.Name, i, line)
+			return err
+		}
+		r.environments = append(r.environments, &Environment{runtime: r, number: i, log: log})
 	}
-	detached := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		<-detached
-		// A later Close returns the errors.
-		_ = r.Close()
+	r.detach = context.AfterFunc(ctx, func() {
+		_ = r.close() // Close returns the errors
 	})
-	r.detach = stop
-	close(detached) // r.detach must be set before anybody closes
 	return r, nil
 }
 
@@ -106,16 +103,17 @@ func (r *Runtime) invoke(ctx context.Context, payload []byte, pick func() *Envir
 	if err != nil {
 		return Response{}, err
 	}
-	inv := newInvocation(payload)
+	var res Response
+	done := make(chan struct{})
 	go func() {
 		defer r.running.Done()
-		res, err := e.run(inv)
+		defer close(done)
+		res, err = e.run(newInvocation(payload))
 		r.release(e)
-		inv.outcome <- outcome{res, err}
 	}()
 	select {
-	case o := <-inv.outcome:
-		return o.response, o.err
+	case <-done:
+		return res, err
 	case <-ctx.Done():
 		return Response{}, fmt.Errorf("lambdaruntime: %w", context.Cause(ctx))
 	}
@@ -157,6 +155,10 @@ func (r *Runtime) release(e *Environment) {
 // exited. Invocations in progress return ErrClosed.
 func (r *Runtime) Close() error {
 	r.detach()
+	return r.close()
+}
+
+func (r *Runtime) close() error {
 	r.mu.Lock()
 	if !r.closed {
 		r.closed = true

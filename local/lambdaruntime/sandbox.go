@@ -3,7 +3,6 @@ package lambdaruntime
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -25,12 +24,12 @@ type sandbox struct {
 
 // newSandbox starts a process and waits until it requests work. It fails after
 // InitTimeout and when stop is closed.
-func newSandbox(f Function, logStream string, log io.Writer, stop <-chan struct{}) (*sandbox, error) {
+func newSandbox(f Function, logStream string, log func(line []byte) error, stop <-chan struct{}) (*sandbox, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("lambdaruntime: %w", err)
 	}
-	s := &sandbox{logStream: logStream, output: &output{to: log}, gone: make(chan struct{})}
+	s := &sandbox{logStream: logStream, output: &output{forward: log}, gone: make(chan struct{})}
 	s.api = newAPI(f.arn(), s.gone)
 	start, handler := supervise.Start, s.api.handler()
 	if f.Wire != nil {
@@ -62,7 +61,7 @@ func newSandbox(f Function, logStream string, log io.Writer, stop <-chan struct{
 	defer timer.Stop()
 	status := ""
 	select {
-	case <-s.api.ready():
+	case <-s.api.ready:
 		return s, nil
 	case <-s.gone:
 		status = s.process.State().String()
@@ -74,7 +73,7 @@ func newSandbox(f Function, logStream string, log io.Writer, stop <-chan struct{
 	if err := s.kill(); err != nil {
 		return nil, err
 	}
-	return nil, &InitError{Status: status, Reported: s.api.initFailure(), Output: s.output.tail()}
+	return nil, &InitError{Status: status, Reported: s.api.initErr.Load(), Output: string(s.output.last)}
 }
 
 func (s *sandbox) freeze() error { return s.process.Stop() }

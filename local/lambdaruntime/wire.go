@@ -36,7 +36,8 @@ type Wire struct {
 
 	mu      sync.Mutex
 	calls   []Call
-	plan    strike
+	killAt  int // the number of a call, or 0
+	point   Point
 	struck  Call
 	proxies []func() error // close them
 	errs    []error
@@ -79,12 +80,6 @@ func (p Point) String() string {
 	return "never"
 }
 
-// strike is the planned kill. The zero value means none.
-type strike struct {
-	number int
-	point  Point
-}
-
 // NewWire returns a wire without servers. Close it after the runtime.
 func NewWire() *Wire { return &Wire{} }
 
@@ -93,7 +88,7 @@ func NewWire() *Wire { return &Wire{} }
 func (w *Wire) KillAt(number int, p Point) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.plan = strike{number, p}
+	w.killAt, w.point = number, p
 }
 
 // Calls returns all calls so far.
@@ -121,7 +116,7 @@ func (w *Wire) start(c supervise.Command) (*supervise.Process, error) {
 	return p, err
 }
 
-// around does for a server of this process what carry does for all other servers.
+// around carries the calls to a server of this process.
 func (w *Wire) around(server string, serve http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
 		// The whole body: an incomplete request does not count.
@@ -130,32 +125,34 @@ func (w *Wire) around(server string, serve http.Handler) http.Handler {
 			panic(http.ErrAbortHandler)
 		}
 		in.Body = io.NopCloser(bytes.NewReader(body))
-		call, point := w.arrives(server, path.Base(in.URL.Path))
-		switch point {
-		case Before:
-			w.kill(call)
-			panic(http.ErrAbortHandler)
-		case After:
-			// The process must not receive the first byte of the response.
-			serve.ServeHTTP(nowhere{}, in)
-			w.kill(call)
+		if !w.pass(server, path.Base(in.URL.Path), func(dies bool) {
+			if dies {
+				out = nowhere{}
+			}
+			serve.ServeHTTP(out, in)
+		}) {
 			panic(http.ErrAbortHandler)
 		}
-		serve.ServeHTTP(out, in)
 	})
 }
 
-func (w *Wire) arrives(server, operation string) (Call, Point) {
+// pass counts a call and sends it, and kills the process as planned. It reports whether
+// the process is alive. One that dies must not receive the first byte of the response.
+func (w *Wire) pass(server, operation string, send func(dies bool)) (alive bool) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	call := Call{Number: len(w.calls) + 1, Server: server, Operation: operation}
+	call, point := Call{Number: len(w.calls) + 1, Server: server, Operation: operation}, Point(0)
 	w.calls = append(w.calls, call)
-	if w.plan.number != call.Number {
-		return call, 0
+	if w.killAt == call.Number {
+		point, w.killAt = w.point, 0
 	}
-	point := w.plan.point
-	w.plan = strike{}
-	return call, point
+	w.mu.Unlock()
+	if point != Before {
+		send(point == After)
+	}
+	if point != 0 {
+		w.kill(call)
+	}
+	return point == 0
 }
 
 // kill returns when the process has exited, because it must not notice that its

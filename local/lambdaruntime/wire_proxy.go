@@ -30,11 +30,10 @@ func (w *Wire) To(server, target string) (string, error) {
 			address = net.JoinHostPort(to.Hostname(), "5432")
 		}
 	}
-	proxy, err := listen(address, w.carry(server))
+	proxy, err := w.listen(server, listen, address, w.carry(server))
 	if err != nil {
-		return "", fmt.Errorf("lambdaruntime: %s: %w", server, err)
+		return "", err
 	}
-	w.add(server, proxy)
 	if !isPostgres {
 		return proxy.URL(), nil
 	}
@@ -48,18 +47,11 @@ func (w *Wire) carry(server string) wire.Carry {
 		if r.Operation == "" { // a ping of PostgreSQL
 			return r.Send()
 		}
-		call, point := w.arrives(server, r.Operation)
-		switch point {
-		case Before:
-			w.kill(call)
-			return nil, wire.ErrCut
-		case After:
-			// The process must not receive the first byte of the response.
-			_, err := r.Send()
-			w.kill(call)
+		var res *wire.Response
+		var err error
+		if !w.pass(server, r.Operation, func(bool) { res, err = r.Send() }) {
 			return nil, errors.Join(wire.ErrCut, err)
 		}
-		res, err := r.Send()
 		if err != nil && r.Header != nil {
 			return &wire.Response{Status: http.StatusBadGateway, Body: []byte("the server does not respond")}, nil
 		}
@@ -67,8 +59,14 @@ func (w *Wire) carry(server string) wire.Carry {
 	}
 }
 
-// add has Close close a proxy.
-func (w *Wire) add(server string, proxy *wire.Proxy) {
+// listen starts a proxy, which Close closes.
+func (w *Wire) listen(
+	server string, listen func(string, wire.Carry) (*wire.Proxy, error), target string, carry wire.Carry,
+) (*wire.Proxy, error) {
+	proxy, err := listen(target, carry)
+	if err != nil {
+		return nil, fmt.Errorf("lambdaruntime: %s: %w", server, err)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.proxies = append(w.proxies, func() error {
@@ -77,22 +75,22 @@ func (w *Wire) add(server string, proxy *wire.Proxy) {
 		}
 		return nil
 	})
+	return proxy, nil
 }
 
 // elsewhere is the proxy of all calls to other machines. It refuses them, so that no
 // call goes uncounted.
 func (w *Wire) elsewhere() (string, error) {
 	const refusal = "not a server of the wire"
-	proxy, err := wire.HTTP("http://elsewhere.invalid", func(r *wire.Request) (*wire.Response, error) {
+	proxy, err := w.listen("elsewhere", wire.HTTP, "http://elsewhere.invalid", func(r *wire.Request) (*wire.Response, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.errs = append(w.errs, fmt.Errorf("lambdaruntime: %s: %s", r.Operation, refusal))
 		return &wire.Response{Status: http.StatusBadGateway, Body: []byte(refusal)}, nil
 	})
 	if err != nil {
-		return "", fmt.Errorf("lambdaruntime: %w", err)
+		return "", err
 	}
-	w.add("elsewhere", proxy)
 	return proxy.URL(), nil
 }
 
