@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/local/supervise"
+	"github.com/lambda-once/once/local/wire"
 )
 
 // sandbox is one process of a function, from its start to its exit.
@@ -33,7 +34,7 @@ func newSandbox(f Function, logStream string, log func(line []byte) error, stop 
 	s.api = newAPI(f.arn(), s.gone)
 	start, handler := supervise.Start, s.api.handler()
 	if f.Wire != nil {
-		start, handler = f.Wire.start, f.Wire.around(RuntimeAPI, handler)
+		start, handler = f.Wire.start, wire.Handler(handler, f.Wire.carry(RuntimeAPI))
 	}
 	s.process, err = start(supervise.Command{
 		Path:   f.Binary,

@@ -1,11 +1,7 @@
 package lambdaruntime
 
 import (
-	"bytes"
 	"errors"
-	"io"
-	"net/http"
-	"path"
 	"slices"
 	"sync"
 
@@ -116,43 +112,15 @@ func (w *Wire) start(c supervise.Command) (*supervise.Process, error) {
 	return p, err
 }
 
-// around carries the calls to a server of this process.
-func (w *Wire) around(server string, serve http.Handler) http.Handler {
-	return http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
-		// The whole body: an incomplete request does not count.
-		body, err := io.ReadAll(in.Body)
-		if err != nil {
-			panic(http.ErrAbortHandler)
-		}
-		in.Body = io.NopCloser(bytes.NewReader(body))
-		if !w.pass(server, path.Base(in.URL.Path), func(dies bool) {
-			if dies {
-				out = nowhere{}
-			}
-			serve.ServeHTTP(out, in)
-		}) {
-			panic(http.ErrAbortHandler)
-		}
-	})
-}
-
-// pass counts a call and sends it, and kills the process as planned. It reports whether
-// the process is alive. One that dies must not receive the first byte of the response.
-func (w *Wire) pass(server, operation string, send func(dies bool)) (alive bool) {
+func (w *Wire) arrives(server, operation string) (call Call, point Point) {
 	w.mu.Lock()
-	call, point := Call{Number: len(w.calls) + 1, Server: server, Operation: operation}, Point(0)
+	defer w.mu.Unlock()
+	call = Call{Number: len(w.calls) + 1, Server: server, Operation: operation}
 	w.calls = append(w.calls, call)
 	if w.killAt == call.Number {
 		point, w.killAt = w.point, 0
 	}
-	w.mu.Unlock()
-	if point != Before {
-		send(point == After)
-	}
-	if point != 0 {
-		w.kill(call)
-	}
-	return point == 0
+	return call, point
 }
 
 // kill returns when the process has exited, because it must not notice that its

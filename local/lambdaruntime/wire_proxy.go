@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
 
 	"github.com/lambda-once/once/local/wire"
 )
@@ -44,14 +45,25 @@ func (w *Wire) To(server, target string) (string, error) {
 // carry counts the calls to a server, and kills the process as planned.
 func (w *Wire) carry(server string) wire.Carry {
 	return func(r *wire.Request) (*wire.Response, error) {
-		if r.Operation == "" { // a ping of PostgreSQL
+		operation := r.Operation
+		switch {
+		case operation == "": // a ping of PostgreSQL
 			return r.Send()
+		case server == RuntimeAPI:
+			operation = path.Base(operation)
 		}
-		var res *wire.Response
-		var err error
-		if !w.pass(server, r.Operation, func(bool) { res, err = r.Send() }) {
+		call, point := w.arrives(server, operation)
+		switch point {
+		case Before:
+			w.kill(call)
+			return nil, wire.ErrCut
+		case After:
+			// The process must not receive the first byte of the response.
+			_, err := r.Send()
+			w.kill(call)
 			return nil, errors.Join(wire.ErrCut, err)
 		}
+		res, err := r.Send()
 		if err != nil && r.Header != nil {
 			return &wire.Response{Status: http.StatusBadGateway, Body: []byte("the server does not respond")}, nil
 		}
@@ -93,10 +105,3 @@ func (w *Wire) elsewhere() (string, error) {
 	}
 	return proxy.URL(), nil
 }
-
-// nowhere is the writer of a response to a process that is about to be killed.
-type nowhere struct{}
-
-func (nowhere) Header() http.Header         { return http.Header{} }
-func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
-func (nowhere) WriteHeader(int)             {}

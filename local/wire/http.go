@@ -44,6 +44,30 @@ func HTTP(target string, carry Carry) (*Proxy, error) {
 	return p, nil
 }
 
+// Handler puts carry in front of a server of this process.
+func Handler(server http.Handler, carry Carry) http.Handler {
+	p := &Proxy{ctx: context.Background()}
+	return http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
+		p.serveHTTP(out, in, carry, func(body []byte) (*Response, error) {
+			in.Body = io.NopCloser(bytes.NewReader(body))
+			answer := &answer{Response{Status: http.StatusOK, Header: http.Header{}}}
+			server.ServeHTTP(answer, in)
+			return &answer.Response, nil
+		})
+	})
+}
+
+// answer is the writer of a Response.
+type answer struct{ Response }
+
+func (a *answer) Header() http.Header    { return a.Response.Header }
+func (a *answer) WriteHeader(status int) { a.Status = status }
+
+func (a *answer) Write(p []byte) (int, error) {
+	a.Body = append(a.Body, p...)
+	return len(p), nil
+}
+
 func (p *Proxy) serveHTTP(out http.ResponseWriter, in *http.Request, carry Carry, send func([]byte) (*Response, error)) {
 	body, err := io.ReadAll(in.Body)
 	if err != nil {
