@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,16 +15,16 @@ import (
 // A limit is a crash or a pause at the worst moment, with a client that retries
 // until it has its answer.
 type limit struct {
-	name   string
-	strike func(ctx context.Context, c *scene, tell *timeline) error
-	zombie bool // the first process lives on
-	want   int  // charges, with ids that the provider cannot recognise
+	name    string
+	charged bool // it comes between the charge and its record
+	zombie  bool // the first process is frozen, and lives on
+	want    int  // charges, with ids that the provider cannot recognise
 }
 
 var theLimits = []limit{
-	{"killed before it charged", killedBefore, false, 1},
-	{"killed after it charged", killedAfter, false, 2},
-	{"frozen after it charged, for longer than its lease", frozenAfter, true, 2},
+	{"killed before it charged", false, false, 1},
+	{"killed after it charged", true, false, 2},
+	{"frozen after it charged, for longer than its lease", true, true, 2},
 }
 
 // Long enough to kill the process in either half of a charge, and short enough to
@@ -37,7 +38,7 @@ const (
 type play struct {
 	limit
 	id      string
-	tell    *timeline
+	text    bytes.Buffer
 	charges int // counted
 	err     error
 }
@@ -55,13 +56,12 @@ func (s *stage) limits(ctx context.Context, tell *timeline) ([]*play, error) {
 	}
 	var group sync.WaitGroup
 	for _, p := range plays {
-		p.tell = tell.later()
-		group.Go(func() { p.charges, p.err = s.play(ctx, p.tell, p.limit, p.id) })
+		group.Go(func() { p.charges, p.err = s.play(ctx, newTimeline(&p.text), p.limit, p.id) })
 	}
 	group.Wait()
 	var errs []error
 	for _, p := range plays {
-		p.tell.print()
+		fmt.Fprint(tell.out, &p.text)
 		if p.err != nil {
 			errs = append(errs, fmt.Errorf("%s, %s ids: %w", p.name, p.id, p.err))
 		}
@@ -78,23 +78,21 @@ func (s *stage) play(ctx context.Context, tell *timeline, l limit, id string) (c
 	tell.line("  %s; the payment's id is %s", l.name, map[string]string{"random": "random", "downstream": "the downstream key"}[id])
 
 	event := request("5f1c7e2a-0d2b-4f6e-9a52-6d4f3f0f6a11", 1299)
-	type end struct {
-		answer response
-		err    error
-	}
-	first := make(chan end, 1)
+	var first response
+	var firstErr error
+	answered := make(chan struct{})
 	go func() {
-		answer, err := post(ctx, c.Environment(0), event)
-		first <- end{answer, err}
+		defer close(answered)
+		first, firstErr = post(ctx, c.Environment(0), event)
 	}()
 	tell.note("the first request is on its way")
-	if err := l.strike(ctx, c, tell); err != nil {
+	if err := c.strike(ctx, l, tell); err != nil {
 		return 0, err
 	}
 	if !l.zombie {
-		var crashed *lambdaruntime.CrashedError
-		if e := <-first; !errors.As(e.err, &crashed) {
-			return 0, fmt.Errorf("the killed process responded with %v, %w", e.answer.Status, e.err)
+		<-answered
+		if _, crashed := errors.AsType[*lambdaruntime.CrashedError](firstErr); !crashed {
+			return 0, fmt.Errorf("the killed process responded with %v, %w", first.Status, firstErr)
 		}
 	}
 	retry, err := c.retry(ctx, event, tell)
@@ -105,16 +103,16 @@ func (s *stage) play(ctx context.Context, tell *timeline, l limit, id string) (c
 		if err := c.Environment(0).Thaw(); err != nil {
 			return 0, err
 		}
-		e := <-first
-		if e.err != nil {
-			return 0, e.err
+		<-answered
+		if firstErr != nil {
+			return 0, firstErr
 		}
-		tell.note("thawed, it cannot record its own result, and returns the recorded one: %d %s", e.answer.Status, e.answer.Body)
-		if !e.answer.same(retry) || !e.answer.replayed() {
+		tell.note("thawed, it cannot record its own result, and returns the recorded one: %d %s", first.Status, first.Body)
+		if !first.same(retry) || !first.replayed() {
 			return 0, errors.New("the thawed process did not return the recorded result")
 		}
 	}
-	if charges, err = c.charges(ctx); err != nil {
+	if charges, err = c.count(ctx, c.payments); err != nil {
 		return 0, err
 	}
 	tell.note("charges: %d\n", charges)
@@ -122,6 +120,33 @@ func (s *stage) play(ctx context.Context, tell *timeline, l limit, id string) (c
 		err = fmt.Errorf("%d charges, want %d", charges, l.want)
 	}
 	return charges, err
+}
+
+// strike kills or freezes the first process as soon as it has its record, or has
+// charged.
+func (c *scene) strike(ctx context.Context, l limit, tell *timeline) error {
+	table, act, how := c.records, c.Environment(0).Kill, "killed (SIGKILL)"
+	if l.charged {
+		table = c.payments
+	}
+	if l.zombie {
+		act, how = c.Environment(0).Freeze, "frozen (SIGSTOP)"
+	}
+	for n := 0; n == 0; {
+		if err := pause(ctx, 5*time.Millisecond); err != nil {
+			return err
+		}
+		var err error
+		if n, err = c.count(ctx, table); err != nil {
+			return err
+		}
+	}
+	if err := act(); err != nil {
+		return err
+	}
+	charges, err := c.count(ctx, c.payments)
+	tell.note("its process is %s; charges so far: %d", how, charges)
+	return err
 }
 
 // retry repeats a request in a second environment until it succeeds, as its
@@ -147,32 +172,4 @@ func (c *scene) retry(ctx context.Context, event []byte, tell *timeline) (respon
 			return answer, err
 		}
 	}
-}
-
-func killedBefore(ctx context.Context, c *scene, tell *timeline) error {
-	if err := c.until(ctx, c.records); err != nil {
-		return err
-	}
-	if err := c.Environment(0).Kill(); err != nil {
-		return err
-	}
-	charges, err := c.charges(ctx)
-	tell.note("its process is killed (SIGKILL); charges so far: %d", charges)
-	return err
-}
-
-func killedAfter(ctx context.Context, c *scene, tell *timeline) error {
-	if err := c.until(ctx, c.payments); err != nil {
-		return err
-	}
-	tell.note("its card is charged; its process is killed (SIGKILL)")
-	return c.Environment(0).Kill()
-}
-
-func frozenAfter(ctx context.Context, c *scene, tell *timeline) error {
-	if err := c.until(ctx, c.payments); err != nil {
-		return err
-	}
-	tell.note("its card is charged; its process is frozen (SIGSTOP)")
-	return c.Environment(0).Freeze()
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -30,13 +29,13 @@ type scene struct {
 	*lambdaruntime.Runtime
 	client            *dynamodb.Client
 	records, payments string
-	log               *callLog
+	log               outcomes
 }
 
 // deploy creates the tables and starts the environments.
 func (s *stage) deploy(ctx context.Context, environments int, timeout, delay time.Duration, env ...string) (*scene, error) {
 	name := rand.Text()
-	c := &scene{client: s.server.Client(), records: "records-" + name, payments: "payments-" + name, log: new(callLog)}
+	c := &scene{client: s.server.Client(), records: "records-" + name, payments: "payments-" + name, log: outcomes{}}
 	for _, table := range []string{c.records, c.payments} { // both have the key id
 		if err := dynamo.CreateTable(ctx, c.client, table, nil); err != nil {
 			return nil, err
@@ -56,32 +55,13 @@ func (s *stage) deploy(ctx context.Context, environments int, timeout, delay tim
 	return c, err
 }
 
-func (c *scene) charges(ctx context.Context) (int, error) { return c.count(ctx, c.payments) }
-
-func (c *scene) count(ctx context.Context, table string) (n int, err error) {
-	pages := dynamodb.NewScanPaginator(c.client, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true), Select: types.SelectCount})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return 0, err
-		}
-		n += int(page.Count)
+// count counts the few items of a table.
+func (c *scene) count(ctx context.Context, table string) (int, error) {
+	page, err := c.client.Scan(ctx, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true), Select: types.SelectCount})
+	if err != nil {
+		return 0, err
 	}
-	return n, nil
-}
-
-// until polls a table for its first item, which is all that a client of the
-// function could see.
-func (c *scene) until(ctx context.Context, table string) error {
-	for {
-		n, err := c.count(ctx, table)
-		if err != nil || n > 0 {
-			return err
-		}
-		if err := pause(ctx, 5*time.Millisecond); err != nil {
-			return err
-		}
-	}
+	return int(page.Count), nil
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -132,7 +112,7 @@ type invoker interface {
 func post(ctx context.Context, to invoker, event []byte) (response, error) {
 	answer, err := to.Invoke(ctx, event)
 	if err != nil {
-		return response{environment: answer.Environment}, err
+		return response{}, err
 	}
 	if answer.FunctionError != nil {
 		return response{}, answer.FunctionError
@@ -144,44 +124,19 @@ func post(ctx context.Context, to invoker, event []byte) (response, error) {
 	return r, nil
 }
 
-// callLog stores the lines of the function's observer.
-type callLog struct {
-	mu    sync.Mutex
-	calls []loggedCall
-}
-
-type loggedCall struct {
-	Environment int
-	Message     string `json:"msg"` // absent in a line of metrics
-	Outcome     string `json:"outcome"`
-	Attempt     int    `json:"attempt"`
-}
+// outcomes counts the calls in the log of the function's observer. It is the Log of a
+// runtime, which writes one line at a time, and is read when that is closed.
+type outcomes map[string]int
 
 // Write receives one line: "payments/3 {…}".
-func (l *callLog) Write(line []byte) (int, error) {
-	name, text, ok := bytes.Cut(line, []byte(" "))
-	_, number, found := bytes.Cut(name, []byte("/"))
-	var call loggedCall
-	if ok && found && json.Unmarshal(text, &call) == nil && call.Message == "idempotent call" {
-		n, err := strconv.Atoi(string(number))
-		if err != nil {
-			return 0, err
-		}
-		call.Environment = n
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.calls = append(l.calls, call)
+func (o outcomes) Write(line []byte) (int, error) {
+	_, text, _ := bytes.Cut(line, []byte(" "))
+	var call struct {
+		Message string `json:"msg"` // absent in a line of metrics
+		Outcome string `json:"outcome"`
+	}
+	if json.Unmarshal(text, &call) == nil && call.Message == "idempotent call" {
+		o[call.Outcome]++
 	}
 	return len(line), nil
-}
-
-func (l *callLog) with(outcome string) (calls []loggedCall) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, c := range l.calls {
-		if c.Outcome == outcome {
-			calls = append(calls, c)
-		}
-	}
-	return calls
 }
