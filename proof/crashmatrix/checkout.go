@@ -34,7 +34,7 @@ const (
 	refund  = "/refunds"
 )
 
-func (c checkout) world(ctx context.Context, s *stage) (_ *world, err error) {
+func (c checkout) world(ctx context.Context, s *stage, r *result) (*kill.World, error) {
 	t, err := s.outboxTables(ctx)
 	if err != nil {
 		return nil, err
@@ -59,27 +59,23 @@ func (c checkout) world(ctx context.Context, s *stage) (_ *world, err error) {
 		}
 		services.ServeHTTP(out, in)
 	}))
-	return &world{
-		World: kill.World{
-			Servers: []kill.Server{s.dynamodb(), {Name: "services", Variable: "PROVIDER_URL", URL: server.URL}},
-			Env: []string{
-				"IDEMPOTENCY_TABLE=" + t.records, "ORDERS_TABLE=" + t.orders, "OUTBOX_TABLE=" + t.outbox,
-			},
-			Event: fmt.Appendf(nil, `{"orderId":"o-17","customer":"c-1","sku":"cup","quantity":2,"amount":1299,"card":%q}`, c.card),
-			Final: c.final,
-			Close: closing(server),
-		},
-		count: func(ctx context.Context, p kill.Point) (effects, error) {
+	return &kill.World{
+		Servers: []kill.Server{s.dynamodb(), {Name: "services", Variable: "PROVIDER_URL", URL: server.URL}},
+		Env:     []string{"IDEMPOTENCY_TABLE=" + t.records, "ORDERS_TABLE=" + t.orders, "OUTBOX_TABLE=" + t.outbox},
+		Event:   fmt.Appendf(nil, `{"orderId":"o-17","customer":"c-1","sku":"cup","quantity":2,"amount":1299,"card":%q}`, c.card),
+		Final:   c.final,
+		Close:   closing(server),
+		Check: func(ctx context.Context) (broken, err error) {
 			orders, err := s.Items(ctx, t.orders)
 			if err != nil {
-				return effects{}, err
+				return nil, err
 			}
 			messages, err := s.Items(ctx, t.outbox)
 			placed := len(orders)
 			if c.exists && !c.relents {
 				placed--
 			}
-			return c.judge(services, placed, len(messages), p), err
+			return c.judge(services, placed, len(messages), r), err
 		},
 	}, nil
 }
@@ -113,7 +109,7 @@ func (c checkout) final(r lambdaruntime.Response) bool {
 }
 
 // judge requires that everything was done, or that everything was undone.
-func (c checkout) judge(s *providers.Providers, orders, messages int, p kill.Point) effects {
+func (c checkout) judge(s *providers.Providers, orders, messages int, r *result) (broken error) {
 	want := map[string]int{reserve: 1, charge: 1}
 	wantOrders := 1
 	if c.failure != "" {
@@ -124,24 +120,24 @@ func (c checkout) judge(s *providers.Providers, orders, messages int, p kill.Poi
 			want[charge], want[refund] = 0, 0
 		}
 	}
-	var e effects
+	r.seen = ""
 	for _, path := range []string{reserve, charge, release, refund} {
 		n, most := did(s, path), want[path]
 		if n+most > 0 {
-			e.seen += fmt.Sprintf("%s %d, ", path[1:], n)
+			r.seen += fmt.Sprintf("%s %d, ", path[1:], n)
 		}
-		if c.forgetful && within(p, path) {
+		if c.forgetful && within(r.Point, path) {
 			most++
 		}
 		if n < want[path] || n > most {
-			e.wrong = fmt.Errorf("%d %s, want %d", n, path[1:], want[path])
+			broken = fmt.Errorf("%d %s, want %d", n, path[1:], want[path])
 		}
 	}
-	e.seen += fmt.Sprintf("orders %d, messages %d", orders, messages)
+	r.seen += fmt.Sprintf("orders %d, messages %d", orders, messages)
 	if orders != wantOrders || messages != wantOrders {
-		e.wrong = fmt.Errorf("%d orders and %d messages, want %d", orders, messages, wantOrders)
+		broken = fmt.Errorf("%d orders and %d messages, want %d", orders, messages, wantOrders)
 	}
-	return e
+	return broken
 }
 
 // within reports whether a process that is killed at p has called a service without

@@ -74,9 +74,9 @@ func TestWhatIsLeftOfACheckout(t *testing.T) {
 		"refused and placed":            {refused, []string{reserve, charge, refund, release}, 1, 1, charging, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := c.judge(requested(t, c.checkout, c.paths...), c.orders, c.messages, c.at)
-			if (e.wrong != nil) != c.wrong {
-				t.Errorf("%s: %v", e.seen, e.wrong)
+			r := &result{Point: c.at}
+			if wrong := c.judge(requested(t, c.checkout, c.paths...), c.orders, c.messages, r); (wrong != nil) != c.wrong {
+				t.Errorf("%s: %v", r.seen, wrong)
 			}
 		})
 	}
@@ -103,8 +103,8 @@ func TestWhatIsOutOfAnOutbox(t *testing.T) {
 		"overtaken in a retry": {[]message{placed1, placed2, paid1, shipped1, placed1}, false}, // the queue knows its id
 	} {
 		t.Run(name, func(t *testing.T) {
-			if e := sent(c.all); (e.wrong != nil) != c.wrong {
-				t.Errorf("%s: %v", e.seen, e.wrong)
+			if seen, wrong := sent(c.all); (wrong != nil) != c.wrong {
+				t.Errorf("%s: %v", seen, wrong)
 			}
 		})
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -71,36 +70,34 @@ func run(ctx context.Context, out io.Writer, root string, modes []mode) (err err
 // of its calls.
 type matrix struct {
 	mode
-	results []result
-	errs    []error
+	results []*result
 	done    chan struct{}
 }
 
 func (m *matrix) fill(ctx context.Context, s *stage) {
 	defer close(m.done)
-	calm, err := s.play(ctx, m.mode, kill.Point{})
-	if err != nil {
-		m.errs = []error{fmt.Errorf("undisturbed: %w", err)}
+	calm := s.play(ctx, m.mode, kill.Point{})
+	m.results = []*result{calm}
+	if calm.err != nil {
 		return
 	}
 	points := kill.Points(calm.Calls, m.short)
-	m.results, m.errs = make([]result, 1+len(points)), make([]error, 1+len(points))
-	m.results[0] = calm
+	m.results = append(m.results, make([]*result, len(points))...)
 	var group sync.WaitGroup
 	for i, p := range points {
-		group.Go(func() { m.results[i+1], m.errs[i+1] = s.play(ctx, m.mode, p) })
+		group.Go(func() { m.results[1+i] = s.play(ctx, m.mode, p) })
 	}
 	group.Wait()
 }
 
 // points returns the number of points, and of those where the promise held.
 func (m *matrix) points() (all, passed int) {
-	for i, r := range m.results {
+	for _, r := range m.results {
 		if r.At == 0 {
 			continue
 		}
 		all++
-		if r.Broken == nil && m.errs[i] == nil {
+		if r.Broken == nil && r.err == nil {
 			passed++
 		}
 	}
@@ -110,9 +107,14 @@ func (m *matrix) points() (all, passed int) {
 // verdict returns nil if the promise of the mode held, or was broken in a mode that
 // must break it.
 func (m *matrix) verdict() error {
-	failed := slices.DeleteFunc(slices.Clone(m.errs), func(err error) bool { return err == nil })
+	var failed []*result
+	for _, r := range m.results {
+		if r.err != nil {
+			failed = append(failed, r)
+		}
+	}
 	if len(failed) > 0 {
-		return fmt.Errorf("%s: %d of %d runs failed: %w", m.name, len(failed), len(m.errs), failed[0])
+		return fmt.Errorf("%s: %d of %d runs failed: killed %v: %w", m.name, len(failed), len(m.results), failed[0].At, failed[0].err)
 	}
 	all, passed := m.points()
 	switch calm := m.results[0]; {
@@ -129,7 +131,7 @@ func (m *matrix) verdict() error {
 // String returns a line for every run.
 func (m *matrix) String() string {
 	rows := [][]any{{"call", "killed", "retries", "effects", "promise"}}
-	for i, r := range m.results {
+	for _, r := range m.results {
 		call, at, verdict := "all", "never", "kept"
 		if r.At != 0 {
 			call, at = fmt.Sprintf("%2d %s %s", r.Call.Number, r.Call.Server, r.Call.Operation), r.At.String()
@@ -137,8 +139,8 @@ func (m *matrix) String() string {
 		if r.Broken != nil {
 			verdict = "BROKEN: " + r.Broken.Error()
 		}
-		if m.errs[i] != nil {
-			verdict = "ERROR: " + strings.ReplaceAll(m.errs[i].Error(), "\n", "; ")
+		if r.err != nil {
+			verdict = "ERROR: " + strings.ReplaceAll(r.err.Error(), "\n", "; ")
 		}
 		rows = append(rows, []any{call, at, r.Retries, r.seen, verdict})
 	}

@@ -27,8 +27,9 @@ type mode struct {
 	// first is where a process is killed before the run, which then begins with
 	// a takeover after the lease. The zero value means nowhere.
 	first kill.Point
-	// world creates the world of one run, which shares nothing with others.
-	world func(context.Context, *stage) (*world, error)
+	// world creates the world of one run, which shares nothing with others. Its Check
+	// stores in the result which effects it has seen.
+	world func(context.Context, *stage, *result) (*kill.World, error)
 }
 
 var modes = []mode{
@@ -115,19 +116,6 @@ var modes = []mode{
 		promise: "every message is out, in order, none is marked before, and one that is out again has the same deduplication id",
 		world:   relay,
 	},
-}
-
-// world contains everything that one run of a function acts on.
-type world struct {
-	kill.World
-	// count counts the effects of the whole run.
-	count func(context.Context, kill.Point) (effects, error)
-}
-
-// effects describes the effects of a run.
-type effects struct {
-	seen  string // what was counted
-	wrong error  // how they break the promise, or nil
 }
 
 func after(number int, server, operation string) kill.Point {

@@ -1,6 +1,7 @@
 package crashmatrix
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/dynamo/outbox"
@@ -39,7 +40,7 @@ func published(aggregate string) (bodies []string) {
 // relay publishes with examples/relay the messages that a transaction wrote to the outbox. The
 // event of the world is that of the table's stream, which Lambda repeats until it
 // is handled.
-func relay(ctx context.Context, s *stage) (*world, error) {
+func relay(ctx context.Context, s *stage, r *result) (*kill.World, error) {
 	t, err := s.outboxTables(ctx)
 	if err != nil {
 		return nil, err
@@ -59,30 +60,28 @@ func relay(ctx context.Context, s *stage) (*world, error) {
 	}
 	q := new(queue)
 	server := httptest.NewServer(q)
-	return &world{
-		World: kill.World{
-			Servers: []kill.Server{s.dynamodb(), {Name: "sqs", Variable: "AWS_ENDPOINT_URL_SQS", URL: server.URL}},
-			Env:     []string{"OUTBOX_TABLE=" + t.outbox, "ORDER_EVENTS_QUEUE=" + server.URL + "/1/order-events.fifo"},
-			Event:   event,
-			Final: func(r lambdaruntime.Response) bool {
-				return succeeded(r) && string(r.Payload) == `{"batchItemFailures":[]}`
-			},
-			Glance: func(ctx context.Context) (broken, err error) {
-				items, err := s.Items(ctx, t.outbox)
-				return markedEarly(items, q.all()), err
-			},
-			Close: closing(server),
+	return &kill.World{
+		Servers: []kill.Server{s.dynamodb(), {Name: "sqs", Variable: "AWS_ENDPOINT_URL_SQS", URL: server.URL}},
+		Env:     []string{"OUTBOX_TABLE=" + t.outbox, "ORDER_EVENTS_QUEUE=" + server.URL + "/1/order-events.fifo"},
+		Event:   event,
+		Final: func(r lambdaruntime.Response) bool {
+			return succeeded(r) && string(r.Payload) == `{"batchItemFailures":[]}`
 		},
-		count: func(ctx context.Context, _ kill.Point) (effects, error) {
-			e := sent(q.all())
+		Glance: func(ctx context.Context) (broken, err error) {
+			items, err := s.Items(ctx, t.outbox)
+			return markedEarly(items, q.all()), err
+		},
+		Check: func(ctx context.Context) (broken, err error) {
+			r.seen, broken = sent(q.all())
 			items, err := s.Items(ctx, t.outbox)
 			for _, item := range items {
-				if item["published"] == nil && e.wrong == nil {
-					e.wrong = errors.New("an item is not marked")
+				if item["published"] == nil {
+					broken = cmp.Or(broken, errors.New("an item is not marked"))
 				}
 			}
-			return e, err
+			return broken, err
 		},
+		Close: closing(server),
 	}, nil
 }
 
@@ -125,9 +124,8 @@ func (s *stage) publish(ctx context.Context, t outboxTables, transaction int) er
 
 // sent checks that every message was sent, in the order of its aggregate, and that
 // a message which was sent twice has one deduplication id.
-func sent(all []message) effects {
+func sent(all []message) (seen string, wrong error) {
 	ids, first := map[string]string{}, map[string][]string{}
-	e := effects{}
 	for _, m := range all {
 		known, again := ids[m.Body]
 		switch {
@@ -135,38 +133,38 @@ func sent(all []message) effects {
 			ids[m.Body] = m.DeduplicationID
 			first[m.Group] = append(first[m.Group], m.Body)
 		case known != m.DeduplicationID:
-			e.wrong = fmt.Errorf("%q was sent with two deduplication ids", m.Body)
+			wrong = fmt.Errorf("%q was sent with two deduplication ids", m.Body)
 		}
 	}
 	distinct := map[string]bool{}
 	for _, id := range ids {
 		distinct[id] = true
 	}
-	e.seen = fmt.Sprintf("messages %d, sent %d times", len(distinct), len(all))
+	seen = fmt.Sprintf("messages %d, sent %d times", len(distinct), len(all))
 	for _, aggregate := range []string{"o-1", "o-2"} {
 		want := published(aggregate)
 		if !slices.Equal(first[aggregate], want) {
-			e.wrong = fmt.Errorf("%s: sent %q, want %q", aggregate, first[aggregate], want)
+			wrong = fmt.Errorf("%s: sent %q, want %q", aggregate, first[aggregate], want)
 		}
 	}
 	if len(distinct) != len(ids) {
-		e.wrong = errors.New("two messages have one deduplication id")
+		wrong = errors.New("two messages have one deduplication id")
 	}
-	return e
+	return seen, wrong
 }
 
 // markedEarly checks that every marked message was sent: Lambda may give up on the
 // event, and nothing would look for the missing message.
 func markedEarly(items []tables.Item, all []message) (broken error) {
 	for _, item := range items {
-		messages, _ := item["messages"].(*types.AttributeValueMemberL)
-		if messages == nil || item["published"] == nil {
-			continue
+		var written struct{ Messages []struct{ Body []byte } }
+		if err := attributevalue.UnmarshalMap(item, &written); err != nil {
+			return err
 		}
-		for _, m := range messages.Value {
-			body := m.(*types.AttributeValueMemberM).Value["body"].(*types.AttributeValueMemberB)
-			if !slices.ContainsFunc(all, func(m message) bool { return m.Body == string(body.Value) }) {
-				broken = fmt.Errorf("%q is marked, but was not sent", body.Value)
+		for _, m := range written.Messages {
+			known := slices.ContainsFunc(all, func(sent message) bool { return sent.Body == string(m.Body) })
+			if item["published"] != nil && !known {
+				broken = fmt.Errorf("%q is marked, but was not sent", m.Body)
 			}
 		}
 	}

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/lambda-once/once/local/kill"
 	"github.com/lambda-once/once/local/lambdaruntime"
+	"github.com/lambda-once/once/local/postgreslocal"
 	"github.com/lambda-once/once/proof/internal/tables"
 )
 
@@ -28,9 +28,10 @@ const (
 // stage contains what all runs share.
 type stage struct {
 	*tables.Server
-	database *database         // nil if no mode uses it
-	binaries map[string]string // by example
-	slots    chan struct{}     // bounds how many run at once
+	postgres *postgreslocal.Server // nil if no mode uses it
+	schema   string                // of examples/transfer in PostgreSQL
+	binaries map[string]string     // by example
+	slots    chan struct{}         // bounds how many run at once
 }
 
 // newStage starts DynamoDB Local, and PostgreSQL for a mode that uses it, and compiles the
@@ -40,33 +41,38 @@ func newStage(ctx context.Context, root string, modes []mode) (s *stage, err err
 	if s.Server, err = tables.Start(ctx, nil); err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(modes, func(m mode) bool { return m.database }) {
-		if s.database, err = startDatabase(ctx, root); err != nil {
-			return nil, errors.Join(err, s.close())
-		}
-	}
-	for _, m := range modes {
-		if s.binaries[m.example] != "" {
-			continue
-		}
-		binary, err := lambdaruntime.Build(ctx, filepath.Join(root, "examples"), "./"+m.example)
+	defer func() {
 		if err != nil {
-			return nil, errors.Join(err, s.close())
+			err = errors.Join(err, s.close())
 		}
-		s.binaries[m.example] = binary
+	}()
+	for _, m := range modes {
+		if m.database && s.postgres == nil {
+			if s.postgres, err = postgreslocal.Start(ctx, nil); err != nil {
+				return nil, err
+			}
+		}
+		if s.binaries[m.example] == "" {
+			s.binaries[m.example], err = lambdaruntime.Build(ctx, filepath.Join(root, "examples"), "./"+m.example)
+			if err != nil {
+				return nil, err
+			}
+		}
 	}
-	return s, nil
+	schema, err := os.ReadFile(filepath.Join(root, "examples", "transfer", "schema.sql"))
+	s.schema = string(schema)
+	return s, err
 }
 
 func (s *stage) close() error {
-	var errs []error
+	errs := []error{s.Close()}
 	for _, binary := range s.binaries {
 		errs = append(errs, os.RemoveAll(filepath.Dir(binary)))
 	}
-	if s.database != nil && s.database.server != nil {
-		errs = append(errs, s.database.server.Stop())
+	if s.postgres != nil {
+		errs = append(errs, s.postgres.Stop())
 	}
-	return errors.Join(append(errs, s.Close())...)
+	return errors.Join(errs...)
 }
 
 func (s *stage) dynamodb() kill.Server {
@@ -78,26 +84,20 @@ type result struct {
 	kill.Point
 	kill.Run
 	seen string // the effects
+	err  error  // of a run that could not be judged
 }
 
 // play runs a mode that is killed at p, or undisturbed if p is the zero value.
-func (s *stage) play(ctx context.Context, m mode, p kill.Point) (result, error) {
-	r := result{Point: p}
+func (s *stage) play(ctx context.Context, m mode, p kill.Point) *result {
+	r := &result{Point: p}
 	scene := &kill.Scene{
 		Function: lambdaruntime.Function{Name: m.example, Binary: s.binaries[m.example], Env: s.Env(), Timeout: timeout},
 		World: func(ctx context.Context) (*kill.World, error) {
-			w, err := m.world(ctx, s)
-			if err != nil {
-				return nil, err
+			w, err := m.world(ctx, s, r)
+			if err == nil {
+				w.Expected, w.Same = refusedUntilTheLeaseLapses, samePayload
 			}
-			w.Expected = refusedUntilTheLeaseLapses
-			w.Same = samePayload
-			w.Check = func(ctx context.Context) (broken, err error) {
-				e, err := w.count(ctx, p)
-				r.seen = e.seen
-				return e.wrong, err
-			}
-			return &w.World, nil
+			return w, err
 		},
 		First: m.first,
 		// The lease ends a skew after the invocation, and has lapsed a skew
@@ -107,13 +107,12 @@ func (s *stage) play(ctx context.Context, m mode, p kill.Point) (result, error) 
 		Slots:    s.slots,
 		Patience: kill.Patience,
 	}
-	run := scene.Learn
-	if p.At != 0 {
-		run = func(ctx context.Context) (kill.Run, error) { return scene.Play(ctx, p) }
+	if p.At == 0 {
+		r.Run, r.err = scene.Learn(ctx)
+	} else {
+		r.Run, r.err = scene.Play(ctx, p)
 	}
-	var err error
-	r.Run, err = run(ctx)
-	return r, err
+	return r
 }
 
 func refusedUntilTheLeaseLapses(r lambdaruntime.Response) bool {
