@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -14,20 +15,23 @@ import (
 func (e *Execution) Run(ctx context.Context) (status, result string) {
 	try, next := 1, time.Now()
 	for ctx.Err() == nil {
-		now := e.look()
-		if now.closed {
+		now, _ := e.look()
+		if now.isClosed() {
 			return now.status, now.result
 		}
 		wait := next
 		switch {
 		case now.status == running && !time.Now().Before(next):
 			if _, err := e.Once(ctx); err == nil {
-				try, next = 1, e.look().due
+				try = 1
+				_, next = e.look()
 			} else {
 				next = time.Now().Add(e.service.Backoff(try))
 				try++
 			}
 			continue
+		case !now.stopped.IsZero():
+			wait = time.Now().Add(365 * 24 * time.Hour) // unknown
 		case now.status != running || now.ends.Before(next):
 			wait = now.ends
 		}
@@ -166,5 +170,5 @@ func (e *Execution) nextDue() (next time.Time, waiting bool) {
 func (e *Execution) Errors() []error {
 	e.service.mu.Lock()
 	defer e.service.mu.Unlock()
-	return append([]error(nil), e.errors...)
+	return slices.Clone(e.errors)
 }

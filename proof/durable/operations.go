@@ -55,22 +55,20 @@ func Step[T any](c *Context, name string, fn func(context.Context) (T, error)) (
 			return none, err
 		}
 		ended.Status, outcome.Result = succeeded, string(text)
-		if err := c.run.checkpoint(&ended); err != nil {
-			return none, err
-		}
-		return value, nil
 	case details.Attempt > stepRetries:
+		value = none
 		ended.Status, outcome.Error = failed, &errorObject{fmt.Sprintf("%T", err), err.Error()}
-		if err := c.run.checkpoint(&ended); err != nil {
-			return none, err
-		}
-		return none, err
+	default:
+		ended.Status = pending
+		outcome.NextAttemptTimestamp.Time = time.Now().Add(time.Duration(details.Attempt) * 2 * time.Second)
 	}
-	ended.Status, outcome.NextAttemptTimestamp = pending, timestamp{Time: time.Now().Add(time.Duration(details.Attempt) * 2 * time.Second)}
 	if err := c.run.checkpoint(&ended); err != nil {
 		return none, err
 	}
-	return none, c.suspend()
+	if ended.Status == pending {
+		return none, c.suspend()
+	}
+	return value, err
 }
 
 // Branches calls each function in a child context, at the same time. A

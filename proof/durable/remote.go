@@ -24,7 +24,12 @@ func (r Remote) Checkpoint(ctx context.Context, arn, token string, o *Operation)
 	if err != nil {
 		return "", err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL+"/checkpoint", bytes.NewReader(body))
+	return r.Post(ctx, "/checkpoint", body)
+}
+
+// Post returns the answer to a request to the server.
+func (r Remote) Post(ctx context.Context, path string, body []byte) (text string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL+path, bytes.NewReader(body))
 	if err != nil {
 		return "", err
 	}
@@ -33,11 +38,11 @@ func (r Remote) Checkpoint(ctx context.Context, arn, token string, o *Operation)
 		return "", err
 	}
 	defer func() { err = errors.Join(err, answer.Body.Close()) }()
-	text, err := io.ReadAll(answer.Body)
+	read, err := io.ReadAll(answer.Body)
 	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", answer.Status, text)
+		err = fmt.Errorf("%s: %s", answer.Status, read)
 	}
-	return string(text), err
+	return string(read), err
 }
 
 // ServeHTTP stores the checkpoints of a Remote.

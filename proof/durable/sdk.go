@@ -53,8 +53,8 @@ type run struct {
 	known     map[string]*operation
 	active    int // branches that are not suspended
 	committed bool
-	ended     bool          // fired is closed
 	fired     chan struct{} // the invocation ends with PENDING
+	fire      func()        // closes fired
 }
 
 // Wrap returns the function of a handler. A result of more than largest bytes
@@ -66,6 +66,7 @@ func Wrap[I, O any](client Client, largest int, handler func(*Context, I) (O, er
 			return nil, err
 		}
 		r := &run{ctx: ctx, client: client, arn: in.DurableExecutionArn, token: in.CheckpointToken, known: map[string]*operation{}, active: 1, fired: make(chan struct{})}
+		r.fire = sync.OnceFunc(func() { close(r.fired) })
 		var event I
 		if err := r.load(in.InitialExecutionState, &event); err != nil {
 			return nil, err
@@ -152,22 +153,14 @@ func (r *run) checkpoint(o *operation) error {
 	if err != nil {
 		return &checkpointError{err}
 	}
-	if r.token = next; next == "" {
-		r.interrupt()
-		return errSuspended
+	if r.token = next; next != "" {
+		return nil
 	}
-	return nil
-}
-
-// interrupt ends the invocation with PENDING: the answer to a checkpoint contains no
-// token.
-func (r *run) interrupt() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.committed = true; !r.ended {
-		r.ended = true
-		close(r.fired)
-	}
+	r.committed = true
+	r.fire()
+	return errSuspended
 }
 
 // next returns the next operation of a branch, as it is recorded, or a new one.
@@ -197,9 +190,8 @@ func (r *run) leave(committed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.committed = r.committed || committed
-	if r.active--; r.active == 0 && r.committed && !r.ended {
-		r.ended = true
-		close(r.fired)
+	if r.active--; r.active == 0 && r.committed {
+		r.fire()
 	}
 }
 

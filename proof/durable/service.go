@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -52,19 +53,17 @@ type Execution struct {
 	large      string // a result that was too large for a response
 	errors     []error
 
-	status, result string        // or the type of its error
-	ends           time.Time     // by its timeout
-	stopped        time.Time     // since when the timeout's clock does not run; or zero
-	invoking       int           // invocations whose end the service awaits
-	interrupted    bool          // the invocation was told to end
-	changed        chan struct{} // closed when the status changes
+	progress
+	invoking    int  // invocations whose end the service awaits
+	interrupted bool // the invocation was told to end
 }
 
 // Start creates an execution. Its name is no key: each delivery has its own.
 func (s *Service) Start(name, input string) *Execution {
 	e := &Execution{
 		ARN:  "arn:aws:lambda:eu-central-1:123456789012:function:pay:1/durable-execution/" + name + "/1a2b3c4d-0000-4000-8000-000000000000",
-		Name: name, service: s, status: running, ends: time.Now().Add(s.ExecutionTimeout), changed: make(chan struct{}),
+		Name: name, service: s,
+		progress: progress{status: running, ends: time.Now().Add(s.ExecutionTimeout), changed: make(chan struct{})},
 		operations: []*operation{{
 			Id: "0", Type: typeExecution, Status: started, StartTimestamp: s.timestamp(),
 			ExecutionDetails: &executionDetails{InputPayload: input},
@@ -157,5 +156,5 @@ func (s *Service) State(_ context.Context, arn, token, marker string) (operation
 	if e == nil || marker != secondPage || token != fmt.Sprint("token-", e.token) {
 		return nil, "", errors.New("durable: invalid token or marker")
 	}
-	return append([]*Operation(nil), e.operations...), "", nil
+	return slices.Clone(e.operations), "", nil
 }

@@ -1,6 +1,9 @@
 package durable
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // The statuses of an execution. While it is pausing, an invocation has not ended.
 const (
@@ -11,36 +14,28 @@ const (
 	halted   = "STOPPED"
 )
 
-// view is an execution at one moment.
-type view struct {
-	status, result string
-	closed         bool
-	ends           time.Time
-	due            time.Time // when the next operation can continue
-	changed        <-chan struct{}
+// progress is an execution at one moment.
+type progress struct {
+	status, result string        // or the type of its error
+	ends           time.Time     // by its timeout
+	stopped        time.Time     // since when the timeout's clock does not run; or zero
+	changed        chan struct{} // closed when the status changes
 }
 
-func (e *Execution) look() view {
+func (p progress) isClosed() bool {
+	return slices.Contains([]string{succeeded, failed, timedOut, halted}, p.status)
+}
+
+// look returns the progress, and when the next operation can continue.
+func (e *Execution) look() (now progress, due time.Time) {
 	e.service.mu.Lock()
 	defer e.service.mu.Unlock()
 	e.expire()
-	ends := e.ends
-	if !e.stopped.IsZero() {
-		ends = time.Now().Add(365 * 24 * time.Hour) // unknown
-	}
-	due, _ := e.nextDue()
-	return view{e.status, e.result, e.isClosed(), ends, due, e.changed}
+	due, _ = e.nextDue()
+	return e.progress, due
 }
 
 // The methods below need the service's lock.
-
-func (e *Execution) isClosed() bool {
-	switch e.status {
-	case succeeded, failed, timedOut, halted:
-		return true
-	}
-	return false
-}
 
 // expire ends the execution if its time is over.
 func (e *Execution) expire() {
@@ -104,7 +99,7 @@ func (s *Service) Describe(arn string) (status, result string, known bool) {
 	if e == nil {
 		return "", "", false
 	}
-	now := e.look()
+	now, _ := e.look()
 	if now.status != succeeded {
 		now.result = ""
 	}

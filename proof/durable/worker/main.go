@@ -5,8 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"time"
@@ -22,13 +20,15 @@ import (
 
 type order struct{ ID string }
 
+var service = durable.Remote{URL: os.Getenv("SERVICE_URL")}
+
 func main() {
 	x, err := executor()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	pay := durable.Wrap(durable.Remote{URL: os.Getenv("SERVICE_URL")}, 1000, pay)
+	pay := durable.Wrap(service, 1000, pay)
 	lambda.Start(durablefunc.Wrap(x, time.Hour, idempotent.Field(func(o order) string { return o.ID }), pay, nil))
 }
 
@@ -54,18 +54,5 @@ func pay(c *durable.Context, o order) (string, error) {
 }
 
 func charge(ctx context.Context, o order, key string) (string, error) {
-	at := os.Getenv("SERVICE_URL") + "/charge/" + url.PathEscape(o.ID) + "/" + key
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, at, nil)
-	if err != nil {
-		return "", err
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return "", err
-	}
-	text, err := io.ReadAll(answer.Body)
-	if closed := answer.Body.Close(); err == nil {
-		err = closed
-	}
-	return string(text), err
+	return service.Post(ctx, "/charge/"+url.PathEscape(o.ID)+"/"+key, nil)
 }
