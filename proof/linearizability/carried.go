@@ -79,10 +79,12 @@ func (h *history) find(text string) *op {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var found *op
+	most := 0
+	missing := func(part string) bool { return !strings.Contains(text, part) }
 	for _, o := range h.requests {
-		if o.shape() == shape(text) && (found == nil || len(o.distinctions) >= len(found.distinctions)) &&
-			!slices.ContainsFunc(o.distinctions, func(d string) bool { return !strings.Contains(text, d) }) {
-			found = o
+		parts := distinctions(o.request)
+		if o.shape() == shape(text) && len(parts) >= most && !slices.ContainsFunc(parts, missing) {
+			found, most = o, len(parts)
 		}
 	}
 	return found

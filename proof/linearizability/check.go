@@ -106,9 +106,11 @@ func newRow(t *testing.T, options *Options) *row {
 func (r *row) run(t *testing.T, store driver.Store) {
 	one := func(number int) {
 		if number%3 == 0 {
-			r.checkDo(t, store, uint64(number))
+			r.checkDo(t, store, number)
 		} else {
-			r.checkStore(t, store, uint64(number))
+			h := r.history(t, number)
+			playStore(h, store)
+			r.judgeStore(h, "the store")
 		}
 	}
 	r.lease = shortestLease
@@ -151,33 +153,23 @@ func (r *row) leaseFor(t *testing.T, store driver.Store) time.Duration {
 	return min(max(3*time.Since(began), shortestLease), longestLease)
 }
 
-// history returns an empty history, and the store with the network that the row
-// wants.
-func (r *row) history(t *testing.T, store driver.Store, number uint64) (*history, driver.Store) {
-	h := newHistory(t, r.seed, number)
-	switch {
-	case r.Wire != nil:
+// history returns an empty history with the network that the row wants.
+func (r *row) history(t *testing.T, number int) *history {
+	h := newHistory(t, r.seed, uint64(number))
+	h.faulty = r.Wire == nil && !r.Calm
+	if r.Wire != nil {
 		r.Wire.watch(h)
-	case !r.Calm:
-		store = faulty(store)
 	}
-	return h, store
+	return h
 }
 
-func (r *row) checkStore(t *testing.T, store driver.Store, number uint64) {
-	h, behind := r.history(t, store, number)
-	playStore(h, behind)
-	r.judgeStore(h, "the store")
-}
-
-func (r *row) checkDo(t *testing.T, store driver.Store, number uint64) {
+func (r *row) checkDo(t *testing.T, store driver.Store, number int) {
 	var h *history
 	var all []*invocation
 	play := func(t *testing.T) {
-		var behind driver.Store
-		h, behind = r.history(t, store, number)
+		h = r.history(t, number)
 		h.delay = func() { time.Sleep(r.lease / 20) }
-		all = playDo(h, behind, r.lease)
+		all = playDo(h, store, r.lease)
 	}
 	if r.InMemory {
 		synctest.Test(t, play)

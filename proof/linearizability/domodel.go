@@ -8,7 +8,7 @@ import (
 
 // doState is what the model of Do knows of one key. It is comparable.
 type doState struct {
-	Owner   int    // the claim that may run, counted from 1, or 0
+	Owner   string // the token of the claim that may run, or ""
 	Attempt int64  // of the owner or, after it, the last; 0 if there is no record
 	Until   int64  // the earliest end of the owner's lease, in Unix milliseconds
 	Answer  string // that all callers receive, or ""
@@ -43,7 +43,7 @@ func (k doKind) String() string {
 // doing is one thing that an invocation does.
 type doing struct {
 	kind    doKind
-	who     int    // the claim: an invocation may make several
+	who     string // the token of the claim: an invocation may make several
 	attempt int64  // doRun; of doTakeOver the one to take over
 	at      int64  // the latest time that the invocation took for now
 	until   int64  // the earliest end of the lease, if it claims
@@ -51,7 +51,7 @@ type doing struct {
 }
 
 func (d doing) String() string {
-	text := fmt.Sprintf("%d: %v", d.who, d.kind)
+	text := fmt.Sprintf("%s: %v", d.who, d.kind)
 	if d.attempt > 0 {
 		text += fmt.Sprintf(" attempt %d", d.attempt)
 	}
@@ -80,8 +80,8 @@ func doModel() porcupine.Model {
 func promises(s doState, d doing) (bool, doState) {
 	next := s
 	mine := s.Owner == d.who
-	free := s.Owner == 0 && s.Answer == ""
-	lapsed := s.Owner != 0 && !mine && s.Until+doSkew.Milliseconds() < d.at
+	free := s.Owner == "" && s.Answer == ""
+	lapsed := s.Owner != "" && !mine && s.Until+doSkew.Milliseconds() < d.at
 	claimed := doState{Owner: d.who, Attempt: s.Attempt + 1, Until: d.until, Over: s.Over}
 	switch d.kind {
 	case doEnd:
@@ -99,7 +99,7 @@ func promises(s doState, d doing) (bool, doState) {
 	case doReplay:
 		return s.Answer == d.answer, s
 	case doConflict, doLose:
-		return s.Owner != 0 && !mine, s
+		return s.Owner != "" && !mine, s
 	case doCreate:
 		if free && s.Attempt == 0 {
 			next = claimed
@@ -127,7 +127,7 @@ func freed(s doState, d doing, forget bool) doState {
 	if s.Owner != d.who {
 		return s
 	}
-	s.Owner, s.Until = 0, 0
+	s.Owner, s.Until = "", 0
 	if forget {
 		s.Attempt = 0
 	}

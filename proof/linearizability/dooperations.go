@@ -16,45 +16,33 @@ import (
 // doOperations returns the history of Do for the checker.
 func doOperations(h *history, all []*invocation) []porcupine.Operation {
 	var ops []porcupine.Operation
-	claims := make(map[string]int) // by owner token
 	for _, i := range all {
-		seen, err := i.seen(h.claimOf(i, claims))
+		seen, err := i.seen(h.claimOf(i))
 		if err != nil {
 			h.problem("%v", err)
 		}
 		ops = append(ops, seen...)
-		ops = append(ops, h.unseen(i, seen, claims)...)
+		ops = append(ops, h.unseen(i, seen)...)
 	}
 	last := h.now()
 	return append(ops, operation(endClient, doing{kind: doEnd}, nil, last, h.now()))
 }
 
-// claimOf returns the number of the last claim of an invocation: the one under
-// which its handler ran. It numbers the claims of a history.
-func (h *history) claimOf(i *invocation, claims map[string]int) (last int) {
+// claimOf returns the owner token of the last claim of an invocation: the one under
+// which its handler ran.
+func (h *history) claimOf(i *invocation) (last string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, o := range h.requests {
-		token := ""
-		switch hidden(o.request) {
-		case doCreate:
-			token = o.request.record.Owner
-		case doTakeOver:
-			token = o.change.Owner
+		if k := hidden(o.request); o.invocation == i && (k == doCreate || k == doTakeOver) {
+			last = o.owner()
 		}
-		if o.invocation != i || token == "" {
-			continue
-		}
-		if claims[token] == 0 {
-			claims[token] = len(claims) + 1
-		}
-		last = claims[token]
 	}
 	return last
 }
 
 // seen returns what the caller and the handler of an invocation know of it.
-func (i *invocation) seen(who int) ([]porcupine.Operation, error) {
+func (i *invocation) seen(who string) ([]porcupine.Operation, error) {
 	var ops []porcupine.Operation
 	add := func(d doing, call, ret int64) {
 		d.who = who
@@ -97,7 +85,7 @@ func (i *invocation) seen(who int) ([]porcupine.Operation, error) {
 
 // unseen returns the requests of an invocation that may have been applied beside
 // those behind what was seen: unanswered ones, and extra copies.
-func (h *history) unseen(i *invocation, seen []porcupine.Operation, claims map[string]int) []porcupine.Operation {
+func (h *history) unseen(i *invocation, seen []porcupine.Operation) []porcupine.Operation {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var ops []porcupine.Operation
@@ -115,7 +103,7 @@ func (h *history) unseen(i *invocation, seen []porcupine.Operation, claims map[s
 			copies = copies[:last]
 		}
 		for _, o := range copies {
-			ops = append(ops, operation(copyClient, o.hidden(claims), nil, o.call, 0))
+			ops = append(ops, operation(copyClient, o.hidden(), nil, o.call, 0))
 		}
 	}
 	return ops
@@ -138,9 +126,11 @@ func hidden(r request) doKind {
 	return doEnd
 }
 
-func (o *op) hidden(claims map[string]int) doing {
-	token := cmp.Or(o.change.Owner, o.request.record.Owner, o.fence.Owner)
-	d := doing{kind: hidden(o.request), who: claims[token], at: o.began.UnixMilli()}
+// owner returns the owner token that a request sets or, if it sets none, has.
+func (o *op) owner() string { return cmp.Or(o.change.Owner, o.request.record.Owner, o.fence.Owner) }
+
+func (o *op) hidden() doing {
+	d := doing{kind: hidden(o.request), who: o.owner(), at: o.began.UnixMilli()}
 	switch d.kind {
 	case doCreate:
 		d.until = o.request.record.Lease.UnixMilli()

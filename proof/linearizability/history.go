@@ -1,7 +1,6 @@
 package linearizability
 
 import (
-	"context"
 	"crypto/rand"
 	"fmt"
 	"math"
@@ -36,7 +35,8 @@ type history struct {
 	calm     bool
 	arriving sync.WaitGroup
 	// delay is how long a slow request takes.
-	delay func()
+	delay  func()
+	faulty bool // each call has a fate
 }
 
 // op is one request of one caller.
@@ -44,13 +44,12 @@ type op struct {
 	history *history
 	request
 	answer
-	client       int
-	call, ret    int64 // ret is 0 while there is no answer
-	sent         int64 // when the first copy left for the server
-	copies       int   // that left for the server
-	began        time.Time
-	invocation   *invocation // the call of Do that sent it, or nil
-	distinctions []string    // see (*op).in
+	client     int
+	call, ret  int64 // ret is 0 while there is no answer
+	sent       int64 // when the first copy left for the server
+	copies     int   // that left for the server
+	began      time.Time
+	invocation *invocation // the call of Do that sent it, or nil
 }
 
 func newHistory(t *testing.T, seed, number uint64) *history {
@@ -96,7 +95,6 @@ func (h *history) now() int64 {
 
 func (h *history) begin(client int, r request) *op {
 	o := &op{history: h, request: r, client: client, began: time.Now()}
-	o.distinctions = distinctions(r)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	o.call = h.tick()
@@ -249,14 +247,3 @@ func operation(client int, in, out any, call, ret int64) porcupine.Operation {
 
 // never is the return of an operation without an answer.
 const never = math.MaxInt64
-
-type opKey struct{}
-
-// opOf returns the request that ctx belongs to.
-func opOf(ctx context.Context) *op {
-	o, ok := ctx.Value(opKey{}).(*op)
-	if !ok {
-		panic("linearizability: a call that was not recorded")
-	}
-	return o
-}

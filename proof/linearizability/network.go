@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -47,24 +48,71 @@ func carry[Answer any](f fate, send func() (Answer, error), later, delay func())
 	return send()
 }
 
-// faulty is a store behind a network with faults, call by call. It is the network
-// of stores in memory, and of servers whose protocol [Wire] does not speak.
-func faulty(store driver.Store) driver.Store {
-	return through{store, func(ctx context.Context, q request, arrive call) (driver.Record, bool, error) {
-		o := opOf(ctx)
-		h := o.history
-		arrival := func(ctx context.Context) (answer, error) {
-			o.leaves()
-			r, ok, err := arrive(ctx)
+// opKey is the key of the request that a context belongs to.
+type opKey struct{}
+
+// call is a call of a store that is made with a context.
+type call func(context.Context) (driver.Record, bool, error)
+
+// through is a store whose calls all go through one function.
+type through struct {
+	store driver.Store
+	carry func(context.Context, request, call) (driver.Record, bool, error)
+}
+
+func (t through) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
+	return t.carry(ctx, request{kind: create, record: r, cutoff: cutoff}, func(ctx context.Context) (driver.Record, bool, error) {
+		return t.store.Create(ctx, r, cutoff, with)
+	})
+}
+
+func (t through) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	return t.carry(ctx, request{kind: kindOf(c), fence: f, change: c}, func(ctx context.Context) (driver.Record, bool, error) {
+		return t.store.Change(ctx, f, c)
+	})
+}
+
+func (t through) Get(ctx context.Context, id string) (driver.Record, error) {
+	r, _, err := t.carry(ctx, request{kind: read}, func(ctx context.Context) (driver.Record, bool, error) {
+		r, err := t.store.Get(ctx, id)
+		return r, true, err
+	})
+	return r, err
+}
+
+// recorded is the store as one caller sees it. It writes every call into the history.
+// gate is where a frozen process stops before it sends a request. If the history has
+// faults of its own, each call has a fate: that is the network of stores in memory, and
+// of servers whose protocol [Wire] does not speak.
+func recorded(store driver.Store, client int, h *history, gate func()) driver.Store {
+	return through{store, func(ctx context.Context, q request, send call) (driver.Record, bool, error) {
+		gate()
+		o := h.begin(client, q)
+		o.invocation, _ = ctx.Value(invocationKey{}).(*invocation)
+		ctx = context.WithValue(ctx, opKey{}, o)
+		arrive := func(ctx context.Context) (answer, error) {
+			if h.faulty {
+				o.leaves()
+			}
+			r, ok, err := send(ctx)
 			return answer{ok: ok, record: r}, err
 		}
-		a, err := carry(h.fate(), func() (answer, error) { return arrival(ctx) }, func() {
+		f := pass
+		if h.faulty {
+			f = h.fate()
+		}
+		a, err := carry(f, func() (answer, error) { return arrive(ctx) }, func() {
 			h.later(func() { // a late copy arrives although its sender has gone
-				if _, err := arrival(context.WithoutCancel(ctx)); err != nil {
+				if _, err := arrive(context.WithoutCancel(ctx)); err != nil {
 					h.problem("a late copy of %v: %v", q, err)
 				}
 			})
 		}, h.delay)
+		a.unknown = err != nil
+		o.end(a)
+		if _, invalid := errors.AsType[*driver.InvalidWriteError](err); invalid {
+			h.problem("a write that the protocol never makes: %v: %v", q, err)
+		}
 		return a.record, a.ok, err
 	}}
 }
