@@ -13,23 +13,21 @@ import (
 	"strings"
 )
 
-// A declaration is one that a mutant names: "f" for a function, a type, a
-// variable or a constant, "T.m" or "(*T).m" for a method.
-type declaration struct {
-	name       string
-	start, end int // within its file
-}
+// A span is a part of a source, as a pair of offsets.
+type span struct{ start, end int }
 
-// declarations returns the declarations of a source file.
-func declarations(source []byte) ([]declaration, error) {
+// declarations returns the declarations of a name in a source file: "f" for a
+// function, a type, a variable or a constant, "T.m" or "(*T).m" for a method.
+func declarations(source []byte, name string) (all []span, err error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, "", source, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
-	var all []declaration
-	add := func(name string, n ast.Node) {
-		all = append(all, declaration{name, files.Position(n.Pos()).Offset, files.Position(n.End()).Offset})
+	add := func(declared string, n ast.Node) {
+		if declared == name {
+			all = append(all, span{files.Position(n.Pos()).Offset, files.Position(n.End()).Offset})
+		}
 	}
 	for _, decl := range file.Decls {
 		switch d := decl.(type) {
@@ -65,8 +63,8 @@ func receiver(f *ast.FuncDecl) string {
 
 // A lexeme is a token and its place.
 type lexeme struct {
-	text       string
-	start, end int
+	text string
+	span
 }
 
 // lexemes returns the tokens of a piece of Go without its comments and without
@@ -90,14 +88,14 @@ func lexemes(source string) ([]lexeme, error) {
 			text = tok.String()
 		}
 		start := file.Offset(pos)
-		all = append(all, lexeme{text, start, start + len(text)})
+		all = append(all, lexeme{text, span{start, start + len(text)}})
 	}
 }
 
-// places returns where the tokens of old stand in source, as pairs of offsets.
+// places returns where the tokens of old stand in source.
 // The field or method of an operand is none without it: a replacement for f
 // would not fit in x.f.
-func places(source, old string) ([][2]int, error) {
+func places(source, old string) ([]span, error) {
 	in, err := lexemes(source)
 	if err != nil {
 		return nil, err
@@ -107,13 +105,13 @@ func places(source, old string) ([][2]int, error) {
 		return nil, fmt.Errorf("the old text %q is no sequence of tokens: %w", old, err)
 	}
 	same := func(a, b lexeme) bool { return a.text == b.text }
-	var all [][2]int
+	var all []span
 	for i := 0; i+len(sought) <= len(in); i++ {
 		if i > 0 && in[i-1].text == "." {
 			continue
 		}
 		if last := i + len(sought); slices.EqualFunc(in[i:last], sought, same) {
-			all = append(all, [2]int{in[i].start, in[last-1].end})
+			all = append(all, span{in[i].start, in[last-1].end})
 		}
 	}
 	return all, nil
@@ -143,14 +141,11 @@ func (m Mutant) Apply(root string) (file string, changed []byte, err error) {
 		if err != nil {
 			return "", nil, err
 		}
-		declared, err := declarations(source)
+		declared, err := declarations(source, name)
 		if err != nil {
 			return "", nil, err
 		}
 		for _, d := range declared {
-			if d.name != name {
-				continue
-			}
 			at, err := places(string(source[d.start:d.end]), m.Old)
 			if err != nil {
 				return "", nil, fmt.Errorf("%s: %w", m.Name, err)
@@ -158,7 +153,7 @@ func (m Mutant) Apply(root string) (file string, changed []byte, err error) {
 			found += len(at)
 			for _, p := range at {
 				file = filepath.Join(dir, filepath.Base(path))
-				changed = slices.Concat(source[:d.start+p[0]], []byte(m.New), source[d.start+p[1]:])
+				changed = slices.Concat(source[:d.start+p.start], []byte(m.New), source[d.start+p.end:])
 			}
 		}
 	}

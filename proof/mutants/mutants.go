@@ -5,7 +5,7 @@
 // A file has a head of "guard:", "in:", "pkg:" and "test:" lines, and then the
 // text to replace and its replacement, behind lines "-- old --" and "-- new --".
 // "in:" is the directory of a package, from the root of the repository, and a
-// declaration in it, for example "idempotent (*call).claim": see [declaration].
+// declaration in it, for example "idempotent (*call).claim": see [declarations].
 // The old text stands exactly once in that declaration. It is any sequence of
 // whole tokens, for example a part of an expression; white space, the ends of
 // lines and comments do not count. A file that is not Go is named by its path
