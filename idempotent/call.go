@@ -80,6 +80,8 @@ func (c *call) dispatch(ctx context.Context, key Key, keyErr error) conclusion {
 		// It would wait for itself.
 		return conclusion{outcome: OutcomeFailed, err: &NestedCallError{KeyHash: c.hash, Operation: x.operation}}
 	}
+	// With the skew, this process never replays a record that has expired by the clock
+	// of a different one.
 	if record, ok := x.cache.Get(c.id, c.now.Add(x.config.ClockSkew)); ok {
 		c.event.Cached = true
 		return c.replay(ctx, record)
@@ -99,7 +101,7 @@ func (c *call) lead(ctx context.Context) (e conclusion) {
 		e = c.claimed(ctx)
 	}
 	if c.finished != nil {
-		c.x.cache.Put(*c.finished)
+		c.x.cache.Put(c.finished.ID, *c.finished, weight(*c.finished), c.finished.Expires)
 	}
 	return e
 }

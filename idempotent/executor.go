@@ -29,8 +29,9 @@ type Executor struct {
 	times     protocol.Times
 	disabled  bool
 	onLambda  bool
-	cache     *cache.Cache
-	flights   *flight.Group
+	// cache contains encoded results, so that no two callers share one that they may change.
+	cache   *cache.Cache[string, driver.Record]
+	flights *flight.Group
 	// transactional is the store, if it has transactions.
 	transactional driver.Transactional
 	// storeID tells whether a nested call is on the same store.
@@ -91,7 +92,7 @@ func New(operation string, store driver.Store, config *Config) (*Executor, error
 		x.storeID = store
 	}
 	if full.CacheEntries > 0 {
-		x.cache = cache.New(full.CacheEntries, full.CacheBytes)
+		x.cache = cache.New[string, driver.Record](full.CacheEntries, full.CacheBytes)
 	}
 	if full.Wait > 0 {
 		x.flights = flight.NewGroup()
@@ -151,4 +152,10 @@ func checkOperation(operation string) error {
 		return &InvalidKeyError{"operation", fmt.Sprintf("%q contains a '#', which separates it from the key in a record's id", operation)}
 	}
 	return nil
+}
+
+// weight returns about the bytes that a cached record takes in memory.
+func weight(r driver.Record) int {
+	const overhead = 400 // the record itself, its list element and map entry
+	return overhead + 2*len(r.ID) + len(r.Data) + len(r.Fingerprint) + len(r.Owner) + len(r.Payload) + len(r.Unavailable)
 }

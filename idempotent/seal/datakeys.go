@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/cache"
 )
 
 // A KMS wraps data keys with a key that never leaves it. Module kmsseal
@@ -72,7 +73,7 @@ func DataKeys(kms KMS, keyID string, o *DataKeyOptions) (Keys, error) {
 	if err := mistakes.Err(); err != nil {
 		return nil, err
 	}
-	d.unwrapped = newUnwrapped(entries, d.maxAge)
+	d.unwrapped = cache.New[wrappedKey, []byte](entries, 0)
 	return d, nil
 }
 
@@ -93,7 +94,7 @@ type dataKeys struct {
 
 	making     flights[struct{}, struct{}]
 	unwrapping flights[wrappedKey, []byte]
-	unwrapped  *unwrapped
+	unwrapped  *cache.Cache[wrappedKey, []byte]
 
 	mu      sync.Mutex
 	current Key
@@ -149,7 +150,7 @@ func (d *dataKeys) make(ctx context.Context) (none struct{}, _ error) {
 		return none, errors.New("seal: the KMS returned no wrapped key")
 	}
 	// This process is probably the first to replay its own values.
-	d.unwrapped.put(wrappedKey{d.id, string(wrapped)}, key.Secret)
+	d.remember(wrappedKey{d.id, string(wrapped)}, key.Secret)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.current, d.born, d.uses = key, now(), 0
@@ -162,7 +163,7 @@ func (d *dataKeys) Find(ctx context.Context, id string, info []byte) ([]byte, er
 		return nil, ErrUnknownKey
 	}
 	key := wrappedKey{id, string(info)}
-	if secret, ok := d.unwrapped.get(key); ok {
+	if secret, ok := d.unwrapped.Get(key, now()); ok {
 		return secret, nil
 	}
 	return d.unwrapping.do(ctx, key, func(ctx context.Context) ([]byte, error) {
@@ -174,9 +175,14 @@ func (d *dataKeys) Find(ctx context.Context, id string, info []byte) ([]byte, er
 			return nil, err
 		}
 		secret := bytes.Clone(plain)
-		d.unwrapped.put(key, secret)
+		d.remember(key, secret)
 		return secret, nil
 	})
+}
+
+// remember caches an unwrapped key.
+func (d *dataKeys) remember(key wrappedKey, secret []byte) {
+	d.unwrapped.Put(key, secret, 0, now().Add(d.maxAge))
 }
 
 // now returns the time without its monotonic reading, which stops while a
