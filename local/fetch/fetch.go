@@ -3,9 +3,9 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -46,47 +46,29 @@ type Source struct {
 
 // Install returns the directory of the program, from the first source in the cache,
 // or else from the first source that can be fetched.
-func (p Program) Install(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
-	defer cancel()
-	// One process fetches, and the rest wait for it: the tests of a dozen
-	// packages start at the same time.
-	unlock, err := Lock(ctx, filepath.Join(p.CacheDir, "fetch.lock"))
-	if err != nil {
-		return "", err
-	}
-	dir, err := p.installLocked(ctx)
-	return dir, errors.Join(err, unlock())
+func (p Program) Install(ctx context.Context) (dir string, err error) {
+	err = Locked(ctx, p.CacheDir, func(ctx context.Context) (err error) {
+		dir, err = p.install(ctx)
+		return err
+	})
+	return dir, err
 }
 
-func (p Program) installLocked(ctx context.Context) (string, error) {
+func (p Program) install(ctx context.Context) (string, error) {
 	for _, s := range p.Sources {
 		dir := filepath.Join(p.CacheDir, s.Version)
-		if _, err := os.Stat(dir); err == nil {
-			return dir, nil
-		} else if !errors.Is(err, os.ErrNotExist) {
-			return "", err
-		}
-	}
-	// Remove the leftovers of a killed process. This process has the lock, so none
-	// is writing there.
-	left, err := filepath.Glob(filepath.Join(p.CacheDir, ".fetch-*"))
-	if err != nil {
-		return "", err
-	}
-	for _, dir := range left {
-		if err := os.RemoveAll(dir); err != nil {
-			return "", err
+		if _, err := os.Stat(dir); err == nil || !errors.Is(err, os.ErrNotExist) {
+			return dir, err
 		}
 	}
 	var errs []error
 	for _, s := range p.Sources {
-		_, err := fmt.Fprintf(p.Log, "fetching %s %s\n", p.Name, s.Version)
-		if err != nil {
+		if _, err := fmt.Fprintf(p.Log, "fetching %s %s\n", p.Name, s.Version); err != nil {
 			return "", fmt.Errorf("fetch: log: %w", err)
 		}
 		dir := filepath.Join(p.CacheDir, s.Version)
-		if err = p.fetchInto(ctx, s, dir); err == nil {
+		err := Fill(dir, func(tmp string) (string, error) { return p.unpack(ctx, s, tmp) })
+		if err == nil {
 			return dir, nil
 		}
 		if _, logErr := fmt.Fprintf(p.Log, "%s %s is not to be had: %v\n", p.Name, s.Version, err); logErr != nil {
@@ -97,57 +79,36 @@ func (p Program) installLocked(ctx context.Context) (string, error) {
 	return "", errors.Join(errs...)
 }
 
-// fetchInto writes to a temporary directory and renames it to dir, so that dir is
-// always complete.
-func (p Program) fetchInto(ctx context.Context, s Source, dir string) (err error) {
-	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".fetch-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+func (p Program) unpack(ctx context.Context, s Source, tmp string) (dir string, err error) {
 	archive, err := s.Fetch(ctx, tmp)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if err := verify(archive, s.SHA256); err != nil {
-		return err
+	text, err := os.ReadFile(archive)
+	if err != nil {
+		return "", err
 	}
-	unpacked := filepath.Join(tmp, "unpacked")
-	if err := unpack(archive, s.Prefix, unpacked); err != nil {
-		return err
+	if got := fmt.Sprintf("%x", sha256.Sum256(text)); got != s.SHA256 {
+		return "", fmt.Errorf("archive with SHA-256 %s, want %s", got, s.SHA256)
 	}
-	if _, err := os.Stat(filepath.Join(unpacked, p.File)); err != nil {
-		return fmt.Errorf("unknown form of archive: %w", err)
+	dir = filepath.Join(tmp, "unpacked")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", err
 	}
-	if s.Finish != nil {
-		if err := finish(s, unpacked); err != nil {
-			return err
-		}
-	}
-	return os.Rename(unpacked, dir)
-}
-
-func finish(s Source, dir string) (err error) {
+	// os.Root refuses every path that leads out of dir, also through links.
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	return s.Finish(root)
-}
-
-func verify(path, want string) (err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
+	if err := unpack(bytes.NewReader(text), s.Prefix, root); err != nil {
+		return "", err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return err
+	if _, err := root.Stat(p.File); err != nil {
+		return "", fmt.Errorf("unknown form of archive: %w", err)
 	}
-	if got := hex.EncodeToString(h.Sum(nil)); got != want {
-		return fmt.Errorf("archive with SHA-256 %s, want %s", got, want)
+	if s.Finish != nil {
+		return dir, s.Finish(root)
 	}
-	return nil
+	return dir, nil
 }

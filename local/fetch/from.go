@@ -8,10 +8,11 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/lambda-once/once/local/supervise"
 )
 
 // Download returns a Fetch of the archive under url.
@@ -51,11 +52,9 @@ func Download(url string) func(context.Context, string) (string, error) {
 // that the user has configured.
 func NpmPack(name, version string) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, dir string) (string, error) {
-		cmd := exec.CommandContext(ctx, "npm", "pack", "--silent", name+"@"+version)
-		cmd.Dir = dir
-		cmd.WaitDelay = 5 * time.Second
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("npm pack: %w: %s", err, strings.TrimSpace(string(out)))
+		pack := supervise.Command{Path: "npm", Args: []string{"pack", "--silent", name + "@" + version}, Env: os.Environ(), Dir: dir}
+		if _, err := supervise.Run(ctx, pack); err != nil {
+			return "", err
 		}
 		// "@scope/name" becomes "scope-name".
 		file := strings.ReplaceAll(strings.TrimPrefix(name, "@"), "/", "-")

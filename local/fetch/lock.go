@@ -34,3 +34,38 @@ func Lock(ctx context.Context, path string) (unlock func() error, err error) {
 		}
 	}
 }
+
+// Locked calls work, for at most Timeout, while no other process does in the cache.
+func Locked(ctx context.Context, cacheDir string, work func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	unlock, err := Lock(ctx, filepath.Join(cacheDir, "fetch.lock"))
+	if err != nil {
+		return err
+	}
+	// Remove the leftovers of a killed process. This process has the lock, so none
+	// is writing there.
+	left, err := filepath.Glob(filepath.Join(cacheDir, ".fetch-*"))
+	for _, dir := range left {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	if err == nil {
+		err = work(ctx)
+	}
+	return errors.Join(err, unlock())
+}
+
+// Fill creates dir, which is always complete: fill writes into a temporary directory, and
+// returns the one within it that is renamed to dir.
+func Fill(dir string, fill func(tmp string) (string, error)) (err error) {
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".fetch-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	filled, err := fill(tmp)
+	if err != nil {
+		return err
+	}
+	return os.Rename(filled, dir)
+}

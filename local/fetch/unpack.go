@@ -12,27 +12,13 @@ import (
 	"strings"
 )
 
-// unpack writes the regular files of a .tar.gz whose names begin with prefix to dir,
-// which it creates. It writes nothing outside dir, even from a malicious archive.
-func unpack(archive, prefix, dir string) (err error) {
-	f, err := os.Open(archive)
+// unpack writes the regular files of a .tar.gz whose names begin with prefix to root. It
+// writes nothing outside, even from a malicious archive.
+func unpack(archive io.Reader, prefix string, root *os.Root) error {
+	z, err := gzip.NewReader(archive)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return err
-	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return err
-	}
-	// os.Root refuses every path that leads out of dir, also through links.
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, root.Close()) }()
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {

@@ -3,6 +3,7 @@
 package nodemodules
 
 import (
+	"archive/tar"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -14,6 +15,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"github.com/lambda-once/once/local/fetch"
 )
 
 // Install returns a folder with the files of sources and the packages of their
@@ -25,53 +28,35 @@ func Install(ctx context.Context, name string, sources fs.FS, log io.Writer) (di
 	if err != nil {
 		return "", err
 	}
-	sum, err := digest(sources)
-	if err != nil {
+	digest := sha256.New()
+	all := tar.NewWriter(digest)
+	if err := errors.Join(all.AddFS(sources), all.Close()); err != nil {
 		return "", err
 	}
 	parent := filepath.Join(cache, "once", name)
-	dir = filepath.Join(parent, sum)
+	dir = filepath.Join(parent, fmt.Sprintf("%x", digest.Sum(nil)[:8]))
 	if _, err := os.Stat(dir); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return dir, err
 	}
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return "", err
 	}
-	// A folder of its own, then a rename: dir is always complete.
-	tmp, err := os.MkdirTemp(parent, ".install-")
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	if err := os.CopyFS(tmp, sources); err != nil {
-		return "", err
-	}
-	if _, err := fmt.Fprintf(log, "installing the packages of %s for Node\n", name); err != nil {
-		return "", err
-	}
-	npm := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	npm.Dir, npm.WaitDelay = tmp, 5*time.Second
-	if out, err := npm.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("npm ci: %w: %s", err, bytes.TrimSpace(out))
-	}
-	if err := os.Rename(tmp, dir); err != nil {
-		if _, other := os.Stat(dir); other != nil { // a concurrent process was faster, or not
+	err = fetch.Fill(dir, func(tmp string) (string, error) {
+		if err := os.CopyFS(tmp, sources); err != nil {
 			return "", err
 		}
+		if _, err := fmt.Fprintf(log, "installing the packages of %s for Node\n", name); err != nil {
+			return "", err
+		}
+		npm := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+		npm.Dir, npm.WaitDelay = tmp, 5*time.Second
+		if out, err := npm.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("npm ci: %w: %s", err, bytes.TrimSpace(out))
+		}
+		return tmp, nil
+	})
+	if _, missing := os.Stat(dir); missing != nil { // a concurrent process was not faster
+		return "", err
 	}
 	return dir, nil
-}
-
-// digest returns a digest of all names and contents.
-func digest(sources fs.FS) (string, error) {
-	sum := sha256.New()
-	err := fs.WalkDir(sources, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		text, err := fs.ReadFile(sources, name)
-		fmt.Fprintf(sum, "%s %d\n%s", name, len(text), text)
-		return err
-	})
-	return fmt.Sprintf("%x", sum.Sum(nil)[:8]), err
 }

@@ -32,7 +32,7 @@ const (
 
 // A Command is a program to run.
 type Command struct {
-	// Path is the absolute path of the program.
+	// Path is the absolute path of the program, or its name on PATH.
 	Path string
 	Args []string
 	// Env is the whole environment; nothing is inherited.

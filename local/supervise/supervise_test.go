@@ -2,6 +2,7 @@ package supervise_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -134,6 +135,21 @@ func TestKillTakesStoppedGrandchildren(t *testing.T) {
 	// grandchild included.
 	check.Must(t, p.Kill())
 	check.Equal(t, p.State().Sys().(syscall.WaitStatus).Signal(), syscall.SIGKILL)
+}
+
+func TestRun(t *testing.T) {
+	shell := func(ctx context.Context, script string) (string, error) {
+		return supervise.Run(ctx, supervise.Command{Path: "/bin/sh", Args: []string{"-c", script}, Env: []string{"PATH=/usr/bin:/bin"}})
+	}
+	out, err := shell(t.Context(), "echo a; echo b >&2")
+	check.Nil(t, err)
+	check.Equal(t, out, "a\nb\n")
+	_, err = shell(t.Context(), "echo bad; echo option; exit 3")
+	check.Says(t, err, "/bin/sh: exit status 3: bad option")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = shell(ctx, "sleep 600")
+	check.Is(t, err, context.Canceled)
 }
 
 func TestMissingProgram(t *testing.T) {
