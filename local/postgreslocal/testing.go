@@ -2,20 +2,15 @@ package postgreslocal
 
 import (
 	"context"
-	"io"
 
 	"github.com/lambda-once/once/local/serving"
 )
 
-// TB is the part of testing.TB that this package uses, so that programs which import it
-// do not link testing.
-type TB interface {
-	serving.TB
-	Name() string
-}
+// TB is the part of testing.TB that this package uses.
+type TB = serving.TB
 
 // M is the part of *testing.M that this package uses.
-type M interface{ Run() int }
+type M = serving.M
 
 // NewDatabase returns the connection string of a new, empty database, which is dropped
 // when the test ends.
@@ -25,7 +20,7 @@ type M interface{ Run() int }
 // which takes a second or two.
 func NewDatabase(t TB) (url string) {
 	t.Helper()
-	server := serving.ForTest(t, startWithLog)
+	server := serving.ForTest(t, Start)
 	url, err := server.NewDatabase(context.Background(), t.Name())
 	if err != nil {
 		t.Fatalf("%v", err)
@@ -46,9 +41,5 @@ func NewDatabase(t TB) (url string) {
 //
 // Meanwhile the environment of the process contains the variable of [Server.Env].
 func Main(m M) (code int) {
-	return serving.Main(m, startWithLog)
-}
-
-func startWithLog(ctx context.Context, log io.Writer) (*Server, error) {
-	return Start(ctx, &Options{Log: log})
+	return serving.Main(m, Start)
 }

@@ -51,7 +51,7 @@ func startUntil[S Server](signals <-chan os.Signal, start Starter[S]) (S, error)
 		case <-started:
 		}
 	}()
-	server, err := start(ctx, os.Stderr)
+	server, err := start(ctx, &Options{Log: os.Stderr})
 	close(started)
 	<-done
 	cancel(nil)

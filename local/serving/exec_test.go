@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 
 type listener struct{ net.Listener }
 
-func startListener(context.Context, io.Writer) (listener, error) {
+func startListener(context.Context, *Options) (listener, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	return listener{l}, err
 }

@@ -2,7 +2,6 @@ package serving
 
 import (
 	"io"
-	"strings"
 	"sync"
 )
 
@@ -28,9 +27,4 @@ func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.text)
-}
-
-// OneLine returns the output of a program without line breaks, for errors.
-func OneLine[T string | []byte](out T) string {
-	return strings.Join(strings.Fields(string(out)), " ")
 }

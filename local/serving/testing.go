@@ -24,12 +24,15 @@ type TB interface {
 	Name() string
 }
 
+// M is the part of *testing.M that the packages of servers use.
+type M interface{ Run() int }
+
 // ForTest returns a server that is stopped when the test ends. The log is the test's.
 func ForTest[S Server](t TB, start Starter[S]) S {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	server, err := start(ctx, Log(t))
+	server, err := start(ctx, &Options{Log: Log(t)})
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -43,14 +46,14 @@ func ForTest[S Server](t TB, start Starter[S]) S {
 
 // Main runs the tests of a package against one server, with its variables in the
 // environment of this process, and returns the code for os.Exit.
-func Main[S Server](m interface{ Run() int }, start Starter[S]) (code int) {
+func Main[S Server](m M, start Starter[S]) (code int) {
 	fail := func(err error) int {
 		fmt.Fprintf(os.Stderr, "%v\n", err)
 		return 1
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	server, err := start(ctx, os.Stderr)
+	server, err := start(ctx, &Options{Log: os.Stderr})
 	if err != nil {
 		return fail(err)
 	}

@@ -3,14 +3,19 @@ package sqslocal
 import (
 	"cmp"
 	"context"
-	"errors"
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/lambda-once/once/local/serving"
+	"github.com/lambda-once/once/local/supervise"
 )
 
 const (
@@ -20,12 +25,9 @@ const (
 	credential = "local"
 )
 
-// Options are the options of [Start]. A field with its zero value has its default.
-type Options struct {
-	// Timeout limits building and starting the server. The first build fetches and
-	// compiles it. Default: three minutes.
-	Timeout time.Duration
-}
+// Options are the options of [Start]. The default of Timeout, which includes building, is
+// three minutes: the first build fetches and compiles the server.
+type Options = serving.Options
 
 // A Server is a running queue server.
 type Server struct {
@@ -38,31 +40,74 @@ type Server struct {
 // start: the server runs until Stop or the exit of the process. If options is nil, all
 // defaults apply.
 func Start(ctx context.Context, o *Options) (*Server, error) {
-	if o == nil {
-		o = &Options{}
+	var c Options
+	if o != nil {
+		c = *o
 	}
-	timeout := cmp.Or(o.Timeout, 3*time.Minute)
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	dir, err := os.MkdirTemp("", "once-sqs-")
+	c.Timeout = cmp.Or(c.Timeout, 3*time.Minute)
+	endpoint, stop, err := kind().Start(ctx, &c)
 	if err != nil {
-		return nil, fmt.Errorf("sqslocal: %w", err)
+		return nil, err
 	}
-	s, err := start(ctx, dir, timeout)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	return s, nil
-}
-
-func newServer(endpoint string, stop func() error) *Server {
 	// The default transport has only two idle connections, but every poller needs
 	// one.
 	connections := &http.Transport{MaxIdleConnsPerHost: 64}
 	return &Server{endpoint: endpoint, client: newClient(endpoint, connections, nil), stop: func() error {
 		connections.CloseIdleConnections()
 		return stop()
-	}}
+	}}, nil
+}
+
+const (
+	module = "github.com/lambda-once/once/local/sqslocal"
+	tool   = "github.com/Admiral-Piett/goaws/app/cmd"
+)
+
+// kind returns the kind of one server. Only that server knows its queue, and not an
+// older one on the same port.
+func kind() serving.Kind {
+	queue := "started-" + rand.Text()
+	return serving.Kind{
+		Package: "sqslocal", Name: "sqs", URL: "http://%s",
+		Answers: func(ctx context.Context, endpoint string) error {
+			ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			client := newClient(endpoint, &http.Transport{DisableKeepAlives: true}, aws.NopRetryer{})
+			_, err := client.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &queue})
+			return err
+		},
+		Find: func(context.Context, serving.Options) (serving.Program, error) {
+			return serving.Program{Prepare: build, Command: func(dir, port string) (supervise.Command, error) {
+				config := filepath.Join(dir, "goaws.yaml")
+				err := os.WriteFile(config, fmt.Appendf(nil, configuration, port, region, account, queue), 0o600)
+				return supervise.Command{Path: filepath.Join(dir, "goaws"), Args: []string{"-config", config, "-loglevel", "error"}}, err
+			}}, nil
+		},
+	}
+}
+
+const configuration = `Local:
+  Host: 127.0.0.1
+  Port: "%s"
+  Region: %s
+  AccountId: "%s"
+  Queues:
+    - Name: %s
+`
+
+// build builds the server in this module, whose go.mod pins the versions, and not in the
+// module of the test.
+func build(ctx context.Context, dir string) error {
+	command := func(args ...string) supervise.Command {
+		return supervise.Command{Path: "go", Args: args, Env: os.Environ()}
+	}
+	source, err := supervise.Run(ctx, command("list", "-m", "-f", "{{.Dir}}", module))
+	if err == nil {
+		source = strings.TrimSpace(source)
+		source = source[strings.LastIndex(source, "\n")+1:] // after reports of downloads
+		_, err = supervise.Run(ctx, command("-C", source, "build", "-o", filepath.Join(dir, "goaws"), tool))
+	}
+	return err
 }
 
 // Endpoint returns the URL of the server.

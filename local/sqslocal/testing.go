@@ -2,7 +2,6 @@ package sqslocal
 
 import (
 	"context"
-	"io"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
@@ -18,7 +17,7 @@ type TB = serving.TB
 // NewQueue takes half a second. The first call also fetches and compiles the server.
 func NewQueue(t TB, o *QueueOptions) (client *sqs.Client, q Queue) {
 	t.Helper()
-	server := serving.ForTest(t, func(ctx context.Context, _ io.Writer) (*Server, error) { return Start(ctx, nil) })
+	server := serving.ForTest(t, Start)
 	q, err := server.CreateQueue(context.Background(), serving.TestName(t, 70), o)
 	if err != nil {
 		t.Fatalf("%v", err)

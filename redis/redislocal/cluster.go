@@ -84,7 +84,7 @@ func serves(ctx context.Context, node *Server) error {
 	if slices.Contains(info, "cluster_state:ok") && slices.Contains(info, fmt.Sprintf("cluster_slots_assigned:%d", allSlots)) {
 		return nil
 	}
-	return errors.Join(fmt.Errorf("%s does not serve: %s", node.Addr(), serving.OneLine(text)), err)
+	return errors.Join(fmt.Errorf("%s does not serve: %s", node.Addr(), strings.Join(info, " ")), err)
 }
 
 // poll calls check until it returns nil, or returns its error when ctx ends.

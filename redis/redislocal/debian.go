@@ -4,149 +4,127 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/lambda-once/once/local/fetch"
+	"github.com/lambda-once/once/local/serving"
+	"github.com/lambda-once/once/local/supervise"
 )
 
 // install returns the server of Debian's packages, from the cache or fetched. apt
 // checks their signatures, so that no version is pinned here.
-func install(ctx context.Context, c config) (program, error) {
-	ctx, cancel := context.WithTimeout(ctx, fetch.Timeout)
-	defer cancel()
-	// One process fetches, and the rest wait for it.
-	unlock, err := fetch.Lock(ctx, filepath.Join(c.CacheDir, "fetch.lock"))
-	if err != nil {
-		return program{}, err
-	}
-	p, err := installLocked(ctx, c)
-	return p, errors.Join(err, unlock())
-}
-
-func installLocked(ctx context.Context, c config) (_ program, err error) {
-	dir := filepath.Join(c.CacheDir, "debian")
-	if p, err := unpacked(dir); err == nil {
-		if err := p.check(ctx); err == nil {
-			return p, nil
+func install(ctx context.Context, o serving.Options) (server supervise.Command, err error) {
+	dir := filepath.Join(o.CacheDir, "debian")
+	err = fetch.Locked(ctx, o.CacheDir, func(ctx context.Context) (err error) {
+		if server, err = unpacked(ctx, dir); err == nil {
+			return nil
 		}
-		// The system has changed below it.
+		// It is missing, or the system has changed below it.
 		if err := os.RemoveAll(dir); err != nil {
-			return program{}, fmt.Errorf("redislocal: %w", err)
+			return err
 		}
-	}
-	if _, err := exec.LookPath("apt-get"); err != nil {
-		return program{}, err
-	}
-	if err := c.Logf("fetching Debian's package of a server"); err != nil {
-		return program{}, err
-	}
-	tmp, err := os.MkdirTemp(c.CacheDir, ".fetch-")
-	if err != nil {
-		return program{}, fmt.Errorf("redislocal: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	if err := unpackDebian(ctx, tmp); err != nil {
-		return program{}, err
-	}
-	p, err := unpacked(filepath.Join(tmp, "root"))
-	if err == nil {
-		err = p.check(ctx)
-	}
-	if err != nil {
-		return program{}, err
-	}
-	if err := os.Rename(filepath.Join(tmp, "root"), dir); err != nil {
-		return program{}, fmt.Errorf("redislocal: %w", err)
-	}
-	return unpacked(dir)
+		if _, err := exec.LookPath("apt-get"); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(o.Log, "fetching Debian's package of a server"); err != nil {
+			return err
+		}
+		err = fetch.Fill(dir, func(tmp string) (string, error) { return unpackDebian(ctx, tmp) })
+		if err == nil {
+			server, err = unpacked(ctx, dir)
+		}
+		return err
+	})
+	return server, err
 }
 
-// unpackDebian unpacks the packages of a server into tmp/root: its own, and those of the
-// libraries that are not installed.
-func unpackDebian(ctx context.Context, tmp string) error {
-	for _, dir := range []string{"lists/partial", "cache/archives/partial", "packages"} {
-		if err := os.MkdirAll(filepath.Join(tmp, dir), 0o755); err != nil {
-			return fmt.Errorf("redislocal: %w", err)
+// unpackDebian unpacks the packages of a server into a directory below tmp: its own, and
+// those of the libraries that are not installed.
+func unpackDebian(ctx context.Context, tmp string) (root string, err error) {
+	root = filepath.Join(tmp, "root")
+	archives := filepath.Join(tmp, "archives")
+	for _, dir := range []string{filepath.Join(tmp, "lists", "partial"), filepath.Join(tmp, "cache", "archives", "partial"), archives} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return "", err
 		}
+	}
+	run := func(path string, args ...string) (string, error) {
+		return supervise.Run(ctx, supervise.Command{
+			Path: path, Args: args, Dir: archives, Env: append(os.Environ(), "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive"),
+		})
 	}
 	// Lists of its own: those of the system are missing or old, and only root may
 	// fetch them.
-	apt := func(args ...string) ([]byte, error) {
-		return output(ctx, filepath.Join(tmp, "packages"), debianEnv(), "apt-get", append([]string{
+	apt := func(args ...string) (string, error) {
+		return run("apt-get", append([]string{
 			"-o", "Dir::State::Lists=" + filepath.Join(tmp, "lists"), "-o", "Dir::Cache=" + filepath.Join(tmp, "cache"),
 			"-o", "Debug::NoLocking=1", "-o", "APT::Sandbox::User=", "-q",
 		}, args...)...)
 	}
 	if _, err := apt("update"); err != nil {
-		return err
+		return "", err
 	}
 	var packages []string
 	var errs []error
 	for _, name := range names {
 		plan, err := apt("install", "--simulate", "--no-install-recommends", name)
-		if err == nil {
-			packages = planned(plan)
-		}
-		if len(packages) > 0 {
+		errs = append(errs, err)
+		if packages = planned(plan); len(packages) > 0 {
 			break
 		}
-		errs = append(errs, err)
 	}
 	if len(packages) == 0 {
-		return errors.Join(errs...)
+		return "", errors.Join(errs...)
 	}
 	if _, err := apt(append([]string{"download"}, packages...)...); err != nil {
-		return err
+		return "", err
 	}
-	files, err := filepath.Glob(filepath.Join(tmp, "packages", "*.deb"))
+	files, err := filepath.Glob(filepath.Join(archives, "*.deb"))
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, file := range files {
-		if _, err := output(ctx, tmp, debianEnv(), "dpkg-deb", "--extract", file, filepath.Join(tmp, "root")); err != nil {
-			return err
+		if _, err := run("dpkg-deb", "--extract", file, root); err != nil {
+			return "", err
 		}
 	}
-	return nil
+	_, err = unpacked(ctx, root)
+	return root, err
 }
-
-func debianEnv() []string { return append(os.Environ(), "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive") }
 
 var planLine = regexp.MustCompile(`(?m)^Inst (\S+) `)
 
 // planned returns the packages that apt would install.
-func planned(plan []byte) []string {
-	var all []string
-	for _, m := range planLine.FindAllSubmatch(plan, -1) {
-		all = append(all, string(m[1]))
+func planned(plan string) (names []string) {
+	for _, line := range planLine.FindAllStringSubmatch(plan, -1) {
+		names = append(names, line[1])
 	}
-	return all
+	return names
 }
 
-// unpacked returns the server below dir.
-func unpacked(dir string) (program, error) {
-	var p program
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+// unpacked returns the server of the packages that are unpacked in dir. It may lack a
+// library.
+func unpacked(ctx context.Context, dir string) (server supervise.Command, err error) {
+	var libraries []string
+	for _, lib := range []string{"lib", "usr/lib"} {
+		found, err := filepath.Glob(filepath.Join(dir, lib, "*"))
 		if err != nil {
-			return err
+			return server, err
 		}
-		parent := filepath.Dir(path)
-		switch {
-		case slices.Contains(names, d.Name()) && filepath.Base(parent) == "bin":
-			p.path = path
-		case strings.Contains(d.Name(), ".so.") && !slices.Contains(p.libraries, parent):
-			p.libraries = append(p.libraries, parent)
-		}
-		return nil
-	})
-	if err == nil && p.path == "" {
-		err = fmt.Errorf("no server below %s", dir)
+		libraries = append(libraries, found...)
 	}
-	return p, err
+	server.Env = env("LD_LIBRARY_PATH=" + strings.Join(libraries, ":"))
+	var errs []error
+	for _, name := range names {
+		server.Path, server.Args = filepath.Join(dir, "usr", "bin", name), []string{"--version"}
+		if _, err = supervise.Run(ctx, server); err == nil {
+			return server, nil
+		}
+		errs = append(errs, err)
+	}
+	return server, errors.Join(errs...)
 }

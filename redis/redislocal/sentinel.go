@@ -3,7 +3,6 @@ package redislocal
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"time"
 
@@ -18,16 +17,9 @@ func NewSentinel(t TB, name string, primary *Server) *Server {
 	if err != nil {
 		t.Fatalf("redislocal: %v", err)
 	}
-	s := serving.ForTest(t, func(ctx context.Context, log io.Writer) (*Server, error) {
-		c, err := (&Options{Log: log}).withDefaults()
-		if err != nil {
-			return nil, err
-		}
-		// Sentinel keeps its state in its configuration.
-		c.sentinel = fmt.Sprintf("sentinel monitor %s %s %s 1\nsentinel down-after-milliseconds %s 3000\nsentinel failover-timeout %s 3000\n",
-			name, host, port, name, name)
-		return launch(ctx, c)
-	})
+	kind := sentinelOf(fmt.Sprintf("sentinel monitor %s %s %s 1\nsentinel down-after-milliseconds %s 3000\nsentinel failover-timeout %s 3000\n",
+		name, host, port, name, name))
+	s := serving.ForTest(t, func(ctx context.Context, o *serving.Options) (*Server, error) { return start(ctx, kind, o) })
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	err = poll(ctx, func() error {

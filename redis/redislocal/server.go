@@ -3,8 +3,9 @@ package redislocal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
-	"os"
+	"net"
 	"sync"
 	"time"
 
@@ -33,25 +34,6 @@ type Options struct {
 	Timeout time.Duration
 }
 
-// A config is how a server is started.
-type config struct {
-	serving.Launch
-	args     []string                             // of Options
-	emulator func() (string, func() error, error) // of Options, or nil
-	sentinel string                               // the configuration of a Sentinel, or ""
-}
-
-func (o *Options) withDefaults() (c config, err error) {
-	if o == nil {
-		o = &Options{}
-	}
-	c.args, c.emulator = o.Args, o.Emulator
-	c.Launch, err = serving.Launch{
-		Package: "redislocal", CacheDir: o.CacheDir, Log: o.Log, Timeout: o.Timeout, Answers: answers,
-	}.WithDefaults("redis")
-	return c, err
-}
-
 // A Server is a running server, or the emulator.
 type Server struct {
 	addr     string
@@ -63,26 +45,53 @@ type Server struct {
 // Start finds or starts a server, and returns when it responds. The context limits only
 // the start. If o is nil, all defaults apply.
 func Start(ctx context.Context, o *Options) (*Server, error) {
-	c, err := o.withDefaults()
+	if o == nil {
+		o = &Options{}
+	}
+	s, err := start(ctx, kindOf(o.Args), &serving.Options{CacheDir: o.CacheDir, Log: o.Log, Timeout: o.Timeout})
+	if err == nil || o.Emulator == nil || o.Args != nil || !errors.Is(err, ErrNoRuntime) {
+		return s, err
+	}
+	if o.Log != nil {
+		if _, err := fmt.Fprintf(o.Log, "no real server, so the tests run against an emulator: %v\n", err); err != nil {
+			return nil, fmt.Errorf("redislocal: log: %w", err)
+		}
+	}
+	addr, stop, err := o.Emulator()
+	if err != nil {
+		return nil, fmt.Errorf("redislocal: %w", err)
+	}
+	return newServer(addr, true, stop), nil
+}
+
+func start(ctx context.Context, k serving.Kind, o *serving.Options) (*Server, error) {
+	addr, stop, err := k.Start(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	if addr := os.Getenv(addrVar); addr != "" && c.args == nil {
-		emulated, err := look(ctx, addr)
-		if err == nil {
-			return newServer(addr, emulated, func() error { return nil }), nil
-		}
-		if err := c.Logf("%s=%s does not respond (%v): starting a server", addrVar, addr, err); err != nil {
-			return nil, err
-		}
+	emulated, err := look(ctx, addr)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("redislocal: %w", err), stop())
 	}
-	return launch(ctx, c)
+	return newServer(addr, emulated, stop), nil
 }
 
 func newServer(addr string, emulated bool, stop func() error) *Server {
 	client := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true, PoolSize: 64})
 	return &Server{addr: addr, emulated: emulated, client: client,
 		stop: sync.OnceValue(func() error { return errors.Join(client.Close(), stop()) })}
+}
+
+// answers connects before it asks the client, which logs each failure.
+func answers(ctx context.Context, addr string) error {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+	if err == nil {
+		err = conn.Close()
+	}
+	if err == nil {
+		_, err = look(ctx, addr)
+	}
+	return err
 }
 
 // look reports whether the server at addr is the emulator, which knows hardly any
@@ -95,7 +104,11 @@ func look(ctx context.Context, addr string) (emulated bool, err error) {
 	if err := client.Ping(ctx).Err(); err != nil {
 		return false, err
 	}
-	return client.Info(ctx, "server").Err() != nil, nil
+	err = client.Info(ctx, "server").Err()
+	if _, refused := errors.AsType[redis.Error](err); refused {
+		return true, nil
+	}
+	return false, err
 }
 
 // Addr returns the host and port of the server.

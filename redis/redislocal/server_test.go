@@ -1,6 +1,7 @@
 package redislocal
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,22 +65,23 @@ func TestDebianPackagesRunWithoutBeingInstalled(t *testing.T) {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		t.Skip("no apt-get")
 	}
-	if p, err := findProgram(t.Context()); err == nil {
-		t.Skipf("%s is installed, so apt would fetch nothing", p.path)
+	if server, err := installed(t.Context()); err == nil {
+		t.Skipf("%s is installed, so apt would fetch nothing", server.Path)
 	}
-	c, err := (&Options{Log: t.Output()}).withDefaults()
+	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := install(t.Context(), c)
+	o := serving.Options{CacheDir: filepath.Join(cache, "once", "redis"), Log: t.Output()}
+	server, err := install(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := install(t.Context(), c)
-	if err != nil || again.path != p.path || !slices.Equal(again.libraries, p.libraries) {
-		t.Errorf("the cache has %v, %v; want %v", again, err, p)
+	again, err := install(t.Context(), o)
+	if err != nil || again.Path != server.Path || !slices.Equal(again.Env, server.Env) {
+		t.Errorf("the cache has %v, %v; want %v", again, err, server)
 	}
-	if left, err := filepath.Glob(filepath.Join(c.CacheDir, ".fetch-*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(o.CacheDir, ".fetch-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
@@ -92,7 +94,15 @@ func TestTheEmulatorIsRecognized(t *testing.T) {
 		}
 		return m.Addr(), func() error { m.Close(); return nil }, nil
 	}
-	s, err := startEmulator(config{Launch: serving.Launch{Log: t.Output()}, emulator: emulator}, ErrNoRuntime)
+	// Neither a program, nor Docker.
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv(addrVar, "")
+	o := &Options{CacheDir: t.TempDir(), Log: t.Output()}
+	if _, err := Start(t.Context(), o); !errors.Is(err, ErrNoRuntime) || !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	o.Emulator = emulator
+	s, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +118,7 @@ func TestTheEmulatorIsRecognized(t *testing.T) {
 
 func TestPlannedPackages(t *testing.T) {
 	plan := "NOTE: only a simulation\nInst libx (1 Debian:12 [amd64])\nInst redis-server (2 Debian:12 [amd64])\nConf libx (1)\n"
-	if got := planned([]byte(plan)); !slices.Equal(got, []string{"libx", "redis-server"}) {
+	if got := planned(plan); !slices.Equal(got, []string{"libx", "redis-server"}) {
 		t.Errorf("planned %q", got)
 	}
 }

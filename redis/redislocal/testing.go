@@ -3,22 +3,17 @@ package redislocal
 import (
 	"context"
 	"crypto/rand"
-	"io"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/local/serving"
 )
 
-// TB is the part of testing.TB that this package uses, so that programs which import it
-// do not link testing.
-type TB interface {
-	serving.TB
-	Name() string
-}
+// TB is the part of testing.TB that this package uses.
+type TB = serving.TB
 
 // M is the part of *testing.M that this package uses.
-type M interface{ Run() int }
+type M = serving.M
 
 // NewClient returns a client, and a prefix for the keys of this test.
 //
@@ -33,8 +28,7 @@ func NewClient(t TB) (client *redis.Client, prefix string) {
 // running.
 func NewServer(t TB, o *Options) *Server {
 	t.Helper()
-	c := valueOf(o)
-	return serving.ForTest(t, c.start)
+	return serving.ForTest(t, o.start)
 }
 
 // Main runs the tests of a package against one server, which it finds or starts, and
@@ -44,18 +38,15 @@ func NewServer(t TB, o *Options) *Server {
 //
 // Meanwhile the environment of the process contains the variable of [Server.Env].
 func Main(m M, o *Options) (code int) {
-	c := valueOf(o)
-	return serving.Main(m, c.start)
+	return serving.Main(m, o.start)
 }
 
-func valueOf(o *Options) (c Options) {
+// start starts a server with the log of a test.
+func (o *Options) start(ctx context.Context, test *serving.Options) (*Server, error) {
+	var c Options
 	if o != nil {
 		c = *o
 	}
-	return c
-}
-
-func (o *Options) start(ctx context.Context, log io.Writer) (*Server, error) {
-	o.Log = log
-	return Start(ctx, o)
+	c.Log = test.Log
+	return Start(ctx, &c)
 }

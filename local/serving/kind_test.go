@@ -14,12 +14,22 @@ import (
 	"github.com/lambda-once/once/local/supervise"
 )
 
-// launch returns a Launch whose lock is the test's own.
-func launch(t *testing.T, answers func(ctx context.Context, addr string) error) Launch {
+// start starts a server whose cache and temporary directory are the test's own.
+func start(ctx context.Context, t *testing.T, answers func(ctx context.Context, addr string) error, command func(port string) supervise.Command) (addr string, stop func() error, err error) {
 	t.Helper()
-	l, err := Launch{Package: "xlocal", CacheDir: t.TempDir(), Log: t.Output(), Answers: answers}.WithDefaults("x")
-	check.Must(t, err)
-	return l
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	t.Cleanup(func() {
+		left, err := os.ReadDir(temporary)
+		check.Nil(t, err)
+		check.Equal(t, len(left), 0, "directories are left")
+	})
+	return Kind{
+		Package: "xlocal", Name: "x", URL: "%s", Answers: answers,
+		Find: func(context.Context, Options) (Program, error) {
+			return Program{Command: func(_, port string) (supervise.Command, error) { return command(port), nil }}, nil
+		},
+	}.Start(ctx, &Options{CacheDir: t.TempDir(), Log: t.Output()})
 }
 
 func shell(script string, args ...string) supervise.Command {
@@ -40,8 +50,8 @@ func alive(t *testing.T, file string) bool {
 }
 
 func TestStartReportsTheOutputOfAProgramThatExits(t *testing.T) {
-	l := launch(t, func(context.Context, string) error { return errors.New("nobody listens") })
-	_, _, err := l.Start(t.Context(), func(string) supervise.Command { return shell("echo bad option; exit 3") })
+	silent := func(context.Context, string) error { return errors.New("nobody listens") }
+	_, _, err := start(t.Context(), t, silent, func(string) supervise.Command { return shell("echo bad option; exit 3") })
 	if err == nil || err.Error() != "xlocal: start: it exited at once: exit status 3\nbad option\n" {
 		t.Errorf("got %v", err)
 	}
@@ -51,13 +61,12 @@ func TestStartKillsAServerThatDoesNotAnswer(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	ctx, cancel := context.WithCancel(t.Context())
 	silent := errors.New("nobody listens")
-	l := launch(t, func(context.Context, string) error {
+	_, _, err := start(ctx, t, func(context.Context, string) error {
 		if _, err := os.Stat(file); err == nil {
 			cancel()
 		}
 		return silent
-	})
-	_, _, err := l.Start(ctx, func(string) supervise.Command { return shell(lasting, file) })
+	}, func(string) supervise.Command { return shell(lasting, file) })
 	check.Is(t, err, silent)
 	check.Says(t, err, "it did not respond")
 	check.False(t, alive(t, file), "the server is alive")
@@ -65,32 +74,30 @@ func TestStartKillsAServerThatDoesNotAnswer(t *testing.T) {
 
 func TestStartTakesAnotherPortAfterAProgramThatExitsForIt(t *testing.T) {
 	tries := 0
-	l := launch(t, func(context.Context, string) error {
+	_, stop, err := start(t.Context(), t, func(context.Context, string) error {
 		if tries == 2 {
 			return nil
 		}
 		return errors.New("nobody listens")
-	})
-	_, p, err := l.Start(t.Context(), func(string) supervise.Command {
+	}, func(string) supervise.Command {
 		if tries++; tries == 1 {
 			return shell("echo 'bind: Address already in use'; exit 1")
 		}
 		return shell("exec sleep 600")
 	})
 	check.Must(t, err)
-	check.Nil(t, p.Kill())
+	check.Nil(t, stop())
 }
 
 func TestStartTakesAnotherPortIfTheFirstIsTaken(t *testing.T) {
 	dir := t.TempDir()
 	var ports []string
-	l := launch(t, func(_ context.Context, addr string) error {
+	addr, stop, err := start(t.Context(), t, func(_ context.Context, addr string) error {
 		if len(ports) == 2 && strings.HasSuffix(addr, ":"+ports[1]) {
 			return nil
 		}
 		return errors.New("nobody listens")
-	})
-	addr, p, err := l.Start(t.Context(), func(port string) supervise.Command {
+	}, func(port string) supervise.Command {
 		ports = append(ports, port)
 		if len(ports) == 1 {
 			// Like a JVM, it continues.
@@ -102,5 +109,5 @@ func TestStartTakesAnotherPortIfTheFirstIsTaken(t *testing.T) {
 	if len(ports) != 2 || addr != "127.0.0.1:"+ports[1] || alive(t, filepath.Join(dir, "first")) {
 		t.Errorf("address %s after the ports %v; the first lives: %v", addr, ports, alive(t, filepath.Join(dir, "first")))
 	}
-	check.Nil(t, p.Kill())
+	check.Nil(t, stop())
 }
