@@ -156,12 +156,8 @@ func refuse(ctx context.Context, with any) error {
 func clone(r driver.Record) driver.Record {
 	r.Data = bytes.Clone(r.Data)
 	r.Lease, r.Expires = driver.WholeMillis(r.Lease), driver.WholeSeconds(r.Expires)
-	steps := r.Steps
-	if steps != nil {
-		r.Steps = make(map[string][]byte, len(steps))
-	}
-	for name, data := range steps {
-		r.Steps[name] = bytes.Clone(data)
+	if r.Steps != nil {
+		r.Steps = withSteps(nil, r.Steps)
 	}
 	return r
 }

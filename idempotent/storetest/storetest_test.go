@@ -48,22 +48,25 @@ func TestStore(t *testing.T) {
 }
 
 func TestBroken(t *testing.T) {
+	for _, b := range breakages {
+		t.Run(b.name, func(t *testing.T) { fails(t, "TestStore", b.name, b.fails...) })
+	}
+}
+
+// fails expects that the subtests of a test fail with a breakage.
+func fails(t *testing.T, test, breakage string, subtests ...string) {
+	t.Parallel()
 	self, err := os.Executable()
 	check.Must(t, err)
-	for _, b := range breakages {
-		t.Run(b.name, func(t *testing.T) {
-			t.Parallel()
-			run := exec.CommandContext(t.Context(), self, "-test.run=^TestStore$", "-test.timeout=2m")
-			run.Env = append(os.Environ(), breakEnv+"="+b.name)
-			out, err := run.CombinedOutput()
-			var exit *exec.ExitError
-			if !errors.As(err, &exit) || exit.ExitCode() != 1 {
-				t.Fatalf("%v; want a failed test\n%s", err, tail(string(out)))
-			}
-			for _, name := range b.fails {
-				check.Contains(t, string(out), "--- FAIL: TestStore/"+name+" (", "did not fail")
-			}
-		})
+	run := exec.CommandContext(t.Context(), self, "-test.run=^"+test+"$", "-test.timeout=2m")
+	run.Env = append(os.Environ(), breakEnv+"="+breakage)
+	out, err := run.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Fatalf("%v; want a failed test\n%s", err, tail(string(out)))
+	}
+	for _, name := range subtests {
+		check.Contains(t, string(out), "--- FAIL: "+test+"/"+name+" (", "did not fail")
 	}
 }
 

@@ -152,13 +152,16 @@ func (w *world) request(who int, o op) write {
 	if o != opCreate && o != opTakeOver && o != opExtend && o != opStep {
 		c.phase, c.until = leaving, time.Time{}
 	}
-	out := write{who: who, op: o, cutoff: w.now.Add(-skew)}
-	out.fence = driver.Fence{ID: w.id, Owner: token}
-	until := w.now.Add(lease)
+	out := write{who: who, op: o, cutoff: w.now.Add(-skew), fence: driver.Fence{ID: w.id, Owner: token}}
+	until, expires := w.now.Add(lease), w.now.Add(retention)
 	switch o {
 	case opCreate:
-		out.record = driver.Record{ID: w.id, Status: driver.InProgress, Owner: token, Attempt: 1,
-			Lease: until, Expires: until.Add(retention), Fingerprint: "fingerprint"}
+		out.record = claim(token)
+		out.record.ID, out.record.Lease, out.record.Expires = w.id, until, until.Add(retention)
+	case opRecreate:
+		out.cutoff = time.Time{}
+		out.record = driver.Record{ID: w.id, Status: driver.Completed, Owner: token, Attempt: 1,
+			Data: []byte(token), Expires: expires}
 	case opTakeOver:
 		out.fence = fenceOf(c.met)
 		out.change = driver.Change{Owner: token, Lease: until, Expires: until.Add(retention), Fingerprint: "fingerprint"}
@@ -167,24 +170,19 @@ func (w *world) request(who int, o op) write {
 		out.change = driver.Change{Lease: until, Expires: until.Add(retention)}
 	case opStep:
 		out.change = step("charge.1", token)
-	case opComplete, opAdopt, opRecreate:
-		out.change = driver.Change{Status: driver.Completed, Data: []byte(token), Expires: w.now.Add(retention)}
+	case opComplete:
+		out.change = driver.Change{Status: driver.Completed, Data: []byte(token), Expires: expires}
+	case opAdopt:
+		out.fence = fenceOf(c.met)
+		out.change = driver.Change{Owner: token, Status: driver.Completed, Data: []byte(token), Expires: expires}
 	case opFail:
-		out.change = driver.Change{Status: driver.Failed, Data: []byte("failed"), Expires: w.now.Add(retention)}
+		out.change = driver.Change{Status: driver.Failed, Data: []byte("failed"), Expires: expires}
 	case opDelete:
 		out.change = del
 	case opKeep:
 		out.change = keep
 	case opRefund:
 		out.change = refund
-	}
-	if o == opAdopt {
-		out.fence, out.change.Owner = fenceOf(c.met), token
-	}
-	if o == opRecreate {
-		out.cutoff = time.Time{}
-		out.record = driver.Record{ID: w.id, Status: driver.Completed, Owner: token, Attempt: 1,
-			Data: out.change.Data, Expires: out.change.Expires}
 	}
 	return out
 }
