@@ -1,11 +1,12 @@
 package handlers
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/lambda-once/once/handlers/internal/digest"
-	"github.com/lambda-once/once/handlers/internal/member"
 	"github.com/lambda-once/once/idempotent"
 )
 
@@ -50,28 +51,64 @@ func (e *DetailError) Is(target error) bool { return target == ErrDetail }
 // returns a [*DetailError] if the detail contains a different key or is not a JSON
 // object, or if key is empty.
 func DetailWithChain(detail []byte, key string) ([]byte, error) {
-	if key == "" {
-		return nil, &DetailError{"the key is empty"}
+	found, members, reason := findChain(detail)
+	switch {
+	case key == "":
+		reason = "the key is empty"
+	case reason != "":
+	case found == key:
+		return bytes.Clone(detail), nil
+	case found != "":
+		reason = "its member " + ChainAttribute + " is another key"
 	}
-	added, problem := member.Add(detail, ChainAttribute, key)
-	if problem != member.OK {
-		return nil, &DetailError{detailReasons[problem]}
+	if reason != "" {
+		return nil, &DetailError{reason}
 	}
-	return added, nil
+	member, err := json.Marshal(map[string]string{ChainAttribute: key})
+	if err != nil {
+		panic(err) // texts always marshal
+	}
+	end := bytes.LastIndexByte(detail, '}')
+	added := bytes.Clone(detail[:end])
+	if members > 0 {
+		added = append(added, ',')
+	}
+	added = append(added, member[1:len(member)-1]...)
+	return append(added, detail[end:]...), nil
 }
 
-var detailReasons = map[member.Problem]string{
-	member.NotObject: "it is not a JSON object",
-	member.NotText:   "its member " + ChainAttribute + " is not a text, or occurs twice",
-	member.Different: "its member " + ChainAttribute + " is another key",
+// Reasons why a detail has no chain key, and cannot get one.
+const (
+	notObject = "it is not a JSON object"
+	notText   = "its member " + ChainAttribute + " is not a text, or occurs twice"
+)
+
+// findChain returns the chain key in a detail, or "", and the number of members. It does
+// not decode into a struct, whose fields match names in any case.
+func findChain(detail []byte) (key string, members int, reason string) {
+	decoder := json.NewDecoder(bytes.NewReader(detail))
+	if opening, err := decoder.Token(); err != nil || opening != json.Delim('{') || !json.Valid(detail) {
+		return "", 0, notObject
+	}
+	for ; decoder.More(); members++ {
+		var value json.RawMessage
+		name, err := decoder.Token()
+		if err != nil || decoder.Decode(&value) != nil {
+			return "", 0, notObject
+		}
+		if name == ChainAttribute && (key != "" || json.Unmarshal(value, &key) != nil || key == "") {
+			return "", 0, notText
+		}
+	}
+	return key, members, ""
 }
 
 // eventChain returns the chain key in the detail of an event. A detail that is
 // no object, as the input of a schedule may be, contains none.
 func eventChain(detail []byte) (string, error) {
-	key, _, problem := member.Find(detail, ChainAttribute)
-	if problem == member.NotText {
-		return "", &ShapeError{detailReasons[problem]}
+	key, _, reason := findChain(detail)
+	if reason == notText {
+		return "", &ShapeError{reason}
 	}
 	return key, nil
 }
