@@ -14,9 +14,9 @@ import (
 // batch runs the records of events of one source. D is the argument of
 // the user's handler: a [Delivery], or the source's own record.
 type batch[D any] struct {
-	source source
-	x      *idempotent.Executor
-	policy policy
+	source  source
+	x       *idempotent.Executor
+	options EventOptions // those that all sources have, with their defaults
 	// key is the user's. If it is nil, records have the source's own keys.
 	key func(D) (idempotent.Key, error)
 	run func(context.Context, *record[D]) error
@@ -67,21 +67,21 @@ type record[D any] struct {
 	event *idempotent.Event
 }
 
-func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, p policy) *batch[D] {
+func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, o EventOptions) *batch[D] {
 	var mistakes driver.Mistakes
 	mistakes.If(x == nil, "handlers: %s: the executor is nil", s.name)
 	mistakes.If(fn == nil, "handlers: %s: the handler is nil", s.name)
 	mistakes.If(s.keyless && key == nil, "handlers: %s: the key function is nil, and messages have no key of their own", s.name)
-	p.check(s.name, &mistakes)
+	o.check(s.name, &mistakes)
 	mistakes.Panic()
-	p = p.filled()
-	if !adapter.ClaimsAhead(x) {
-		p.ahead = 0
-	}
 	// Data that the executor encrypts must not be logged.
-	p.hideText = p.hideText || adapter.Seals(x)
+	o.HideErrorText = o.HideErrorText || adapter.Seals(x)
+	o = o.filled()
+	if !adapter.ClaimsAhead(x) {
+		o.Ahead = 0
+	}
 	return &batch[D]{
-		source: s, x: x, policy: p, key: key,
+		source: s, x: x, options: o, key: key,
 		run: idempotent.WrapEffect(x,
 			func(r *record[D]) (idempotent.Key, error) { return r.key, r.err },
 			func(ctx context.Context, r *record[D]) error {
@@ -115,7 +115,7 @@ func identityOf(k idempotent.Key) identity { return identity{k.Scope, k.ID, k.Re
 // of them are duplicates.
 func (b *batch[D]) begin(ctx context.Context, size int, read func(i int) record[D]) (*invocation[D], error) {
 	deadline, _ := adapter.HandlerDeadline(ctx, b.x) // or the zero time
-	lastStart, err := b.policy.lastStart(b.source.name, deadline)
+	lastStart, err := b.options.lastStart(b.source.name, deadline)
 	v := &invocation[D]{batch: b, records: make([]record[D], size), lastStart: lastStart}
 	if size == 0 {
 		// An acknowledgement could lose the event of a different source.

@@ -61,10 +61,7 @@ func newEventBatch[D any](s source, x *idempotent.Executor, key func(D) (idempot
 	if o == nil {
 		o = &EventOptions{}
 	}
-	return newBatch(s, x, key, fn, policy{
-		concurrency: o.Concurrency, unrecorded: o.Unrecorded, ahead: o.Ahead, margin: o.Margin, wait: o.Wait,
-		onFailure: o.OnFailure, hideText: o.HideErrorText,
-	})
+	return newBatch(s, x, key, fn, *o)
 }
 
 // handleAll succeeds if all records do. One that fails stops no other, so that

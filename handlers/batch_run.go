@@ -13,12 +13,12 @@ import (
 // handle runs the records and returns the result of each.
 func (v *invocation[D]) handle(ctx context.Context, s lanes.Schedule) []error {
 	s.Duplicates = v.duplicates
-	p := &v.policy
-	runner := lanes.Runner{Concurrency: p.concurrency, Unrecorded: p.unrecorded, Ahead: p.ahead, LastStart: v.lastStart, Errors: notRun}
+	o := &v.options
+	runner := lanes.Runner{Concurrency: o.Concurrency, Unrecorded: o.Unrecorded, Ahead: o.Ahead, LastStart: v.lastStart, Errors: notRun}
 	results := runner.Run(ctx, s, len(v.records), v.one)
 	for i, err := range results {
 		if err != nil {
-			v.policy.recordFailed(ctx, v.recordError(i, err))
+			o.OnFailure(ctx, v.recordError(i, err))
 		}
 	}
 	return results
@@ -94,7 +94,7 @@ func (v *invocation[D]) call(ctx context.Context, r *record[D]) (*idempotent.Eve
 // wait returns how long one record waits for a duplicate in a different invocation:
 // the wait ends while other records can still be started.
 func (v *invocation[D]) wait() time.Duration {
-	wait := v.policy.wait
+	wait := v.options.Wait
 	if !v.lastStart.IsZero() {
 		wait = min(wait, time.Until(v.lastStart))
 	}
@@ -180,14 +180,14 @@ func (v *invocation[D]) recordError(i int, err error) *RecordError {
 	return failed
 }
 
-// identifiers returns a report of failures in the form of Lambda. It is never
+// identifiers returns a report of failures in the form of Lambda, and err. It is never
 // nil, which would marshal as null.
 func identifiers[F ~struct {
 	ItemIdentifier string `json:"itemIdentifier"`
-}](ids []string) []F {
+}](ids []string, err error) ([]F, error) {
 	failures := make([]F, len(ids))
 	for i, id := range ids {
 		failures[i] = F{ItemIdentifier: id}
 	}
-	return failures
+	return failures, err
 }

@@ -117,9 +117,9 @@ func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key,
 	if o == nil {
 		o = &SQSOptions{}
 	}
-	b := newBatch(source{name: "sqs", eventSources: []string{"aws:sqs"}, reports: true}, x, key, fn, policy{
-		concurrency: o.Concurrency, unrecorded: o.Unrecorded, ahead: o.Ahead, margin: o.Margin, wait: cmp.Or(o.Wait, 5*time.Second),
-		onFailure: o.OnFailure, hideText: o.HideErrorText,
+	b := newBatch(source{name: "sqs", eventSources: []string{"aws:sqs"}, reports: true}, x, key, fn, EventOptions{
+		Ahead: o.Ahead, Concurrency: o.Concurrency, HideErrorText: o.HideErrorText, Margin: o.Margin,
+		OnFailure: o.OnFailure, Unrecorded: o.Unrecorded, Wait: cmp.Or(o.Wait, 5*time.Second),
 	})
 	warnOfRetention("sqs", x)
 	if o.Visibility != nil {
@@ -143,11 +143,8 @@ func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key,
 		if o.ErrorIfAllFailed && !slices.Contains(results, nil) {
 			return events.SQSEventResponse{}, v.batchError(results, "none succeeded")
 		}
-		ids, err := v.failedIDs(results)
-		if err != nil {
-			return events.SQSEventResponse{}, err
-		}
-		return events.SQSEventResponse{BatchItemFailures: identifiers[events.SQSBatchItemFailure](ids)}, nil
+		failures, err := identifiers[events.SQSBatchItemFailure](v.failedIDs(results))
+		return events.SQSEventResponse{BatchItemFailures: failures}, err
 	}
 }
 

@@ -32,16 +32,15 @@ type KinesisOptions = StreamOptions[events.KinesisEventRecord]
 func Kinesis[T any](x *idempotent.Executor, key func(KinesisRecord[T]) (idempotent.Key, error), fn func(context.Context, KinesisRecord[T]) error, o *KinesisOptions) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
 	b := newStreamBatch(source{name: "kinesis", eventSources: []string{"aws:kinesis"}, reports: true}, x, key, fn, o, func(r KinesisRecord[T]) events.KinesisEventRecord { return r.Source })
 	return func(ctx context.Context, event events.KinesisEvent) (events.KinesisEventResponse, error) {
-		ids, err := b.handleStream(ctx, len(event.Records), func(i int) record[KinesisRecord[T]] {
+		read := func(i int) record[KinesisRecord[T]] {
 			e := event.Records[i]
 			r := readRecord[T](e, e.Kinesis.Data, message{})
 			r.id, r.eventSource, r.key = e.Kinesis.SequenceNumber, e.EventSource, streamKey(e.EventSourceArn, e.EventID)
 			return r
-		}, func(i int) string { return event.Records[i].Kinesis.PartitionKey })
-		if err != nil {
-			return events.KinesisEventResponse{}, err
 		}
-		return events.KinesisEventResponse{BatchItemFailures: identifiers[events.KinesisBatchItemFailure](ids)}, nil
+		lane := func(i int) string { return event.Records[i].Kinesis.PartitionKey }
+		failures, err := identifiers[events.KinesisBatchItemFailure](b.handleStream(ctx, len(event.Records), read, lane))
+		return events.KinesisEventResponse{BatchItemFailures: failures}, err
 	}
 }
 
@@ -64,16 +63,15 @@ type DynamoDBStreamOptions = StreamOptions[events.DynamoDBEventRecord]
 func DynamoDBStream(x *idempotent.Executor, key func(events.DynamoDBEventRecord) (idempotent.Key, error), fn func(context.Context, events.DynamoDBEventRecord) error, o *DynamoDBStreamOptions) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	b := newStreamBatch(source{name: "dynamodb stream", eventSources: []string{"aws:dynamodb"}, reports: true}, x, key, fn, o, func(r events.DynamoDBEventRecord) events.DynamoDBEventRecord { return r })
 	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-		ids, err := b.handleStream(ctx, len(event.Records), func(i int) record[events.DynamoDBEventRecord] {
+		read := func(i int) record[events.DynamoDBEventRecord] {
 			e := event.Records[i]
 			return record[events.DynamoDBEventRecord]{
 				id: e.Change.SequenceNumber, eventSource: e.EventSource, delivery: e, key: streamKey(e.EventSourceArn, e.EventID),
 			}
-		}, func(i int) string { return itemKey(event.Records[i]) })
-		if err != nil {
-			return events.DynamoDBEventResponse{}, err
 		}
-		return events.DynamoDBEventResponse{BatchItemFailures: identifiers[events.DynamoDBBatchItemFailure](ids)}, nil
+		lane := func(i int) string { return itemKey(event.Records[i]) }
+		failures, err := identifiers[events.DynamoDBBatchItemFailure](b.handleStream(ctx, len(event.Records), read, lane))
+		return events.DynamoDBEventResponse{BatchItemFailures: failures}, err
 	}
 }
 
@@ -155,9 +153,9 @@ func newStreamBatch[E, D any](s source, x *idempotent.Executor, key func(D) (ide
 	if o == nil {
 		o = &StreamOptions[E]{}
 	}
-	b := newBatch(s, x, key, fn, policy{
-		concurrency: o.Concurrency, unrecorded: o.Unrecorded, ahead: o.Ahead, margin: o.Margin, wait: o.Wait,
-		onFailure: o.OnFailure, hideText: o.HideErrorText,
+	b := newBatch(s, x, key, fn, EventOptions{
+		Ahead: o.Ahead, Concurrency: o.Concurrency, HideErrorText: o.HideErrorText, Margin: o.Margin,
+		OnFailure: o.OnFailure, Unrecorded: o.Unrecorded, Wait: o.Wait,
 	})
 	if poison := o.Poison; poison != nil {
 		b.poison = func(ctx context.Context, d D, err error) error { return poison(ctx, of(d), err) }
@@ -174,7 +172,7 @@ func (b *batch[D]) handleStream(ctx context.Context, size int, read func(i int) 
 		return nil, err
 	}
 	order := lanes.InOrder(size)
-	if b.policy.concurrency > 1 {
+	if b.options.Concurrency > 1 {
 		order = lanes.By(size, lane)
 	}
 	return v.firstID(v.handle(ctx, lanes.Schedule{Lanes: order, Halt: lanes.HaltEvent}))
