@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/handlers/relay/internal/outbox"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/outbound"
 )
@@ -103,7 +102,7 @@ func Outbox(publish func(ctx context.Context, destination string, batch []outbou
 	mistakes.If(o.Concurrency < 0, "relay: Options.Concurrency is %d; it must not be negative", o.Concurrency)
 	mistakes.If(o.Margin < 0, "relay: Options.Margin is %v; it must not be negative", o.Margin)
 	mistakes.Panic()
-	r := &relay{publish: publish, options: *o, recent: outbox.NewRecent(10_000)}
+	r := &relay{publish: publish, options: *o, recent: newRecent(10_000)}
 	r.options.BatchSize = cmp.Or(o.BatchSize, 10)
 	r.options.Concurrency = cmp.Or(o.Concurrency, 1)
 	if o.OnFailure == nil {

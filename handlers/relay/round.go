@@ -9,7 +9,6 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/internal/lanes"
 	"github.com/lambda-once/once/handlers/internal/panics"
-	"github.com/lambda-once/once/handlers/relay/internal/outbox"
 	"github.com/lambda-once/once/idempotent/outbound"
 )
 
@@ -20,15 +19,21 @@ const source = "outbox"
 type relay struct {
 	publish func(context.Context, string, []outbound.Message) ([]error, error)
 	options Options // complete
-	recent  *outbox.Recent
+	recent  *recent
 }
 
 // handle returns the record from which the stream must be delivered again, if there is
 // one. The list is never nil, which would marshal as null.
 func (r *relay) handle(ctx context.Context, stream []events.DynamoDBEventRecord) ([]events.DynamoDBBatchItemFailure, error) {
-	records, err := read(stream)
-	if err != nil {
-		return nil, err
+	if len(stream) == 0 {
+		return nil, &handlers.NoRecordsError{Source: source, Record: -1}
+	}
+	items := make([]*item, len(stream))
+	for i, r := range stream {
+		if r.EventSource != "" && r.EventSource != "aws:dynamodb" {
+			return nil, &handlers.NoRecordsError{Source: source, Record: i}
+		}
+		items[i] = readItem(r)
 	}
 	runner := lanes.Runner{Concurrency: r.options.Concurrency, Errors: notRun}
 	if deadline, ok := ctx.Deadline(); ok {
@@ -38,38 +43,11 @@ func (r *relay) handle(ctx context.Context, stream []events.DynamoDBEventRecord)
 		}
 		runner.LastStart = lastStart
 	}
-	q := outbox.NewQueue(records, notRun.AfterFailure, r.options.BatchSize, r.recent)
+	q := newQueue(items, notRun.AfterFailure, r.options.BatchSize, r.recent)
 	e := event{relay: r, stream: stream, runner: runner, queue: q}
 	for e.round(ctx) {
 	}
-	return e.report(ctx, q.Results())
-}
-
-// read decodes the records of the stream that have something to publish.
-func read(stream []events.DynamoDBEventRecord) ([]outbox.Record, error) {
-	if len(stream) == 0 {
-		return nil, &handlers.NoRecordsError{Source: source, Record: -1}
-	}
-	records := make([]outbox.Record, len(stream))
-	for i, r := range stream {
-		if r.EventSource != "" && r.EventSource != "aws:dynamodb" {
-			return nil, &handlers.NoRecordsError{Source: source, Record: i}
-		}
-		if !outbox.Pending(r) {
-			continue
-		}
-		item := outbox.NewItem(r)
-		records[i] = outbox.Record{Item: item, Err: guarded(func() error {
-			if err := item.Decode(r.Change.NewImage); err != nil {
-				return &handlers.DecodeError{Type: "an item of an outbox", Err: &handlers.ShapeError{Reason: err.Error()}}
-			}
-			return nil
-		})}
-		if r.Change.SequenceNumber == "" {
-			records[i].Err = &handlers.NoIDError{}
-		}
-	}
-	return records, nil
+	return e.report(ctx, q.results)
 }
 
 // event is one event that is being handled.
@@ -77,20 +55,20 @@ type event struct {
 	*relay
 	stream []events.DynamoDBEventRecord
 	runner lanes.Runner
-	queue  *outbox.Queue
+	queue  *queue
 }
 
 // round publishes the next message of every aggregate. It reports whether there
 // was one.
 func (e *event) round(ctx context.Context) bool {
-	batches, published := e.queue.Round()
+	batches, published := e.queue.round()
 	failed := make([][]error, len(batches)) // of each message
 	errs := e.runner.Run(ctx, lanes.Schedule{Lanes: lanes.Separate(len(batches))}, len(batches), func(ctx context.Context, turn *lanes.Turn) error {
 		i := turn.Index()
 		return guarded(func() (err error) { failed[i], err = e.send(ctx, batches[i]); return err })
 	})
 	for i, b := range batches {
-		published = append(published, e.queue.Settle(b, func(j int) error {
+		published = append(published, e.queue.settle(b, func(j int) error {
 			if failed[i] != nil && failed[i][j] != nil {
 				return readable(failed[i][j])
 			}
@@ -103,18 +81,18 @@ func (e *event) round(ctx context.Context) bool {
 
 // send calls publish. It returns the error of each message, or nil, and an
 // error for the messages without one of their own.
-func (r *relay) send(ctx context.Context, b *outbox.Batch) (failed []error, _ error) {
-	for _, m := range b.Messages {
+func (r *relay) send(ctx context.Context, b *batch) (failed []error, _ error) {
+	for _, m := range b.messages {
 		if m.Attributes[handlers.ChainAttribute] == "" {
 			m.Attributes[handlers.ChainAttribute] = m.ID
 		}
 	}
-	failed, err := r.publish(ctx, b.Destination, b.Messages)
+	failed, err := r.publish(ctx, b.destination, b.messages)
 	switch {
-	case len(failed) == len(b.Messages):
+	case len(failed) == len(b.messages):
 		return failed, err
 	case err == nil && failed != nil:
-		return nil, &PublishError{Errors: len(failed), Messages: len(b.Messages)}
+		return nil, &PublishError{Errors: len(failed), Messages: len(b.messages)}
 	}
 	return nil, err
 }
@@ -128,7 +106,7 @@ func (e *event) markPublished(ctx context.Context, published []int) {
 	}
 	keys := make([]Key, len(published))
 	for i, at := range published {
-		keys[i] = Key(e.queue.Item(at).Key)
+		keys[i] = e.queue.items[at].key
 	}
 	// Mark, as every function of the user's, runs on a goroutine of its own.
 	errs := lanes.Runner{Concurrency: 1, Errors: notRun}.Run(ctx, lanes.Schedule{Lanes: lanes.Separate(1)}, 1, func(ctx context.Context, _ *lanes.Turn) error {

@@ -45,15 +45,13 @@ var order = map[string]string{
 	"postgres":                     "idempotent/driver",
 	"redis":                        "idempotent/driver",
 	"handlers":                     "idempotent idempotent/adapter idempotent/driver",
-	"handlers/relay":               "handlers handlers/internal/lanes handlers/internal/panics idempotent/driver idempotent/outbound",
+	"handlers/relay":               "handlers handlers/internal/lanes handlers/internal/panics idempotent/driver idempotent/outbound internal/outboxitem",
 	"handlers/httpapi":             "handlers/internal/digest handlers/internal/lambdaerror handlers/internal/panics idempotent idempotent/adapter idempotent/driver",
 	"handlers/durablefunc":         "handlers idempotent idempotent/adapter idempotent/driver internal/canonical",
 	"local/wire":                   "",
 	"local/kill":                   "local/lambdaruntime",
 	"proof/durable":                "",
 	"local/crashtest":              "idempotent idempotent/driver idempotent/memory local/kill local/lambdaruntime",
-
-	"handlers/relay/internal/outbox": "handlers/internal/lanes idempotent/outbound internal/outboxitem",
 }
 
 // What a user of a package must not link: clients of other services, and

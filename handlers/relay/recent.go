@@ -1,4 +1,4 @@
-package outbox
+package relay
 
 import "sync"
 
@@ -10,21 +10,20 @@ type place struct {
 	message int
 }
 
-// Recent remembers the messages that were published last.
-type Recent struct {
+// recent remembers the messages that were published last.
+type recent struct {
 	mu    sync.Mutex
 	known map[place]bool
 	ring  []place
 	next  int
 }
 
-// NewRecent returns a Recent for size messages.
-func NewRecent(size int) *Recent {
-	return &Recent{known: make(map[place]bool), ring: make([]place, size)}
+func newRecent(size int) *recent {
+	return &recent{known: make(map[place]bool), ring: make([]place, size)}
 }
 
 // add forgets the oldest place. It ignores a place without an event.
-func (r *Recent) add(p place) {
+func (r *recent) add(p place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if p.event == "" || r.known[p] {
@@ -35,7 +34,7 @@ func (r *Recent) add(p place) {
 	r.next = (r.next + 1) % len(r.ring)
 }
 
-func (r *Recent) contains(p place) bool {
+func (r *recent) contains(p place) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.known[p]
