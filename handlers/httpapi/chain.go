@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/lambda-once/once/handlers/httpapi/internal/httpkey"
 	"github.com/lambda-once/once/handlers/internal/digest"
 	"github.com/lambda-once/once/idempotent"
 )
@@ -22,7 +21,7 @@ const ChainHeader = "Once-Key"
 // accept, is replaced by its digest.
 func SetChainHeaders(ctx context.Context, h http.Header, name string) {
 	key := idempotent.ChainKey(ctx, name)
-	if !httpkey.Bare(key) || len(key) > safeKeyBytes {
+	if !bare(key) || len(key) > safeKeyBytes {
 		key = digest.Of(key)
 	}
 	h.Set("Idempotency-Key", `"`+key+`"`) // a String of RFC 8941, as in the draft
@@ -41,7 +40,7 @@ func (o *Options) chain(headers http.Header) (string, error) {
 		return "", nil
 	}
 	chain := strings.Trim(values[0], " \t")
-	if len(values) > 1 || chain == "" || len(chain) > httpkey.Longest || !httpkey.Bare(chain) {
+	if len(values) > 1 || chain == "" || len(chain) > longestKey || !bare(chain) {
 		return "", unreadable("the header "+ChainHeader+" is not one chain key", nil)
 	}
 	return chain, nil

@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
-	"github.com/lambda-once/once/handlers/httpapi/internal/problem"
 	"github.com/lambda-once/once/handlers/internal/lambdaerror"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -82,7 +81,7 @@ func (g *guard) withoutStatus(ctx context.Context, adapter string, status int) h
 	claim, _ := idempotent.FromContext(ctx)
 	slog.Default().LogAttrs(ctx, slog.LevelError, "the handler's response has no HTTP status from 200 to 599: set its StatusCode; the request was carried out, and its clients receive a 500",
 		slog.String("handler", adapter), slog.String("operation", claim.Operation), slog.String("key_hash", claim.KeyHash), slog.Int("status", status))
-	response := problem.NoStatus(status).Response(g.options.Documentation)
+	response := noStatus(status).response(g.options.Documentation)
 	response.Final = true
 	return response
 }

@@ -38,7 +38,7 @@ func (g *guard) failure(e *exchange, event *idempotent.Event, err error) (reply,
 		}
 	}
 	if p, ok := g.options.problemOf(e.request, err); ok && !e.fromHandler(event, err) {
-		return reply{response: p.Response(g.options.Documentation)}, nil
+		return reply{response: p.response(g.options.Documentation)}, nil
 	}
 	return reply{}, err
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/lambda-once/once/handlers/httpapi/internal/capture"
 	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
-	"github.com/lambda-once/once/handlers/httpapi/internal/problem"
 	"github.com/lambda-once/once/handlers/internal/panics"
 	"github.com/lambda-once/once/idempotent"
 )
@@ -81,7 +80,7 @@ func Middleware(x *idempotent.Executor, scope Scope, o *Options) func(http.Handl
 			})
 			switch {
 			case err != nil:
-				writeResponse(w, problem.Internal.Response(g.options.Documentation))
+				writeResponse(w, internalProblem.response(g.options.Documentation))
 			case result.native:
 				captured.WriteTo(w)
 			default:
@@ -212,12 +211,12 @@ func isTooLarge(err error) (is bool) {
 // replace replaces a response that cannot be sent. If the response would not
 // have been stored, the replacement has its status, and is not stored either.
 func (g *guard) replace(captured *capture.Writer) httpmsg.Response {
-	p := problem.TooLarge(captured.Status())
+	p := tooLarge(captured.Status())
 	stored := g.stores(captured.Status())
 	if stored {
-		p = problem.ResponseLost
+		p = responseLost
 	}
-	response := p.Response(g.options.Documentation)
+	response := p.response(g.options.Documentation)
 	response.Final = stored
 	captured.Replace(response)
 	return response
@@ -230,7 +229,7 @@ func writeResponse(w http.ResponseWriter, r httpmsg.Response) {
 	if r.Base64 {
 		var err error
 		if body, err = base64.StdEncoding.DecodeString(r.Body); err != nil {
-			r, body = problem.Internal.Response(problem.NoType), nil
+			r, body = internalProblem.response(noType), nil
 		}
 	}
 	maps.Copy(w.Header(), r.Headers)

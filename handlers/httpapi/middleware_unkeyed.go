@@ -6,7 +6,6 @@ import (
 
 	"github.com/lambda-once/once/handlers/httpapi/internal/capture"
 	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
-	"github.com/lambda-once/once/handlers/httpapi/internal/problem"
 	"github.com/lambda-once/once/idempotent/adapter"
 )
 
@@ -42,7 +41,7 @@ func (g *guard) serveUnkeyed(w http.ResponseWriter, request *incoming, next http
 	default:
 		direct.Drop()
 		if err != nil {
-			result.response = problem.Internal.Response(g.options.Documentation)
+			result.response = internalProblem.response(g.options.Documentation)
 		}
 		writeResponse(w, result.response)
 	}

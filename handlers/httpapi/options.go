@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lambda-once/once/handlers/httpapi/internal/httpkey"
-	"github.com/lambda-once/once/handlers/httpapi/internal/problem"
 	"github.com/lambda-once/once/handlers/internal/panics"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -132,7 +130,7 @@ func (o *Options) complete() Options {
 	if o != nil {
 		full = *o
 	}
-	full.Documentation = cmp.Or(full.Documentation, problem.NoType)
+	full.Documentation = cmp.Or(full.Documentation, noType)
 	full.Header = http.CanonicalHeaderKey(cmp.Or(full.Header, "Idempotency-Key"))
 	full.MaxKeyBytes = cmp.Or(full.MaxKeyBytes, 255)
 	full.MaxRequestBytes = cmp.Or(full.MaxRequestBytes, 1<<20)
@@ -160,30 +158,22 @@ func (o *Options) check(mistakes *driver.Mistakes) {
 	_, err := url.Parse(o.Documentation)
 	mistakes.If(err != nil, "httpapi: Options.Documentation is not a URL")
 	fieldName := func(option, name string) {
-		mistakes.If(!httpkey.IsFieldName(name), "httpapi: Options.%s has %q, which is not a field name", option, name)
+		mistakes.If(!isFieldName(name), "httpapi: Options.%s has %q, which is not a field name", option, name)
 	}
 	fieldName("Header", cmp.Or(o.Header, "x"))
 	fieldName("ReplayHeader", cmp.Or(o.ReplayHeader, "x"))
 	for _, name := range o.StoreHeaders {
 		fieldName("StoreHeaders", name)
 	}
-	mistakes.If(o.MaxKeyBytes < 0 || o.MaxKeyBytes > httpkey.Longest, "httpapi: Options.MaxKeyBytes is %d; it must be from 0 to %d", o.MaxKeyBytes, httpkey.Longest)
+	mistakes.If(o.MaxKeyBytes < 0 || o.MaxKeyBytes > longestKey, "httpapi: Options.MaxKeyBytes is %d; it must be from 0 to %d", o.MaxKeyBytes, longestKey)
 	mistakes.If(o.MaxRequestBytes < 0, "httpapi: Options.MaxRequestBytes is %d; it must not be negative", o.MaxRequestBytes)
 	mistakes.If(o.MaxResponseBytes < 0, "httpapi: Options.MaxResponseBytes is %d; it must not be negative", o.MaxResponseBytes)
 	mistakes.If(o.Methods != nil && len(o.Methods) == 0, "httpapi: Options.Methods is empty: nothing would be protected")
 	for _, method := range o.Methods {
 		// Methods are case-sensitive: "post" would protect nothing.
-		mistakes.If(!httpkey.IsFieldName(method) || method != strings.ToUpper(method), "httpapi: Options.Methods has %q, which is not a method in capitals", method)
+		mistakes.If(!isFieldName(method) || method != strings.ToUpper(method), "httpapi: Options.Methods has %q, which is not a method in capitals", method)
 		mistakes.If(slices.Contains(safeMethods, method), "httpapi: Options.Methods has the safe method %s", method)
 	}
-}
-
-// keyHeader returns the name of the key's header, or "" if the key is elsewhere.
-func (o *Options) keyHeader() string {
-	if o.Key != nil {
-		return ""
-	}
-	return o.Header
 }
 
 func storesStatus(status int) bool { return status < 500 && !refusesRequest(status) }

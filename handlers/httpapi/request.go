@@ -9,9 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lambda-once/once/handlers/httpapi/internal/httpkey"
 	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
-	"github.com/lambda-once/once/handlers/httpapi/internal/problem"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -76,13 +74,13 @@ type Caller struct {
 // instead.
 func HeaderKey(name string) func(Request) (idempotent.Key, error) {
 	var mistakes driver.Mistakes
-	mistakes.If(!httpkey.IsFieldName(name), "httpapi: HeaderKey: %q is not a field name", name)
+	mistakes.If(!isFieldName(name), "httpapi: HeaderKey: %q is not a field name", name)
 	mistakes.Panic()
 	name = http.CanonicalHeaderKey(name)
 	return func(r Request) (idempotent.Key, error) {
 		values := r.Headers[name]
 		if len(values) > 1 {
-			return idempotent.Key{}, httpkey.Invalid("is given more than once")
+			return idempotent.Key{}, invalidKey("is given more than once")
 		}
 		if len(values) == 0 || strings.Trim(values[0], " \t") == "" {
 			return idempotent.Key{}, &idempotent.MissingKeyError{Part: "id", At: theHeader + name}
@@ -138,29 +136,12 @@ func (o *Options) keyOf(r *incoming) (idempotent.Key, error) {
 	if r.found == nil {
 		r.found = &foundKey{}
 		if o.Key == nil {
-			r.found.key.ID, r.found.err = o.keyRules().Parse(r.Headers[o.Header])
+			r.found.key.ID, r.found.err = o.parseKey(r.Headers[o.Header])
 		} else {
 			r.found.key, r.found.err = o.keyByFunction(r)
 		}
 	}
 	return r.found.key, r.found.err
-}
-
-func (o *Options) keyRules() httpkey.Rules {
-	return httpkey.Rules{MaxBytes: o.MaxKeyBytes, Valid: o.ValidKey}
-}
-
-// problemOf returns the problem for an error of the core, as [problem.Of] does. A
-// client whose body is not JSON learns that its key is looked for there.
-func (o *Options) problemOf(r *incoming, err error) (problem.Problem, bool) {
-	if _, ok := err.(*RequestTooLargeError); ok {
-		err = errors.Unwrap(err)
-	}
-	p, ok := problem.Of(err, o.keyHeader())
-	if ok && o.Key != nil && r.err == nil && r.found != nil && r.found.err == err && r.found.inBody() && !json.Valid(r.Body) {
-		p.Detail += " The body is not JSON."
-	}
-	return p, ok
 }
 
 // inBody reports whether a key was not found that may be in the body.
@@ -194,7 +175,7 @@ func (o *Options) keyByFunction(r *incoming) (idempotent.Key, error) {
 		return idempotent.Key{}, missing
 	case err != nil:
 		if invalid, ok := errors.AsType[*idempotent.InvalidKeyError](err); ok {
-			return idempotent.Key{}, httpkey.Invalid(invalid.Reason)
+			return idempotent.Key{}, invalidKey(invalid.Reason)
 		}
 		if invalid, ok := errors.AsType[*idempotent.InvalidPayloadError](err); ok {
 			return idempotent.Key{}, invalid
@@ -205,7 +186,7 @@ func (o *Options) keyByFunction(r *incoming) (idempotent.Key, error) {
 	case key.Record != "":
 		return idempotent.Key{}, &KeyFieldError{Field: "Record"}
 	}
-	return key, o.keyRules().Check(key.ID)
+	return key, o.checkKey(key.ID)
 }
 
 // functionError tells an error of the user's function from one of ours, until

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
-	"github.com/lambda-once/once/handlers/httpapi/internal/problem"
 	"github.com/lambda-once/once/handlers/internal/panics"
 	"github.com/lambda-once/once/idempotent"
 )
@@ -99,10 +98,10 @@ func (e *StatusError) ErrorCode() string { return statusCode + strconv.Itoa(e.st
 // FailureMessage returns the stored part of the error: the problem that the
 // client receives. See [idempotent.Permanent].
 func (e *StatusError) FailureMessage() string {
-	details := problem.Details{
-		Type: cmp.Or(problem.Clip(e.Type, 256), problem.NoType), Title: problem.Clip(e.title(), 256), Status: e.status(), Detail: e.Detail,
+	body := details{
+		Type: cmp.Or(clip(e.Type, 256), noType), Title: clip(e.title(), 256), Status: e.status(), Detail: e.Detail,
 	}
-	return details.EncodeWithin(4 << 10) // the core's limit
+	return body.encodeWithin(4 << 10) // the core's limit
 }
 
 func (e *StatusError) status() int {
@@ -116,7 +115,7 @@ func (e *StatusError) title() string { return cmp.Or(e.Title, http.StatusText(e.
 
 // response returns the client's response.
 func (e *StatusError) response() httpmsg.Response {
-	r := httpmsg.Response{Status: e.status(), Headers: http.Header{"Content-Type": {problem.ContentType}}, Body: e.FailureMessage()}
+	r := httpmsg.Response{Status: e.status(), Headers: http.Header{"Content-Type": {problemContentType}}, Body: e.FailureMessage()}
 	if e.RetryAfter > 0 {
 		r.Headers.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 	}
@@ -152,9 +151,9 @@ func storedStatus(stored *idempotent.ReplayedError) (*StatusError, bool) {
 	if !ok || err != nil || status < 400 || status > 599 {
 		return nil, false
 	}
-	var p problem.Details
+	var p details
 	if json.Unmarshal([]byte(stored.Message), &p) != nil || p.Status != status {
-		p = problem.Details{}
+		p = details{}
 	}
 	return &StatusError{Status: status, Type: p.Type, Title: p.Title, Detail: p.Detail}, true
 }
@@ -199,7 +198,7 @@ func errorResponse(err error) httpmsg.Response {
 	if own, ok := statusOf(err); ok {
 		return own.response()
 	}
-	return problem.Internal.Response(problem.NoType)
+	return internalProblem.response(noType)
 }
 
 type failureKey struct{}
