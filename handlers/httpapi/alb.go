@@ -8,7 +8,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
 	"github.com/lambda-once/once/idempotent"
 )
 
@@ -24,25 +23,21 @@ import (
 func ALB(x *idempotent.Executor, scope Scope, fn func(context.Context, events.ALBTargetGroupRequest) (events.ALBTargetGroupResponse, error), o *Options) func(context.Context, events.ALBTargetGroupRequest) (events.ALBTargetGroupResponse, error) {
 	return eventAdapter[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse]{
 		name: "ALB", source: sourceALB,
-		method:   func(e *events.ALBTargetGroupRequest) string { return e.HTTPMethod },
-		request:  requestALB,
-		response: responseALB,
-		respond:  respondALB,
+		method:  func(e *events.ALBTargetGroupRequest) string { return e.HTTPMethod },
+		request: requestALB,
+		response: func(e *events.ALBTargetGroupResponse) httpResponse {
+			return eventResponse(e.StatusCode, eventHeaders(e.MultiValueHeaders, e.Headers), nil, e.Body, e.IsBase64Encoded)
+		},
+		respond: respondALB,
 	}.protect(x, scope, fn, o)
 }
 
 func requestALB(e *events.ALBTargetGroupRequest) *incoming {
-	query := httpmsg.MapQuery(e.MultiValueQueryStringParameters, e.QueryStringParameters, url.QueryUnescape)
-	return eventRequest(Caller{}, e.Path, query, httpmsg.Headers(e.MultiValueHeaders, e.Headers), e.Body, e.IsBase64Encoded)
+	query := mapQuery(e.MultiValueQueryStringParameters, e.QueryStringParameters, url.QueryUnescape)
+	return eventRequest(Caller{}, e.Path, query, eventHeaders(e.MultiValueHeaders, e.Headers), nil, e.Body, e.IsBase64Encoded)
 }
 
-func responseALB(e *events.ALBTargetGroupResponse) httpmsg.Response {
-	return httpmsg.Response{
-		Status: e.StatusCode, Headers: httpmsg.Headers(e.MultiValueHeaders, e.Headers), Body: e.Body, Base64: e.IsBase64Encoded,
-	}
-}
-
-func respondALB(e *events.ALBTargetGroupRequest, r httpmsg.Response) events.ALBTargetGroupResponse {
+func respondALB(e *events.ALBTargetGroupRequest, r httpResponse) events.ALBTargetGroupResponse {
 	response := events.ALBTargetGroupResponse{
 		StatusCode:        r.Status,
 		StatusDescription: strconv.Itoa(r.Status) + " " + http.StatusText(r.Status),
@@ -51,7 +46,7 @@ func respondALB(e *events.ALBTargetGroupRequest, r httpmsg.Response) events.ALBT
 	if e.MultiValueHeaders != nil {
 		response.MultiValueHeaders = r.Headers
 	} else {
-		response.Headers = r.Joined()
+		response.Headers = r.joined()
 	}
 	return response
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
 	"github.com/lambda-once/once/idempotent"
 )
 
@@ -15,10 +14,12 @@ import (
 func APIGateway(x *idempotent.Executor, scope Scope, fn func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error), o *Options) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	return eventAdapter[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse]{
 		name: "APIGateway", source: sourceAPIGateway,
-		method:   func(e *events.APIGatewayProxyRequest) string { return e.HTTPMethod },
-		request:  requestREST,
-		response: responseREST,
-		respond:  respondREST,
+		method:  func(e *events.APIGatewayProxyRequest) string { return e.HTTPMethod },
+		request: requestREST,
+		response: func(e *events.APIGatewayProxyResponse) httpResponse {
+			return eventResponse(e.StatusCode, eventHeaders(e.MultiValueHeaders, e.Headers), nil, e.Body, e.IsBase64Encoded)
+		},
+		respond: respondREST,
 	}.protect(x, scope, fn, o)
 }
 
@@ -32,18 +33,12 @@ func requestREST(e *events.APIGatewayProxyRequest) *incoming {
 		APIKeyID:          e.RequestContext.Identity.APIKeyID,
 	}
 	// API Gateway has decoded the query.
-	query := httpmsg.MapQuery(e.MultiValueQueryStringParameters, e.QueryStringParameters, httpmsg.Verbatim)
-	return eventRequest(caller, e.Path, query, httpmsg.Headers(e.MultiValueHeaders, e.Headers), e.Body, e.IsBase64Encoded)
-}
-
-func responseREST(e *events.APIGatewayProxyResponse) httpmsg.Response {
-	return httpmsg.Response{
-		Status: e.StatusCode, Headers: httpmsg.Headers(e.MultiValueHeaders, e.Headers), Body: e.Body, Base64: e.IsBase64Encoded,
-	}
+	query := mapQuery(e.MultiValueQueryStringParameters, e.QueryStringParameters, verbatim)
+	return eventRequest(caller, e.Path, query, eventHeaders(e.MultiValueHeaders, e.Headers), nil, e.Body, e.IsBase64Encoded)
 }
 
 // respondREST sets each field once, in the map that can hold its values.
-func respondREST(_ *events.APIGatewayProxyRequest, r httpmsg.Response) events.APIGatewayProxyResponse {
+func respondREST(_ *events.APIGatewayProxyRequest, r httpResponse) events.APIGatewayProxyResponse {
 	response := events.APIGatewayProxyResponse{
 		StatusCode: r.Status, Headers: map[string]string{}, Body: r.Body, IsBase64Encoded: r.Base64,
 	}

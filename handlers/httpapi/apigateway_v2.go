@@ -5,7 +5,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
 	"github.com/lambda-once/once/idempotent"
 )
 
@@ -21,10 +20,12 @@ import (
 func APIGatewayV2(x *idempotent.Executor, scope Scope, fn func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error), o *Options) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	return eventAdapter[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]{
 		name: "APIGatewayV2", source: sourceAPIGatewayV2,
-		method:   func(e *events.APIGatewayV2HTTPRequest) string { return e.RequestContext.HTTP.Method },
-		request:  requestV2,
-		response: responseV2,
-		respond:  respondV2,
+		method:  func(e *events.APIGatewayV2HTTPRequest) string { return e.RequestContext.HTTP.Method },
+		request: requestV2,
+		response: func(e *events.APIGatewayV2HTTPResponse) httpResponse {
+			return eventResponse(e.StatusCode, eventHeaders(e.MultiValueHeaders, e.Headers), e.Cookies, e.Body, e.IsBase64Encoded)
+		},
+		respond: respondV2,
 	}.protect(x, scope, fn, o)
 }
 
@@ -42,17 +43,11 @@ func requestV2(e *events.APIGatewayV2HTTPRequest) *incoming {
 			caller.UserARN, caller.CognitoIdentityID = a.IAM.UserARN, a.IAM.CognitoIdentity.IdentityID
 		}
 	}
-	headers := httpmsg.WithCookies(httpmsg.Headers(nil, e.Headers), e.Cookies)
-	return eventRequest(caller, e.RawPath, httpmsg.RawQuery(e.RawQueryString), headers, e.Body, e.IsBase64Encoded)
+	return eventRequest(caller, e.RawPath, rawQuery(e.RawQueryString), eventHeaders(nil, e.Headers), e.Cookies, e.Body, e.IsBase64Encoded)
 }
 
-func responseV2(e *events.APIGatewayV2HTTPResponse) httpmsg.Response {
-	headers := httpmsg.WithSetCookies(httpmsg.Headers(e.MultiValueHeaders, e.Headers), e.Cookies)
-	return httpmsg.Response{Status: e.StatusCode, Headers: headers, Body: e.Body, Base64: e.IsBase64Encoded}
-}
-
-func respondV2(_ *events.APIGatewayV2HTTPRequest, r httpmsg.Response) events.APIGatewayV2HTTPResponse {
-	headers, cookies := r.JoinedAndCookies()
+func respondV2(_ *events.APIGatewayV2HTTPRequest, r httpResponse) events.APIGatewayV2HTTPResponse {
+	headers, cookies := r.joinedAndCookies()
 	return events.APIGatewayV2HTTPResponse{
 		StatusCode: r.Status, Headers: headers, Cookies: cookies, Body: r.Body, IsBase64Encoded: r.Base64,
 	}
@@ -66,10 +61,12 @@ func respondV2(_ *events.APIGatewayV2HTTPRequest, r httpmsg.Response) events.API
 func FunctionURL(x *idempotent.Executor, scope Scope, fn func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error), o *Options) func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
 	return eventAdapter[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse]{
 		name: "FunctionURL", source: sourceFunctionURL,
-		method:   func(e *events.LambdaFunctionURLRequest) string { return e.RequestContext.HTTP.Method },
-		request:  requestURL,
-		response: responseURL,
-		respond:  respondURL,
+		method:  func(e *events.LambdaFunctionURLRequest) string { return e.RequestContext.HTTP.Method },
+		request: requestURL,
+		response: func(e *events.LambdaFunctionURLResponse) httpResponse {
+			return eventResponse(e.StatusCode, eventHeaders(nil, e.Headers), e.Cookies, e.Body, e.IsBase64Encoded)
+		},
+		respond: respondURL,
 	}.protect(x, scope, fn, o)
 }
 
@@ -78,17 +75,11 @@ func requestURL(e *events.LambdaFunctionURLRequest) *incoming {
 	if a := e.RequestContext.Authorizer; a != nil && a.IAM != nil {
 		caller.UserARN = a.IAM.UserARN
 	}
-	headers := httpmsg.WithCookies(httpmsg.Headers(nil, e.Headers), e.Cookies)
-	return eventRequest(caller, e.RawPath, httpmsg.RawQuery(e.RawQueryString), headers, e.Body, e.IsBase64Encoded)
+	return eventRequest(caller, e.RawPath, rawQuery(e.RawQueryString), eventHeaders(nil, e.Headers), e.Cookies, e.Body, e.IsBase64Encoded)
 }
 
-func responseURL(e *events.LambdaFunctionURLResponse) httpmsg.Response {
-	headers := httpmsg.WithSetCookies(httpmsg.Headers(nil, e.Headers), e.Cookies)
-	return httpmsg.Response{Status: e.StatusCode, Headers: headers, Body: e.Body, Base64: e.IsBase64Encoded}
-}
-
-func respondURL(_ *events.LambdaFunctionURLRequest, r httpmsg.Response) events.LambdaFunctionURLResponse {
-	headers, cookies := r.JoinedAndCookies()
+func respondURL(_ *events.LambdaFunctionURLRequest, r httpResponse) events.LambdaFunctionURLResponse {
+	headers, cookies := r.joinedAndCookies()
 	return events.LambdaFunctionURLResponse{
 		StatusCode: r.Status, Headers: headers, Cookies: cookies, Body: r.Body, IsBase64Encoded: r.Base64,
 	}

@@ -3,9 +3,7 @@ package httpapi
 import (
 	"context"
 	"log/slog"
-	"net/http"
 
-	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
 	"github.com/lambda-once/once/handlers/internal/lambdaerror"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -17,8 +15,8 @@ type eventAdapter[Req, Resp any] struct {
 	source   source
 	method   func(*Req) string
 	request  func(*Req) *incoming
-	response func(*Resp) httpmsg.Response
-	respond  func(*Req, httpmsg.Response) Resp
+	response func(*Resp) httpResponse
+	respond  func(*Req, httpResponse) Resp
 }
 
 func (t eventAdapter[Req, Resp]) protect(x *idempotent.Executor, scope Scope, fn func(context.Context, Req) (Resp, error), o *Options) func(context.Context, Req) (Resp, error) {
@@ -42,13 +40,13 @@ func (t eventAdapter[Req, Resp]) protect(x *idempotent.Executor, scope Scope, fn
 			r.err = unreadable("the event has no HTTP method, so it is not of the kind that this function takes", nil)
 		}
 		var native, none Resp
-		result, err := g.serve(ctx, r, func(ctx context.Context) (httpmsg.Response, error) {
+		result, err := g.serve(ctx, r, func(ctx context.Context) (httpResponse, error) {
 			var err error
 			if native, err = fn(ctx, event); err != nil {
-				return httpmsg.Response{}, lambdaerror.Named(err)
+				return httpResponse{}, lambdaerror.Named(err)
 			}
 			response := t.response(&native)
-			if !response.Valid() {
+			if !response.valid() {
 				response = g.withoutStatus(ctx, t.name, response.Status)
 				native = t.respond(&event, response)
 			}
@@ -77,22 +75,11 @@ func (t eventAdapter[Req, Resp]) pass(ctx context.Context, fn func(context.Conte
 // withoutStatus replaces a response whose StatusCode was forgotten, or is none
 // that a response can have. The work is done, so the replacement is stored
 // whatever the option Store says, and all clients receive it.
-func (g *guard) withoutStatus(ctx context.Context, adapter string, status int) httpmsg.Response {
+func (g *guard) withoutStatus(ctx context.Context, adapter string, status int) httpResponse {
 	claim, _ := idempotent.FromContext(ctx)
 	slog.Default().LogAttrs(ctx, slog.LevelError, "the handler's response has no HTTP status from 200 to 599: set its StatusCode; the request was carried out, and its clients receive a 500",
 		slog.String("handler", adapter), slog.String("operation", claim.Operation), slog.String("key_hash", claim.KeyHash), slog.Int("status", status))
 	response := noStatus(status).response(g.options.Documentation)
 	response.Final = true
 	return response
-}
-
-// eventRequest returns the request in an event.
-func eventRequest(caller Caller, path string, query []httpmsg.Parameter, headers http.Header, body string, encoded bool) *incoming {
-	r := &incoming{Request: httpmsg.Request{Path: path, Query: query, Headers: headers}, caller: caller}
-	r.caller.Headers = headers
-	var err error
-	if r.Body, err = httpmsg.Body(body, encoded); err != nil {
-		r.err = unreadable("the body is not base64", err)
-	}
-	return r
 }

@@ -32,7 +32,7 @@ func (g *guard) failure(e *exchange, event *idempotent.Event, err error) (reply,
 			// OutcomeFailed: this call is the first to return it, after it has
 			// finished the undoing of an earlier one.
 			if event.Outcome != idempotent.OutcomeFailed {
-				response = response.Replayed(g.options.ReplayHeader)
+				response = response.replayed(g.options.ReplayHeader)
 			}
 			return reply{response: response}, nil
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -20,7 +19,7 @@ type guard struct {
 	// optional are the methods whose requests are protected if they have a key.
 	optional []string
 	scope    Scope
-	call     func(context.Context, *exchange) (httpmsg.Response, error)
+	call     func(context.Context, *exchange) (httpResponse, error)
 	// warnSteps logs the first stored error that leaves a saga's steps.
 	warnSteps sync.Once
 	refused   refusedRequests
@@ -31,7 +30,7 @@ type exchange struct {
 	request *incoming
 	key     idempotent.Key
 	keyErr  error
-	run     func(context.Context) (httpmsg.Response, error)
+	run     func(context.Context) (httpResponse, error)
 	// Of the last run: its error, and the status of that if it has one.
 	failed error
 	status *StatusError
@@ -55,11 +54,11 @@ func newGuard(adapter string, source source, x *idempotent.Executor, scope Scope
 // form, or response.
 type reply struct {
 	native   bool
-	response httpmsg.Response
+	response httpResponse
 }
 
 // respond makes the call of a request, which fills in event.
-func (g *guard) respond(ctx context.Context, r *incoming, event *idempotent.Event, run func(context.Context) (httpmsg.Response, error)) (reply, error) {
+func (g *guard) respond(ctx context.Context, r *incoming, event *idempotent.Event, run func(context.Context) (httpResponse, error)) (reply, error) {
 	e := &exchange{request: r, run: run}
 	chain, err := g.options.chain(r.Headers)
 	if err != nil && r.err == nil {
@@ -80,8 +79,8 @@ func (g *guard) respond(ctx context.Context, r *incoming, event *idempotent.Even
 			return reply{native: true}, nil
 		}
 		// A different call has stored it, even if this one ran and lost its lease.
-		if response.Valid() {
-			return reply{response: response.Restored().Replayed(g.options.ReplayHeader)}, nil
+		if response.valid() {
+			return reply{response: response.restored().replayed(g.options.ReplayHeader)}, nil
 		}
 		err = &idempotent.ResultUnavailableError{KeyHash: event.KeyHash, Reason: "the stored result is not an HTTP response"}
 	}
@@ -132,7 +131,7 @@ func (g *guard) key(ctx context.Context, r *incoming) (idempotent.Key, error) {
 		return idempotent.Key{}, err
 	}
 	if key.Payload == nil && key.Fingerprint == "" {
-		key.Fingerprint = r.Fingerprint()
+		key.Fingerprint = r.fingerprint()
 	}
 	return key, nil
 }
@@ -140,21 +139,21 @@ func (g *guard) key(ctx context.Context, r *incoming) (idempotent.Key, error) {
 // run calls the handler and decides whether its response is stored. An
 // optimistic call may run it a second time, under a claim: nothing of the first
 // run counts.
-func (g *guard) run(ctx context.Context, e *exchange) (httpmsg.Response, error) {
+func (g *guard) run(ctx context.Context, e *exchange) (httpResponse, error) {
 	e.failed, e.status = nil, nil
 	response, err := e.run(ctx)
 	switch {
 	case err != nil:
 		e.failed = err
-		return httpmsg.Response{}, g.classify(e, err)
+		return httpResponse{}, g.classify(e, err)
 	case response.Final || g.stores(response.Status):
 		if !response.Final {
 			g.warn(ctx, response.Status)
 		}
-		return response.Stored(g.options.StoreHeaders), nil
+		return response.stored(g.options.StoreHeaders), nil
 	case refusesRequest(response.Status):
-		return httpmsg.Response{}, idempotent.Retryable(&UnstoredError{response.Status})
+		return httpResponse{}, idempotent.Retryable(&UnstoredError{response.Status})
 	default:
-		return httpmsg.Response{}, &UnstoredError{response.Status}
+		return httpResponse{}, &UnstoredError{response.Status}
 	}
 }

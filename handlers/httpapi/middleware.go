@@ -10,8 +10,6 @@ import (
 	"maps"
 	"net/http"
 
-	"github.com/lambda-once/once/handlers/httpapi/internal/capture"
-	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
 	"github.com/lambda-once/once/handlers/internal/panics"
 	"github.com/lambda-once/once/idempotent"
 )
@@ -71,18 +69,18 @@ func Middleware(x *idempotent.Executor, scope Scope, o *Options) func(http.Handl
 				g.serveUnkeyed(w, request, next)
 				return
 			}
-			var captured *capture.Writer // of the last run
+			var captured *captureWriter // of the last run
 			ctx, cancel := withoutClient(r.Context())
 			defer cancel()
-			result, err := g.serve(ctx, request, func(ctx context.Context) (httpmsg.Response, error) {
-				captured = capture.New(w.Header(), g.options.MaxResponseBytes, &ResponseTooLargeError{Limit: g.options.MaxResponseBytes})
+			result, err := g.serve(ctx, request, func(ctx context.Context) (httpResponse, error) {
+				captured = newCapture(w.Header(), g.options.MaxResponseBytes)
 				return g.capture(ctx, captured, next, request)
 			})
 			switch {
 			case err != nil:
 				writeResponse(w, internalProblem.response(g.options.Documentation))
 			case result.native:
-				captured.WriteTo(w)
+				captured.writeTo(w)
 			default:
 				writeResponse(w, result.response)
 			}
@@ -112,11 +110,14 @@ func withoutClient(ctx context.Context) (context.Context, context.CancelFunc) {
 // has a key. It replaces a request without one whose body it has read by one
 // with the body again.
 func (g *guard) take(w http.ResponseWriter, r **http.Request) (request *incoming, keyed bool) {
-	request = &incoming{Request: httpmsg.Request{Method: (*r).Method, Headers: (*r).Header}, caller: Caller{Headers: (*r).Header}, native: *r}
+	request = &incoming{
+		Method: (*r).Method, Path: (*r).URL.EscapedPath(), Query: rawQuery((*r).URL.RawQuery), Headers: (*r).Header,
+		caller: Caller{Headers: (*r).Header}, native: *r,
+	}
 	if g.options.Key == nil && !g.options.keyed(request) {
 		return request, false
 	}
-	request = g.read(w, *r)
+	g.read(w, request)
 	if g.options.keyed(request) {
 		return request, true
 	}
@@ -126,18 +127,15 @@ func (g *guard) take(w http.ResponseWriter, r **http.Request) (request *incoming
 	return request, false
 }
 
-// read reads the whole request, so that it can be compared.
-func (g *guard) read(w http.ResponseWriter, r *http.Request) *incoming {
-	request := &incoming{
-		Request: httpmsg.Request{Method: r.Method, Path: r.URL.EscapedPath(), Query: httpmsg.RawQuery(r.URL.RawQuery), Headers: r.Header},
-		caller:  Caller{Headers: r.Header}, native: r,
-	}
+// read reads the body of a request, so that it can be compared.
+func (g *guard) read(w http.ResponseWriter, request *incoming) {
+	r := request.native
 	if r.PostForm != nil || r.MultipartForm != nil {
 		// Requests with different forms would have one fingerprint.
 		panic("httpapi: Middleware: a handler around it has read the body as a form")
 	}
 	if r.Body == nil { // a request that no server made
-		return request
+		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, g.options.MaxRequestBytes))
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -146,11 +144,10 @@ func (g *guard) read(w http.ResponseWriter, r *http.Request) *incoming {
 		request.err = unreadable("its body ended early", err)
 	}
 	request.Body = body
-	return request
 }
 
 // capture runs the handler and captures its response.
-func (g *guard) capture(ctx context.Context, captured *capture.Writer, next http.Handler, request *incoming) (response httpmsg.Response, err error) {
+func (g *guard) capture(ctx context.Context, captured *captureWriter, next http.Handler, request *incoming) (response httpResponse, err error) {
 	failed := &failure{}
 	r := request.native.Clone(failed.within(ctx)) // another run gets it unchanged
 	r.Body = io.NopCloser(bytes.NewReader(request.Body))
@@ -170,26 +167,26 @@ func (g *guard) capture(ctx context.Context, captured *capture.Writer, next http
 	}()
 	next.ServeHTTP(captured, r)
 	returned = true
-	return g.finished(captured, failed.err(), captured.TooLong())
+	return g.finished(captured, failed.err(), captured.tooLong)
 }
 
 // finished returns the result of a run that has passed an error to Fail, or
 // none, and whose response is incomplete or whole. An error of Write says
 // nothing about the work, which is done.
-func (g *guard) finished(captured *capture.Writer, failure error, incomplete bool) (httpmsg.Response, error) {
+func (g *guard) finished(captured *captureWriter, failure error, incomplete bool) (httpResponse, error) {
 	_, ownStatus := statusOf(failure)
 	switch {
 	case failure != nil && (ownStatus || !isTooLarge(failure) || !g.done(captured)):
-		return httpmsg.Response{}, failure
+		return httpResponse{}, failure
 	case failure != nil, incomplete:
 		return g.replace(captured), nil
 	}
-	return captured.Response(), nil
+	return captured.response(), nil
 }
 
 // done reports whether a handler has begun a response that will be stored.
-func (g *guard) done(captured *capture.Writer) bool {
-	return captured.Status() != 0 && g.stores(captured.Status())
+func (g *guard) done(captured *captureWriter) bool {
+	return captured.status != 0 && g.stores(captured.status)
 }
 
 // abortsResponse reports whether a panic is that of a handler that cannot write
@@ -210,21 +207,21 @@ func isTooLarge(err error) (is bool) {
 
 // replace replaces a response that cannot be sent. If the response would not
 // have been stored, the replacement has its status, and is not stored either.
-func (g *guard) replace(captured *capture.Writer) httpmsg.Response {
-	p := tooLarge(captured.Status())
-	stored := g.stores(captured.Status())
+func (g *guard) replace(captured *captureWriter) httpResponse {
+	p := tooLarge(captured.status)
+	stored := g.stores(captured.status)
 	if stored {
 		p = responseLost
 	}
 	response := p.response(g.options.Documentation)
 	response.Final = stored
-	captured.Replace(response)
+	captured.replace(response)
 	return response
 }
 
 // writeResponse sends a response to a client of net/http. Fields that middleware
 // around this one has set stay, unless the response contains them too.
-func writeResponse(w http.ResponseWriter, r httpmsg.Response) {
+func writeResponse(w http.ResponseWriter, r httpResponse) {
 	body := []byte(r.Body)
 	if r.Base64 {
 		var err error

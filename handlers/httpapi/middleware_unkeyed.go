@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/lambda-once/once/handlers/httpapi/internal/capture"
-	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
 	"github.com/lambda-once/once/idempotent/adapter"
 )
 
@@ -15,31 +13,31 @@ import (
 func (g *guard) serveUnkeyed(w http.ResponseWriter, request *incoming, next http.Handler) {
 	r := request.native
 	failed := &failure{direct: true}
-	direct := capture.NewDirect(w, g.options.MaxResponseBytes, &ResponseTooLargeError{Limit: g.options.MaxResponseBytes})
+	direct := newDirect(w, g.options.MaxResponseBytes)
 	ctx := adapter.With(r.Context(), adapter.Attaching(func() {
-		if !direct.Hold() {
+		if !direct.hold() {
 			panic("httpapi: Middleware: a transaction after the response to a request without a key has begun, " +
 				"which could not report that nothing was committed: open the transaction first")
 		}
 		failed.capture()
 	}))
-	result, err := g.serve(ctx, request, func(ctx context.Context) (httpmsg.Response, error) {
-		next.ServeHTTP(direct.ResponseWriter(), r.WithContext(failed.within(ctx)))
-		if held := direct.Held(); held != nil {
-			return g.finished(held, failed.err(), held.TooLong())
+	result, err := g.serve(ctx, request, func(ctx context.Context) (httpResponse, error) {
+		next.ServeHTTP(direct.responseWriter(), r.WithContext(failed.within(ctx)))
+		if held := direct.captured(); held != nil {
+			return g.finished(held, failed.err(), held.tooLong)
 		}
-		return httpmsg.Response{Final: true}, failed.err()
+		return httpResponse{Final: true}, failed.err()
 	})
-	held := direct.Held()
+	held := direct.captured()
 	switch {
 	case held == nil && failed.err() != nil: // Fail has written the response
 	case held != nil && err == nil && result.native:
-		held.WriteTo(w)
+		held.writeTo(w)
 	case err == nil && result.native: // the handler has
-	case direct.Begun(): // a problem would be appended
+	case direct.hasBegun(): // a problem would be appended
 		panic(http.ErrAbortHandler)
 	default:
-		direct.Drop()
+		direct.drop()
 		if err != nil {
 			result.response = internalProblem.response(g.options.Documentation)
 		}

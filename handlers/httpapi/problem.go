@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-
-	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
 )
 
 const problemContentType = "application/problem+json"
@@ -25,7 +23,7 @@ type problem struct {
 
 // response returns the problem as a response. For the type about:blank, RFC 9457
 // requires the status's title.
-func (p problem) response(documentation string) httpmsg.Response {
+func (p problem) response(documentation string) httpResponse {
 	if documentation == noType {
 		p.title = http.StatusText(p.status)
 	}
@@ -33,7 +31,7 @@ func (p problem) response(documentation string) httpmsg.Response {
 	if p.retryAfter > 0 {
 		headers.Set("Retry-After", strconv.Itoa(p.retryAfter))
 	}
-	return httpmsg.Response{Status: p.status, Headers: headers, Body: details{documentation, p.title, p.status, p.detail}.encode()}
+	return httpResponse{Status: p.status, Headers: headers, Body: details{documentation, p.title, p.status, p.detail}.encode()}
 }
 
 // details are the body of a problem.

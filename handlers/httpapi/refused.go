@@ -6,13 +6,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
 	"github.com/lambda-once/once/idempotent"
 )
 
 // serve handles a request with a protected method. An error is the handler's,
 // the scope's, or a stored one. A refused request is logged.
-func (g *guard) serve(ctx context.Context, r *incoming, run func(context.Context) (httpmsg.Response, error)) (reply, error) {
+func (g *guard) serve(ctx context.Context, r *incoming, run func(context.Context) (httpResponse, error)) (reply, error) {
 	event := new(idempotent.Event)
 	result, err := g.respond(ctx, r, event, run)
 	if reason := refusal(event); reason != "" && err == nil {

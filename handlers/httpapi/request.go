@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -112,7 +111,12 @@ func (e *KeyFieldError) Is(target error) bool { return target == ErrKeyField }
 
 // incoming is a request that is being served.
 type incoming struct {
-	httpmsg.Request
+	Method  string
+	Path    string // as it was sent
+	Query   []parameter
+	Headers http.Header
+	Body    []byte
+
 	caller Caller
 	native *http.Request // of Middleware alone
 	// err is why the request cannot be read. It is treated like any other
@@ -165,7 +169,7 @@ func (o *Options) keyByFunction(r *incoming) (idempotent.Key, error) {
 	if r.err != nil {
 		return idempotent.Key{}, r.err
 	}
-	key, err := o.Key(Request{Method: r.Method, Path: r.Path, Query: r.QueryMap(), Headers: r.Headers, Body: r.Body})
+	key, err := o.Key(Request{Method: r.Method, Path: r.Path, Query: r.queryMap(), Headers: r.Headers, Body: r.Body})
 	switch {
 	case errors.Is(err, idempotent.ErrMissingKey), err == nil && key.ID == "" && key.Scope == "" && key.Record == "":
 		missing := &idempotent.MissingKeyError{Part: "id"}

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
 	"github.com/lambda-once/once/handlers/internal/panics"
 	"github.com/lambda-once/once/idempotent"
 )
@@ -114,8 +113,8 @@ func (e *StatusError) status() int {
 func (e *StatusError) title() string { return cmp.Or(e.Title, http.StatusText(e.status())) }
 
 // response returns the client's response.
-func (e *StatusError) response() httpmsg.Response {
-	r := httpmsg.Response{Status: e.status(), Headers: http.Header{"Content-Type": {problemContentType}}, Body: e.FailureMessage()}
+func (e *StatusError) response() httpResponse {
+	r := httpResponse{Status: e.status(), Headers: http.Header{"Content-Type": {problemContentType}}, Body: e.FailureMessage()}
 	if e.RetryAfter > 0 {
 		r.Headers.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 	}
@@ -194,7 +193,7 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // errorResponse returns the response to a request that ended with an error.
-func errorResponse(err error) httpmsg.Response {
+func errorResponse(err error) httpResponse {
 	if own, ok := statusOf(err); ok {
 		return own.response()
 	}

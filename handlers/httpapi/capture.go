@@ -1,6 +1,4 @@
-// Package capture provides a http.ResponseWriter that captures the response of a
-// handler, so that it can be stored before its client receives it.
-package capture
+package httpapi
 
 import (
 	"bytes"
@@ -11,37 +9,34 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
-
-	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
 )
 
-// A Writer captures one response. It handles a status, a length and a second
+// A captureWriter captures one response, so that it can be stored before its client
+// receives it. It handles a status, a length and a second
 // WriteHeader as net/http does.
-type Writer struct {
+type captureWriter struct {
 	outer   http.Header // set by the middleware around ours
 	header  http.Header // the handler's
 	sent    http.Header // as they were at WriteHeader; nil before
-	status  int
-	length  int64 // the declared Content-Length; -1: none
+	status  int         // 0 if the handler has not begun a response
+	length  int64       // the declared Content-Length; -1: none
 	body    bytes.Buffer
 	limit   int
-	tooLong bool
-	errLong error
+	tooLong bool // the body has more bytes than the limit
 }
 
-// New returns a Writer whose header contains the fields that are already set,
-// as the handler may read and remove them. Write returns tooLong for a body of
-// more than limit bytes.
-func New(header http.Header, limit int, tooLong error) *Writer {
-	return &Writer{outer: header.Clone(), header: header.Clone(), limit: limit, length: -1, errLong: tooLong}
+// newCapture returns a writer of responses whose header contains the fields that are
+// already set, as the handler may read and remove them.
+func newCapture(header http.Header, limit int) *captureWriter {
+	return &captureWriter{outer: header.Clone(), header: header.Clone(), limit: limit, length: -1}
 }
 
 // Header returns the fields that WriteHeader sends.
-func (w *Writer) Header() http.Header { return w.header }
+func (w *captureWriter) Header() http.Header { return w.header }
 
 // WriteHeader captures the status and the fields. It ignores informational
 // responses, and every status after the first.
-func (w *Writer) WriteHeader(status int) {
+func (w *captureWriter) WriteHeader(status int) {
 	switch {
 	case w.sent != nil:
 		return
@@ -59,7 +54,7 @@ func (w *Writer) WriteHeader(status int) {
 }
 
 // Write captures a part of the body.
-func (w *Writer) Write(p []byte) (int, error) {
+func (w *captureWriter) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	switch total := w.body.Len() + len(p); {
 	case len(p) == 0:
@@ -70,21 +65,15 @@ func (w *Writer) Write(p []byte) (int, error) {
 		return 0, http.ErrContentLength
 	case w.tooLong || total > w.limit:
 		w.tooLong = true
-		return 0, w.errLong
+		return 0, &ResponseTooLargeError{Limit: w.limit}
 	}
 	return w.body.Write(p)
 }
 
-// Status returns the status, or 0 if the handler has not begun a response.
-func (w *Writer) Status() int { return w.status }
-
-// TooLong reports whether the body has more bytes than the limit.
-func (w *Writer) TooLong() bool { return w.tooLong }
-
-// Response returns the response of a handler that has returned.
-func (w *Writer) Response() httpmsg.Response {
+// response returns the response of a handler that has returned.
+func (w *captureWriter) response() httpResponse {
 	w.WriteHeader(http.StatusOK)
-	r := httpmsg.Response{Status: w.status, Headers: http.Header{}, Body: w.body.String()}
+	r := httpResponse{Status: w.status, Headers: http.Header{}, Body: w.body.String()}
 	for name, values := range w.sent {
 		// The middleware around sets its fields for this request, and again for
 		// a repetition, which may come from another origin. A field that the
@@ -100,16 +89,16 @@ func (w *Writer) Response() httpmsg.Response {
 	return r
 }
 
-// Replace replaces the handler's response.
-func (w *Writer) Replace(r httpmsg.Response) {
+// replace replaces the handler's response.
+func (w *captureWriter) replace(r httpResponse) {
 	w.status, w.sent = r.Status, w.outer
 	maps.Copy(w.sent, r.Headers)
 	w.body.Reset()
 	w.body.WriteString(r.Body)
 }
 
-// WriteTo sends the whole response to its client.
-func (w *Writer) WriteTo(client http.ResponseWriter) {
+// writeTo sends the whole response to its client.
+func (w *captureWriter) writeTo(client http.ResponseWriter) {
 	header := client.Header()
 	clear(header)
 	maps.Copy(header, w.sent)

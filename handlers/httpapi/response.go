@@ -1,4 +1,4 @@
-package httpmsg
+package httpapi
 
 import (
 	"encoding/base64"
@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Response is a response, and the form in which it is stored.
-type Response struct {
+// An httpResponse is a response, and the form in which it is stored.
+type httpResponse struct {
 	Status  int         `json:"status"`
 	Headers http.Header `json:"headers,omitempty"`
 	Body    string      `json:"body,omitempty"`
@@ -23,13 +23,13 @@ type Response struct {
 	Final bool `json:"-"`
 }
 
-// Valid reports whether the status is one that a response can have. A
+// valid reports whether the status is one that a response can have. A
 // person, or a handler of a different trigger, may have stored something else.
-func (r Response) Valid() bool { return r.Status >= 200 && r.Status <= 599 }
+func (r httpResponse) valid() bool { return r.Status >= 200 && r.Status <= 599 }
 
-// Stored returns the form of a response that is stored, with the fields of
+// stored returns the form of a response that is stored, with the fields of
 // these names.
-func (r Response) Stored(names []string) Response {
+func (r httpResponse) stored(names []string) httpResponse {
 	headers := make(http.Header, len(r.Headers))
 	for name, values := range r.Headers {
 		// A field without values is stored too: net/http takes it for a field
@@ -53,9 +53,9 @@ func (r Response) Stored(names []string) Response {
 	return r
 }
 
-// Restored returns a stored response as it was before. It drops values of headers that do
+// restored returns a stored response as it was before. It drops values of headers that do
 // not decode, which Once has not written.
-func (r Response) Restored() Response {
+func (r httpResponse) restored() httpResponse {
 	if len(r.Encoded) == 0 {
 		return r
 	}
@@ -71,8 +71,8 @@ func (r Response) Restored() Response {
 	return r
 }
 
-// Replayed returns a stored response with the header of a replay.
-func (r Response) Replayed(header string) Response {
+// replayed returns a stored response with the header of a replay.
+func (r httpResponse) replayed(header string) httpResponse {
 	r.Headers = cloned(r.Headers)
 	r.Headers.Set(header, "true")
 	return r
@@ -85,9 +85,9 @@ func cloned(headers http.Header) http.Header {
 	return headers.Clone()
 }
 
-// Joined returns one value for each field, for formats that take no more. Values
+// joined returns one value for each field, for formats that take no more. Values
 // of Set-Cookie cannot be joined (RFC 9110 section 5.3): only the last remains.
-func (r Response) Joined() map[string]string {
+func (r httpResponse) joined() map[string]string {
 	headers := make(map[string]string, len(r.Headers))
 	for name, values := range r.Headers {
 		switch {
@@ -103,17 +103,17 @@ func (r Response) Joined() map[string]string {
 
 const setCookie = "Set-Cookie"
 
-// WithSetCookies adds the cookies that an event lists beside its headers.
-func WithSetCookies(headers http.Header, cookies []string) http.Header {
+// eventResponse returns the response in an event, which may list cookies beside its headers.
+func eventResponse(status int, headers http.Header, cookies []string, body string, encoded bool) httpResponse {
 	if len(cookies) > 0 {
 		headers[setCookie] = append(headers[setCookie], cookies...)
 	}
-	return headers
+	return httpResponse{Status: status, Headers: headers, Body: body, Base64: encoded}
 }
 
-// JoinedAndCookies is Joined for formats that list cookies beside the headers.
-func (r Response) JoinedAndCookies() (headers map[string]string, cookies []string) {
-	headers = r.Joined()
+// joinedAndCookies is joined for formats that list cookies beside the headers.
+func (r httpResponse) joinedAndCookies() (headers map[string]string, cookies []string) {
+	headers = r.joined()
 	if cookies = r.Headers[setCookie]; len(cookies) > 0 {
 		delete(headers, setCookie)
 	}

@@ -1,4 +1,4 @@
-package capture
+package httpapi
 
 import (
 	"bufio"
@@ -10,61 +10,58 @@ import (
 	"time"
 )
 
-// A Direct passes a response on to its client while the handler writes it. After
-// Hold, it captures the response instead.
-type Direct struct {
-	client  http.ResponseWriter
-	outer   http.Header // set by the middleware around ours
-	limit   int
-	errLong error
+// A directWriter passes a response on to its client while the handler writes it. After
+// hold, it captures the response instead.
+type directWriter struct {
+	client http.ResponseWriter
+	outer  http.Header // set by the middleware around ours
+	limit  int         // of a captured response
 
 	mu    sync.Mutex
 	begun bool // a part of the response may have been sent
-	held  *Writer
+	held  *captureWriter
 }
 
-// NewDirect returns a Direct for a client. The limits are those of [New], and
-// apply after Hold.
-func NewDirect(client http.ResponseWriter, limit int, tooLong error) *Direct {
-	return &Direct{client: client, outer: client.Header().Clone(), limit: limit, errLong: tooLong}
+func newDirect(client http.ResponseWriter, limit int) *directWriter {
+	return &directWriter{client: client, outer: client.Header().Clone(), limit: limit}
 }
 
-// Hold captures the response from now on. It reports false if a part of the
+// hold captures the response from now on. It reports false if a part of the
 // response may have been sent.
-func (d *Direct) Hold() bool {
+func (d *directWriter) hold() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.held == nil && !d.begun {
 		// The handler may have kept the header.
-		d.held = &Writer{outer: d.outer.Clone(), header: d.client.Header(), limit: d.limit, length: -1, errLong: d.errLong}
+		d.held = &captureWriter{outer: d.outer.Clone(), header: d.client.Header(), limit: d.limit, length: -1}
 	}
 	return d.held != nil
 }
 
-// Held returns the captured response, or nil if nothing is captured.
-func (d *Direct) Held() *Writer {
+// captured returns the captured response, or nil if nothing is captured.
+func (d *directWriter) captured() *captureWriter {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.held
 }
 
-// Begun reports whether a part of the response may have been sent.
-func (d *Direct) Begun() bool {
+// hasBegun reports whether a part of the response may have been sent.
+func (d *directWriter) hasBegun() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.begun
 }
 
-// Drop removes the fields that the handler has set, before a different response is
+// drop removes the fields that the handler has set, before a different response is
 // sent in place of the captured one.
-func (d *Direct) Drop() {
+func (d *directWriter) drop() {
 	header := d.client.Header()
 	clear(header)
 	maps.Copy(header, d.outer)
 }
 
 // begin returns the writer of the next part of the response.
-func (d *Direct) begin() http.ResponseWriter {
+func (d *directWriter) begin() http.ResponseWriter {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.held != nil {
@@ -76,16 +73,18 @@ func (d *Direct) begin() http.ResponseWriter {
 
 // control returns the controller of the next part of the response. Nothing can be
 // controlled while the response is captured.
-func (d *Direct) control() *http.ResponseController { return http.NewResponseController(d.begin()) }
+func (d *directWriter) control() *http.ResponseController {
+	return http.NewResponseController(d.begin())
+}
 
 // Header returns the fields that WriteHeader sends.
-func (d *Direct) Header() http.Header { return d.client.Header() }
+func (d *directWriter) Header() http.Header { return d.client.Header() }
 
 // WriteHeader sends or captures the status and the fields. An informational
 // response does not begin the response.
-func (d *Direct) WriteHeader(status int) {
+func (d *directWriter) WriteHeader(status int) {
 	if status >= 100 && status < 200 && status != http.StatusSwitchingProtocols {
-		if d.Held() == nil {
+		if d.captured() == nil {
 			d.client.WriteHeader(status)
 		}
 		return
@@ -94,70 +93,70 @@ func (d *Direct) WriteHeader(status int) {
 }
 
 // Write sends or captures a part of the body.
-func (d *Direct) Write(p []byte) (int, error) { return d.begin().Write(p) }
+func (d *directWriter) Write(p []byte) (int, error) { return d.begin().Write(p) }
 
 // WriteString is Write for a string.
-func (d *Direct) WriteString(s string) (int, error) { return io.WriteString(d.begin(), s) }
+func (d *directWriter) WriteString(s string) (int, error) { return io.WriteString(d.begin(), s) }
 
 // ReadFrom sends or captures the bytes of r.
-func (d *Direct) ReadFrom(r io.Reader) (int64, error) { return io.Copy(d.begin(), r) }
+func (d *directWriter) ReadFrom(r io.Reader) (int64, error) { return io.Copy(d.begin(), r) }
 
 // FlushError sends the buffered bytes.
-func (d *Direct) FlushError() error { return d.control().Flush() }
+func (d *directWriter) FlushError() error { return d.control().Flush() }
 
 // SetReadDeadline sets the deadline for reading the request.
-func (d *Direct) SetReadDeadline(t time.Time) error {
+func (d *directWriter) SetReadDeadline(t time.Time) error {
 	return http.NewResponseController(d.client).SetReadDeadline(t)
 }
 
 // SetWriteDeadline sets the deadline for writing the response.
-func (d *Direct) SetWriteDeadline(t time.Time) error {
+func (d *directWriter) SetWriteDeadline(t time.Time) error {
 	return http.NewResponseController(d.client).SetWriteDeadline(t)
 }
 
 // EnableFullDuplex allows reading the request while the response is written.
-func (d *Direct) EnableFullDuplex() error {
+func (d *directWriter) EnableFullDuplex() error {
 	return http.NewResponseController(d.client).EnableFullDuplex()
 }
 
-// ResponseWriter returns d with those of the optional interfaces of net/http that
+// responseWriter returns d with those of the optional interfaces of net/http that
 // its client has.
-func (d *Direct) ResponseWriter() http.ResponseWriter {
+func (d *directWriter) responseWriter() http.ResponseWriter {
 	_, flushes := find[http.Flusher](d.client)
 	_, hijacks := find[http.Hijacker](d.client)
 	pusher, pushes := find[http.Pusher](d.client)
 	switch {
 	case flushes && hijacks: // HTTP/1
 		return struct {
-			*Direct
+			*directWriter
 			flusher
 			hijacker
 		}{d, flusher{d}, hijacker{d}}
 	case flushes && pushes: // HTTP/2
 		return struct {
-			*Direct
+			*directWriter
 			flusher
 			http.Pusher
 		}{d, flusher{d}, pusher}
 	case flushes:
 		return struct {
-			*Direct
+			*directWriter
 			flusher
 		}{d, flusher{d}}
 	case hijacks:
 		return struct {
-			*Direct
+			*directWriter
 			hijacker
 		}{d, hijacker{d}}
 	}
 	return d
 }
 
-type flusher struct{ direct *Direct }
+type flusher struct{ direct *directWriter }
 
 func (f flusher) Flush() { _ = f.direct.FlushError() } // as net/http's: it returns none
 
-type hijacker struct{ direct *Direct }
+type hijacker struct{ direct *directWriter }
 
 func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) { return h.direct.control().Hijack() }
 

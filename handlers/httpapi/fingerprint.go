@@ -1,4 +1,4 @@
-package httpmsg
+package httpapi
 
 import (
 	"cmp"
@@ -10,10 +10,10 @@ import (
 	"github.com/lambda-once/once/handlers/internal/digest"
 )
 
-// Fingerprint returns a digest of the parts that a repetition must have in common: the
+// fingerprint returns a digest of the parts that a repetition must have in common: the
 // method, the path, the query and the body. If its form changes, an updated
 // function refuses repetitions of requests from before the update.
-func (r *Request) Fingerprint() string {
+func (r *incoming) fingerprint() string {
 	d := digest.New()
 	d.Text(r.Method)
 	// The path and not the route's template, which /accounts/1 and /accounts/2
@@ -25,11 +25,11 @@ func (r *Request) Fingerprint() string {
 	}
 	// Proxies may reorder names. The order of one name's values can matter.
 	query := slices.Clone(r.Query)
-	slices.SortStableFunc(query, func(a, b Parameter) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(query, func(a, b parameter) int { return cmp.Compare(a.name, b.name) })
 	d.Count(len(query))
 	for _, p := range query {
-		d.Text(p.Name)
-		d.Text(p.Value)
+		d.Text(p.name)
+		d.Text(p.value)
 	}
 	kind, body := digest.Body(r.Body, r.isJSON())
 	d.Text(kind)
@@ -38,7 +38,7 @@ func (r *Request) Fingerprint() string {
 }
 
 // isJSON considers the body too: curl --data sends JSON as a form.
-func (r *Request) isJSON() bool {
+func (r *incoming) isJSON() bool {
 	if digest.LooksLikeJSON(r.Body) {
 		return true
 	}
