@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -12,26 +13,43 @@ import (
 	"github.com/lambda-once/once/local/wire"
 )
 
-// made returns an answer of DynamoDB with these headers, which the SDK checks.
-func made(status int, body []byte) *wire.Response {
+// made returns an answer of DynamoDB with the headers that the SDK checks.
+func made(status int, body any) *wire.Response {
+	text := encode(body)
+	sum := crc32.ChecksumIEEE(text)
 	h := http.Header{}
 	h.Set("Content-Type", "application/x-amz-json-1.0")
-	h.Set("X-Amzn-Requestid", fmt.Sprintf("SOAK%048d", crc32.ChecksumIEEE(body)))
-	h.Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10))
-	return &wire.Response{Status: status, Header: h, Body: body}
+	h.Set("X-Amzn-Requestid", fmt.Sprintf("SOAK%048d", sum))
+	h.Set("X-Amz-Crc32", strconv.FormatUint(uint64(sum), 10))
+	return &wire.Response{Status: status, Header: h, Body: text}
 }
 
+const namespace = "com.amazonaws.dynamodb.v20120810#"
+
 func exception(status int, kind, message string) *wire.Response {
-	return made(status, fmt.Appendf(nil, `{"__type":%q,"message":%q}`, kind, message))
+	return made(status, map[string]string{"__type": namespace + kind, "message": message})
 }
 
 func internalError() *wire.Response {
-	return exception(http.StatusInternalServerError, "com.amazonaws.dynamodb.v20120810#InternalServerError", "Internal server error")
+	return exception(http.StatusInternalServerError, "InternalServerError", "Internal server error")
 }
 
-const (
-	exceededText  = "The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning level with the UpdateTable API."
-	throttledText = "Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your table or index so please try again shortly."
+// reason is why DynamoDB refuses one item of a transaction, or one statement of a batch.
+type reason struct {
+	Code    string
+	Message string `json:",omitempty"`
+}
+
+// The texts of DynamoDB.
+var (
+	throttling = reason{"ThrottlingError", "Throughput exceeds the current capacity of your table or index. " +
+		"DynamoDB is automatically scaling your table or index so please try again shortly."}
+	exceeded = reason{"ProvisionedThroughputExceeded", "The level of configured provisioned throughput for the table was exceeded. " +
+		"Consider increasing your provisioning level with the UpdateTable API."}
+	limited = reason{"RequestLimitExceeded", "Throughput exceeds the current throughput limit for your account. " +
+		"Please contact AWS Support at https://aws.amazon.com/support request a limit increase"}
+	conflict = reason{"TransactionConflict", "Transaction is ongoing for the item"}
+	unknown  = reason{"InternalServerError", "Internal server error"}
 )
 
 // throttle returns one of the answers with which DynamoDB throttles a request. A
@@ -42,19 +60,12 @@ func throttle(operation string, request []byte, random *rand.Rand) *wire.Respons
 	}
 	switch random.IntN(3) {
 	case 0:
-		return exception(http.StatusBadRequest, "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException", exceededText)
+		return exception(http.StatusBadRequest, exceeded.Code+"Exception", exceeded.Message)
 	case 1:
-		return exception(http.StatusBadRequest, "com.amazonaws.dynamodb.v20120810#ThrottlingException", throttledText)
+		return exception(http.StatusBadRequest, "ThrottlingException", throttling.Message)
 	default:
-		return exception(http.StatusBadRequest, "com.amazonaws.dynamodb.v20120810#RequestLimitExceeded",
-			"Throughput exceeds the current throughput limit for your account. Please contact AWS Support at https://aws.amazon.com/support request a limit increase")
+		return exception(http.StatusBadRequest, limited.Code, limited.Message)
 	}
-}
-
-// reason is why DynamoDB cancelled a transaction, for one of its items.
-type reason struct {
-	Code    string
-	Message string `json:",omitempty"`
 }
 
 // cancelled returns the answer to a transaction with one item that is throttled or
@@ -64,26 +75,107 @@ func cancelled(request []byte, random *rand.Rand) *wire.Response {
 	if err := json.Unmarshal(request, &in); err != nil || len(in.TransactItems) == 0 {
 		return internalError() // the server would say why
 	}
-	reasons, codes := make([]reason, len(in.TransactItems)), make([]string, len(in.TransactItems))
-	culprit := random.IntN(len(reasons))
-	for i := range reasons {
-		reasons[i].Code = "None"
+	var reasons []reason
+	var codes []string
+	culprit := random.IntN(len(in.TransactItems))
+	for i := range in.TransactItems {
+		why := reason{Code: "None"}
 		if i == culprit {
-			reasons[i] = []reason{
-				{"ThrottlingError", throttledText},
-				{"ProvisionedThroughputExceeded", exceededText},
-				{"TransactionConflict", "Transaction is ongoing for the item"},
-			}[random.IntN(3)]
+			why = []reason{throttling, exceeded, conflict}[random.IntN(3)]
 		}
-		codes[i] = reasons[i].Code
+		reasons, codes = append(reasons, why), append(codes, why.Code)
 	}
-	body, err := json.Marshal(map[string]any{
-		"__type":              "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+	return made(http.StatusBadRequest, map[string]any{
+		"__type":              namespace + "TransactionCanceledException",
 		"Message":             "Transaction cancelled, please refer cancellation reasons for specific reasons [" + strings.Join(codes, ", ") + "]",
 		"CancellationReasons": reasons,
 	})
-	if err != nil {
-		return internalError()
+}
+
+// refusePartly refuses a part of a batch inside an HTTP 200, and sends the rest.
+func refusePartly(r *wire.Request, random *rand.Rand) (*wire.Response, error) {
+	if r.Operation == "BatchGetItem" {
+		return withholdKeys(r, random)
 	}
-	return made(http.StatusBadRequest, body)
+	return refuseStatements(r, random)
+}
+
+// statementErrors are those with which DynamoDB refuses one statement of a batch and
+// not the others. The SDK repeats none of them.
+var statementErrors = []reason{throttling, exceeded, limited, conflict, unknown}
+
+// refuseStatements refuses some statements of a batch. One that ends in an
+// InternalServerError may have been applied.
+func refuseStatements(r *wire.Request, random *rand.Rand) (*wire.Response, error) {
+	var in map[string]any
+	if err := json.Unmarshal(r.Body, &in); err != nil {
+		return r.Send() // the server says why
+	}
+	statements, _ := in["Statements"].([]any)
+	all := make([]any, len(statements)) // the responses to the refused ones
+	var sent []any
+	var places []int // in all, of those that are sent
+	for i, s := range statements {
+		apply := true
+		if random.IntN(3) == 0 {
+			refusal := statementErrors[random.IntN(len(statementErrors))]
+			all[i] = map[string]reason{"Error": refusal}
+			apply = refusal == unknown && random.IntN(2) == 0
+		}
+		if apply {
+			sent, places = append(sent, s), append(places, i)
+		}
+	}
+	if in["Statements"] = sent; len(sent) > 0 {
+		out, a, err := resend(r, in)
+		if out == nil {
+			return a, err
+		}
+		responses, _ := out["Responses"].([]any)
+		if len(responses) != len(sent) {
+			return nil, fmt.Errorf("soak: %d answers to %d statements", len(responses), len(sent))
+		}
+		for n, i := range places {
+			if all[i] == nil {
+				all[i] = responses[n]
+			}
+		}
+	}
+	return made(http.StatusOK, map[string]any{"Responses": all}), nil
+}
+
+// withholdKeys leaves keys of a BatchGetItem unread, and returns them as
+// UnprocessedKeys. DynamoDB reads at least one, or refuses the whole.
+func withholdKeys(r *wire.Request, random *rand.Rand) (*wire.Response, error) {
+	var in struct{ RequestItems map[string]map[string]any }
+	if err := json.Unmarshal(r.Body, &in); err != nil || len(in.RequestItems) != 1 {
+		return r.Send()
+	}
+	withheld := map[string]map[string]any{}
+	for name, table := range in.RequestItems {
+		keys, _ := table["Keys"].([]any)
+		if len(keys) < 2 {
+			return r.Send()
+		}
+		first := 1 + random.IntN(len(keys)-1)
+		withheld[name] = maps.Clone(table)
+		withheld[name]["Keys"], table["Keys"] = keys[first:], keys[:first]
+	}
+	out, a, err := resend(r, in)
+	if out == nil {
+		return a, err
+	}
+	out["UnprocessedKeys"] = withheld
+	return made(http.StatusOK, out), nil
+}
+
+// resend sends a request with another body, and returns the decoded answer. Without a
+// success, out is nil.
+func resend(r *wire.Request, in any) (out map[string]any, a *wire.Response, err error) {
+	r.Body = encode(in)
+	if a, err = r.Send(); err != nil || a.Status != http.StatusOK {
+		return nil, a, err
+	}
+	err = json.Unmarshal(a.Body, &out)
+	return out, a, err
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/proof/soak/internal/job"
+	"github.com/lambda-once/once/proof/soak/worker"
 )
 
 // scene is an honest ledger with the tables that belong to it. Each kind of key has
@@ -22,23 +22,23 @@ const deadly = "delivery with which a process was killed"
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{ledger: newLedger(), evidence: evidence{accounts: map[string]int{}}, t: t}
-	s.add(job.Request{Key: "plain", Kind: job.Do})
-	s.add(job.Request{Key: "steps", Kind: job.Steps, Steps: 2})
-	s.add(job.Request{Key: "saga", Kind: job.Saga, Steps: 1})
-	s.add(job.Request{Key: "undone", Kind: job.Saga, Steps: 1, Decline: true})
-	s.add(job.Request{Key: "transaction", Kind: job.Transaction, Account: 1})
-	s.add(job.Request{Key: "declined", Kind: job.Transaction, Account: 1, Decline: true})
-	s.add(job.Request{Key: "queued", Kind: job.Queue})
-	s.add(job.Request{Key: "streamed", Kind: job.Stream, After: "before"})
+	s.add(worker.Request{Key: "plain", Kind: worker.Do})
+	s.add(worker.Request{Key: "steps", Kind: worker.Steps, Steps: 2})
+	s.add(worker.Request{Key: "saga", Kind: worker.Saga, Steps: 1})
+	s.add(worker.Request{Key: "undone", Kind: worker.Saga, Steps: 1, Decline: true})
+	s.add(worker.Request{Key: "transaction", Kind: worker.Transaction, Account: 1})
+	s.add(worker.Request{Key: "declined", Kind: worker.Transaction, Account: 1, Decline: true})
+	s.add(worker.Request{Key: "queued", Kind: worker.Queue})
+	s.add(worker.Request{Key: "streamed", Kind: worker.Stream, After: "before"})
 
-	s.dead(role{name: "mortal", exposure: 1}, job.Delivery{ID: deadly, Kind: job.Queue}, nil, 0)
-	s.effect("plain", job.Main, deadly)
-	s.effect("queued", job.Main, deadly)
+	s.dead(role{name: "mortal", exposure: 1}, worker.Delivery{ID: deadly, Kind: worker.Queue}, nil, 0)
+	s.effect("plain", worker.Main, deadly)
+	s.effect("queued", worker.Main, deadly)
 	s.killed[deadly].exposure = 2
 	return s
 }
 
-func (s *scene) add(r job.Request) {
+func (s *scene) add(r worker.Request) {
 	s.t.Helper()
 	m := []message{{"m-" + r.Key, r}}
 	if err := s.open(m); err != nil {
@@ -46,34 +46,32 @@ func (s *scene) add(r job.Request) {
 	}
 	e := s.entries[r.Key]
 	record := stored{id: e.record, status: driver.Completed, digest: "digest of " + r.Key}
-	slots := wanted(e)
-	result := &job.Result{Key: r.Key, Effects: map[string]string{}}
-	for _, slot := range slots {
+	result := &worker.Result{Key: r.Key, Effects: map[string]string{}}
+	for _, slot := range wanted(e) {
 		result.Effects[slot] = s.effect(r.Key, slot, "fine")
 	}
-	report := job.Report{Result: result, Digest: record.digest}
-	batch := r.Kind == job.Queue || r.Kind == job.Stream
+	report := worker.Report{Result: result, Digest: record.digest}
 	switch {
 	case r.Decline:
 		record.status, record.digest, record.decline = driver.Failed, "", true
-		report = job.Report{Error: &job.Failure{Type: "*main.DeclinedError", Declined: true}}
-	case batch:
-		report = job.Report{}
+		report = worker.Report{Error: &worker.Failure{Type: "*main.DeclinedError", Declined: true}}
+	case r.Kind.Batched():
+		report = worker.Report{}
 	}
-	report.Ends = []job.End{{Record: e.record, Outcome: string(idempotent.OutcomeExecuted), Attempt: 1}}
-	s.note(role{}, job.Delivery{ID: "fine", Kind: r.Kind}, m, report, time.Millisecond)
+	report.Ends = []worker.End{{Record: e.record, Outcome: string(idempotent.OutcomeExecuted), Attempt: 1}}
+	s.note(role{}, worker.Delivery{ID: "fine", Kind: r.Kind}, m, report, time.Millisecond)
 	s.evidence.records = append(s.evidence.records, record)
-	if r.Kind == job.Saga {
-		s.evidence.bookings = append(s.evidence.bookings, job.Effect{Key: r.Key, Slot: job.Step(0), State: map[bool]string{false: job.Booked, true: job.Cancelled}[r.Decline]})
+	if r.Kind == worker.Saga {
+		s.evidence.bookings = append(s.evidence.bookings, worker.Effect{Key: r.Key, Slot: worker.Step(0), State: map[bool]string{false: worker.Booked, true: worker.Cancelled}[r.Decline]})
 	}
 	if r.Account > 0 && !r.Decline {
-		s.evidence.accounts[job.Account(r.Account)]++
+		s.evidence.accounts[worker.Account(r.Account)]++
 	}
 }
 
 func (s *scene) effect(key, slot, delivery string) (id string) {
 	id = key + " " + slot + " of " + delivery
-	s.evidence.effects = append(s.evidence.effects, job.Effect{ID: id, Key: key, Slot: slot, Delivery: delivery, Attempt: 1})
+	s.evidence.effects = append(s.evidence.effects, worker.Effect{ID: id, Key: key, Slot: slot, Delivery: delivery, Attempt: 1})
 	return id
 }
 
@@ -99,12 +97,12 @@ func (s *scene) remove(id string) {
 
 func TestAuditOfAnHonestRunFindsNothing(t *testing.T) {
 	s := newScene(t)
-	v := audit(s.ledger, s.evidence)
-	if err := v.err(); err != nil {
+	a := audit(s.ledger, s.evidence)
+	if err := a.found.err(); err != nil {
 		t.Error(err)
 	}
-	if v.repeated[killed] != 2 || v.worst["mortal"] != 2 {
-		t.Errorf("repeated %v, at most %v by one kill; want 2 and 2", v.repeated, v.worst)
+	if a.repeated[killed] != 2 || a.worst["mortal"] != 2 {
+		t.Errorf("repeated %v, at most %v by one kill; want 2 and 2", a.repeated, a.worst)
 	}
 }
 
@@ -113,12 +111,12 @@ func TestAuditFinds(t *testing.T) {
 		name, key, kind string
 		change          func(s *scene)
 	}{
-		{"an effect that nothing explains", "plain", "double effect", func(s *scene) { s.effect("plain", job.Main, "another") }},
-		{"a step's effect that nothing explains", "steps", "double effect", func(s *scene) { s.effect("steps", job.Step(1), "another") }},
-		{"a queued effect that nothing explains", "queued", "double effect", func(s *scene) { s.effect("queued", job.Main, "another") }},
+		{"an effect that nothing explains", "plain", "double effect", func(s *scene) { s.effect("plain", worker.Main, "another") }},
+		{"a step's effect that nothing explains", "steps", "double effect", func(s *scene) { s.effect("steps", worker.Step(1), "another") }},
+		{"a queued effect that nothing explains", "queued", "double effect", func(s *scene) { s.effect("queued", worker.Main, "another") }},
 		{"two effects of transactions, even after a kill", "transaction", "double effect", func(s *scene) {
 			s.killed[deadly].exposure = 3
-			s.effect("transaction", job.Main, deadly)
+			s.effect("transaction", worker.Main, deadly)
 		}},
 		{"more repetitions than a kill exposes", "", "exposure", func(s *scene) { s.killed[deadly].exposure = 1 }},
 		{"a missing effect", "queued", "lost effect", func(s *scene) {
@@ -127,9 +125,9 @@ func TestAuditFinds(t *testing.T) {
 		}},
 		{"a result whose effect is missing", "steps", "lost effect", func(s *scene) {
 			s.remove("steps step-1 of fine")
-			s.effect("steps", job.Step(1), "another")
+			s.effect("steps", worker.Step(1), "another")
 		}},
-		{"an effect of declined work", "declined", "effect", func(s *scene) { s.effect("declined", job.Main, "fine") }},
+		{"an effect of declined work", "declined", "effect", func(s *scene) { s.effect("declined", worker.Main, "fine") }},
 		{"a record of a stream out of order", "streamed", "order", func(s *scene) {
 			for i := range s.evidence.effects {
 				e := &s.evidence.effects[i]
@@ -147,28 +145,28 @@ func TestAuditFinds(t *testing.T) {
 		{"steps of a finished record", "steps", "leftover", func(s *scene) { s.record("steps").steps = true }},
 		{"the lease of a finished record", "steps", "leftover", func(s *scene) { s.record("steps").lease = true }},
 		{"a key that nobody was told about", "streamed", "unfinished", func(s *scene) { clear(s.entries["streamed"].digests) }},
-		{"a booking that is not cancelled", "undone", "saga", func(s *scene) { s.evidence.bookings[1].State = job.Booked }},
-		{"a booking that is cancelled", "saga", "saga", func(s *scene) { s.evidence.bookings[0].State = job.Cancelled }},
+		{"a booking that is not cancelled", "undone", "saga", func(s *scene) { s.evidence.bookings[1].State = worker.Booked }},
+		{"a booking that is cancelled", "saga", "saga", func(s *scene) { s.evidence.bookings[0].State = worker.Cancelled }},
 		{"a missing booking", "saga", "saga", func(s *scene) { s.evidence.bookings = s.evidence.bookings[1:] }},
-		{"a transaction that was booked twice", "", "account", func(s *scene) { s.evidence.accounts[job.Account(1)]++ }},
+		{"a transaction that was booked twice", "", "account", func(s *scene) { s.evidence.accounts[worker.Account(1)]++ }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t)
 			c.change(s)
-			v := audit(s.ledger, s.evidence)
+			all := audit(s.ledger, s.evidence).found
 			hash := ""
 			if c.key != "" {
 				hash = s.entries[c.key].hash
 			}
 			found := false
-			for _, f := range v.findings {
+			for _, f := range all {
 				found = found || f.Kind == c.kind && (hash == "" || f.Hash == hash)
 				if hash != "" && f.Hash != hash {
 					t.Errorf("found %v, of another key", f)
 				}
 			}
 			if !found {
-				t.Errorf("found %v, want a %s of %s", v.findings, c.kind, c.key)
+				t.Errorf("found %v, want a %s of %s", all, c.kind, c.key)
 			}
 		})
 	}
@@ -180,13 +178,13 @@ func TestAReportExplainsItsOwnAttemptAlone(t *testing.T) {
 	for attempt, want := range map[int64]int{1: 0, 2: 1} {
 		s := newScene(t)
 		e := s.entries["plain"]
-		s.effect("plain", job.Main, "frozen")
-		s.note(role{}, job.Delivery{ID: "frozen", Kind: job.Do}, []message{{"", e.Request}}, job.Report{
-			Error: &job.Failure{Type: "*idempotent.LeaseLostError"},
-			Ends:  []job.End{{Record: e.record, Outcome: string(idempotent.OutcomeLeaseLost), Attempt: attempt}},
+		s.effect("plain", worker.Main, "frozen")
+		s.note(role{}, worker.Delivery{ID: "frozen", Kind: worker.Do}, []message{{"", e.Request}}, worker.Report{
+			Error: &worker.Failure{Type: "*idempotent.LeaseLostError"},
+			Ends:  []worker.End{{Record: e.record, Outcome: string(idempotent.OutcomeLeaseLost), Attempt: attempt}},
 		}, lease)
-		if v := audit(s.ledger, s.evidence); len(v.findings) != want {
-			t.Errorf("a report of attempt %d: found %v, want %d", attempt, v.findings, want)
+		if v := audit(s.ledger, s.evidence).found; len(v) != want {
+			t.Errorf("a report of attempt %d: found %v, want %d", attempt, v, want)
 		}
 	}
 }
@@ -194,33 +192,34 @@ func TestAReportExplainsItsOwnAttemptAlone(t *testing.T) {
 func TestLedgerFindsUnexpectedReports(t *testing.T) {
 	for _, c := range []struct {
 		kind   string
-		report job.Report
+		report worker.Report
 	}{
-		{"unexpected error", job.Report{Error: &job.Failure{Type: "*idempotent.KeyReusedError"}}},
-		{"wrong replay", job.Report{Result: &job.Result{Key: "of another"}, Digest: "digest of plain"}},
-		{"worker", job.Report{Trouble: "a call panics"}},
-		{"unknown record", job.Report{Ends: []job.End{{Record: "do#unknown"}}}},
-		{"lost lease", job.Report{Ends: []job.End{{Record: newScene(t).entries["plain"].record, Outcome: string(idempotent.OutcomeLeaseLost)}}}},
+		{"unexpected error", worker.Report{Error: &worker.Failure{Type: "*idempotent.KeyReusedError"}}},
+		{"wrong replay", worker.Report{Result: &worker.Result{Key: "of another"}, Digest: "digest of plain"}},
+		{"worker", worker.Report{Trouble: "a call panics"}},
+		{"unknown record", worker.Report{Ends: []worker.End{{Record: "do#unknown"}}}},
+		{"lost lease", worker.Report{Ends: []worker.End{{Record: newScene(t).entries["plain"].record, Outcome: string(idempotent.OutcomeLeaseLost)}}}},
 	} {
 		s := newScene(t)
-		s.note(role{}, job.Delivery{Kind: job.Do}, []message{{"", s.entries["plain"].Request}}, c.report, time.Millisecond)
-		if v := audit(s.ledger, s.evidence); len(v.findings) != 1 || v.findings[0].Kind != c.kind {
-			t.Errorf("found %v, want a %s", v.findings, c.kind)
+		s.note(role{}, worker.Delivery{Kind: worker.Do}, []message{{"", s.entries["plain"].Request}}, c.report, time.Millisecond)
+		if v := audit(s.ledger, s.evidence).found; len(v) != 1 || v[0].Kind != c.kind {
+			t.Errorf("found %v, want a %s", v, c.kind)
 		}
 	}
 }
 
 func TestGrowthIsFound(t *testing.T) {
-	before := map[string]job.Sample{"alone": {Goroutines: 10, Heap: 4 << 20}}
+	before := map[string]worker.Sample{"alone": {Goroutines: 10, Heap: 4 << 20}}
 	for _, c := range []struct {
-		after job.Sample
+		after worker.Sample
 		want  int
 	}{
-		{job.Sample{Goroutines: 10 + moreGoroutines, Heap: 5<<20 + moreHeap}, 0},
-		{job.Sample{Goroutines: 11 + moreGoroutines, Heap: 4 << 20}, 1},
-		{job.Sample{Goroutines: 10, Heap: 6<<20 + moreHeap}, 1},
+		{worker.Sample{Goroutines: 10 + moreGoroutines, Heap: 5<<20 + moreHeap}, 0},
+		{worker.Sample{Goroutines: 11 + moreGoroutines, Heap: 4 << 20}, 1},
+		{worker.Sample{Goroutines: 10, Heap: 6<<20 + moreHeap}, 1},
 	} {
-		if got := flat(before, map[string]job.Sample{"alone": c.after}); len(got) != c.want {
+		var got findings
+		if got.flat(before, map[string]worker.Sample{"alone": c.after}); len(got) != c.want {
 			t.Errorf("%+v: found %v, want %d", c.after, got, c.want)
 		}
 	}

@@ -2,75 +2,65 @@ package soak
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
-	"github.com/lambda-once/once/proof/soak/internal/job"
+	"github.com/lambda-once/once/proof/soak/worker"
 )
 
-// backlog contains items to send again, each not before its time.
-type backlog[T any] struct {
-	mu   sync.Mutex
-	list []pending[T]
+// backlog contains messages to send again, each not before its time, and the latest
+// requests, of which duplicates are made.
+type backlog struct {
+	mu     sync.Mutex
+	list   []delayed
+	recent []worker.Request
 }
 
-type pending[T any] struct {
-	item T
-	due  time.Time
+type delayed struct {
+	message
+	due time.Time
 }
 
-func (b *backlog[T]) add(item T, after time.Duration) {
+const latest = 128
+
+func (b *backlog) add(m message, after time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.list = append(b.list, pending[T]{item, time.Now().Add(after)})
+	b.list = append(b.list, delayed{m, time.Now().Add(after)})
 }
 
-// next removes the first item that is due.
-func (b *backlog[T]) next() (item T, ok bool) {
+// next removes the first message that is due.
+func (b *backlog) next() (m message, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i, p := range b.list {
-		if time.Now().After(p.due) {
-			b.list = append(b.list[:i], b.list[i+1:]...)
-			return p.item, true
-		}
+	i := slices.IndexFunc(b.list, func(d delayed) bool { return time.Now().After(d.due) })
+	if i < 0 {
+		return m, false
 	}
-	return item, false
+	m = b.list[i].message
+	b.list = slices.Delete(b.list, i, i+1)
+	return m, true
 }
 
-// clear removes all items, due or not.
-func (b *backlog[T]) clear() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.list = nil
-}
-
-func (b *backlog[T]) size() int {
+func (b *backlog) size() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.list)
 }
 
-// recent contains the latest requests, of which duplicates are made.
-type recent struct {
-	mu   sync.Mutex
-	list []job.Request
+func (b *backlog) remember(r worker.Request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.recent = append(b.recent, r)
+	b.recent = b.recent[max(0, len(b.recent)-latest):]
 }
 
-const latest = 128
-
-func (r *recent) add(request job.Request) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.list = append(r.list, request)
-	r.list = r.list[max(0, len(r.list)-latest):]
-}
-
-func (r *recent) any(random *rand.Rand) (request job.Request, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.list) == 0 {
-		return request, false
+func (b *backlog) any(random *rand.Rand) (r worker.Request, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.recent) == 0 {
+		return r, false
 	}
-	return r.list[random.IntN(len(r.list))], true
+	return b.recent[random.IntN(len(b.recent))], true
 }

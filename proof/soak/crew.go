@@ -1,196 +1,193 @@
 package soak
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"strings"
+	"net"
+	"net/rpc"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/lambda-once/once/local/serving"
 	"github.com/lambda-once/once/local/supervise"
-	"github.com/lambda-once/once/proof/soak/internal/job"
+	"github.com/lambda-once/once/proof/soak/worker"
 )
 
-// worker is a role and the process that has it now.
-type worker struct {
+// role is that of one of the workers, each with settings of its own.
+type role struct {
+	name     string
+	settings worker.Settings
+	onLambda bool
+	// mortal: it is killed now and then. Others are stopped past their leases, and
+	// live long enough to show a leak.
+	mortal bool
+	// exposure is how many records of a batch a kill may repeat.
+	exposure int
+}
+
+const (
+	lease = 2 * time.Second
+	skew  = 100 * time.Millisecond
+	// timeout is that of a delivery, and on Lambda also the lease.
+	timeout = 4 * time.Second
+	// startTimeout is the longest start of a process on a busy machine.
+	startTimeout = 2 * time.Minute
+)
+
+// Of the workers that live and of those that are killed, one each has group commit. The
+// first claims nothing ahead. The caches, one for each kind, are full within seconds, so
+// that a leak does not look like a cache that fills.
+var roles = []role{
+	{name: "alone", exposure: 1, settings: worker.Settings{Concurrency: 1, Ahead: -1}},
+	{name: "grouped", exposure: 4, settings: worker.Settings{Concurrency: 4, Group: 1, Wait: time.Second, CacheEntries: 50}},
+	{name: "mortal", mortal: true, exposure: 1, settings: worker.Settings{Concurrency: 1, CacheEntries: 50}},
+	{name: "mortal, grouped, on Lambda", mortal: true, exposure: 10, onLambda: true, settings: worker.Settings{
+		Concurrency: 4, Group: 2, Unrecorded: 10, ReadFirst: true,
+	}},
+}
+
+// member is a role and the process that has it now.
+type member struct {
 	role
-	binary string
-	env    []string
-
-	// busy is held for reading by deliveries and while the process is stopped. Who waits
-	// for the lock keeps new deliveries away.
-	busy    sync.RWMutex
-	stopped atomic.Bool // or about to be: no delivery begins
-
-	mu      sync.Mutex
-	process *process
-	flight  int // deliveries under way
+	// gate is held for reading while a delivery begins, and for writing while none may.
+	gate sync.RWMutex
+	*process
 }
 
 // process is one life of a worker.
 type process struct {
 	*supervise.Process
-	url    string
-	client *http.Client
-	output *output
-	killed bool
+	client *rpc.Client
+	said   serving.Tail
+	flight atomic.Int64 // deliveries under way
+	killed atomic.Bool
 }
 
-// start starts the first process, or the next.
-func (w *worker) start(ctx context.Context) error {
-	o := &output{ready: make(chan string, 1)}
-	child, err := supervise.Start(supervise.Command{Path: w.binary, Env: w.env, Output: o})
-	if err != nil {
-		return err
+// hire starts the workers.
+func (s *stage) hire(ctx context.Context) error {
+	for _, r := range roles {
+		of := &r.settings
+		of.Records, of.Effects, of.Endpoint, of.Direct = s.records, s.effects, s.weather.URL(), s.tables.Endpoint()
+		of.Timeout, of.Lease, of.ClockSkew, of.Reserve = timeout, lease, skew, 200*time.Millisecond
+		m := &member{role: r}
+		if err := m.start(ctx); err != nil {
+			return err
+		}
+		s.crew = append(s.crew, m)
 	}
-	p := &process{Process: child, output: o, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	select {
-	case p.url = <-o.ready:
-	case <-child.Done():
-		return fmt.Errorf("soak: worker %q exits at once: %v\n%s", w.name, child.State(), o)
-	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("soak: worker %q does not start: %w\n%s", w.name, ctx.Err(), o), child.Kill())
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.process = p
 	return nil
 }
 
-// enter begins a delivery, if the worker takes one.
-func (w *worker) enter() (*process, bool) {
-	if w.stopped.Load() || !w.busy.TryRLock() {
-		return nil, false
+// dismiss ends the workers.
+func (s *stage) dismiss() error {
+	var errs []error
+	for _, m := range s.crew {
+		errs = append(errs, m.Kill())
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.process == nil || w.process.killed {
-		w.busy.RUnlock()
-		return nil, false
-	}
-	w.flight++
-	return w.process, true
+	return errors.Join(errs...)
 }
 
-func (w *worker) leave() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.flight--
-	w.busy.RUnlock()
-}
-
-// deliver returns the report on a delivery, or killed if the process was killed
-// with it.
-func (w *worker) deliver(ctx context.Context, p *process, d job.Delivery) (r job.Report, killed bool, err error) {
-	defer w.leave()
-	body, err := json.Marshal(d)
-	if err != nil {
-		return r, false, err
-	}
-	err = p.exchange(ctx, http.MethodPost, "/deliver", body, &r)
-	if err == nil {
-		return r, false, nil
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if p.killed {
-		return r, true, nil
-	}
-	return r, false, fmt.Errorf("soak: worker %q: %w\n%s", w.name, err, p.output)
-}
-
-func (p *process) exchange(ctx context.Context, method, path string, body []byte, answer any) error {
-	req, err := http.NewRequestWithContext(ctx, method, p.url+path, bytes.NewReader(body))
+// start starts the first process, or the next, and waits for its call.
+func (m *member) start(ctx context.Context) error {
+	binary, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	req.GetBody = nil // the transport must not send a delivery again
-	res, err := p.client.Do(req)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	text, err := io.ReadAll(res.Body)
-	if err := errors.Join(err, res.Body.Close()); err != nil {
-		return err
+	settings := m.settings
+	settings.Test = l.Addr().String()
+	variable, err := settings.Env()
+	if err != nil {
+		return errors.Join(err, l.Close())
 	}
-	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("status %d: %s", res.StatusCode, text)
+	env := []string{variable}
+	if m.onLambda {
+		env = append(env, "AWS_LAMBDA_FUNCTION_NAME=soak")
 	}
-	return json.Unmarshal(text, answer)
+	p := &process{}
+	if p.Process, err = supervise.Start(supervise.Command{Path: binary, Env: env, Output: &p.said}); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	go func() { // either ends the wait for the call
+		select {
+		case <-p.Done():
+		case <-ctx.Done():
+		}
+		_ = l.Close()
+	}()
+	conn, err := l.Accept()
+	if err != nil {
+		return errors.Join(fmt.Errorf("soak: worker %q does not start: %w\n%s", m.name, err, &p.said), p.Kill())
+	}
+	p.client = rpc.NewClient(conn)
+	m.process = p
+	return nil
+}
+
+// enter begins a delivery. It returns nil if the worker takes none.
+func (m *member) enter() *process {
+	if !m.gate.TryRLock() {
+		return nil
+	}
+	defer m.gate.RUnlock()
+	m.flight.Add(1)
+	return m.process
+}
+
+// deliver ends a delivery.
+func (p *process) deliver(d worker.Delivery) (r worker.Report, err error) {
+	defer p.flight.Add(-1)
+	err = p.client.Call("worker.Deliver", d, &r)
+	return r, err
 }
 
 // kill kills the process, and starts the next one. It returns how many deliveries
 // were under way.
-func (w *worker) kill(ctx context.Context) (flight int, err error) {
-	w.mu.Lock()
-	p := w.process
-	p.killed, flight = true, w.flight
-	w.mu.Unlock()
-	if err := p.Kill(); err != nil {
+func (m *member) kill(ctx context.Context) (flight int, err error) {
+	m.gate.Lock()
+	defer m.gate.Unlock()
+	m.killed.Store(true)
+	flight = int(m.flight.Load())
+	if err := m.Kill(); err != nil {
 		return flight, err
 	}
-	p.client.CloseIdleConnections()
-	return flight, w.start(ctx)
+	return flight, m.start(ctx)
 }
 
-// freeze stops the process for a while, unless it is being sampled. Nothing is sent to
-// it meanwhile.
-func (w *worker) freeze(ctx context.Context, d time.Duration) error {
-	if !w.busy.TryRLock() {
-		return nil
-	}
-	defer w.busy.RUnlock()
-	w.stopped.Store(true)
-	defer w.stopped.Store(false)
-	if err := w.process.Stop(); err != nil {
+// freeze stops the process for a while. Nothing is sent to it meanwhile.
+func (m *member) freeze(ctx context.Context, d time.Duration) error {
+	m.gate.Lock()
+	defer m.gate.Unlock()
+	if err := m.Stop(); err != nil {
 		return err
 	}
 	wait(ctx, d)
-	return w.process.Continue()
+	return m.Continue()
 }
 
 // sample waits until the worker is idle, and measures it.
-func (w *worker) sample(ctx context.Context) (s job.Sample, err error) {
-	w.busy.Lock()
-	defer w.busy.Unlock()
-	w.process.client.CloseIdleConnections()
-	return s, w.process.exchange(ctx, http.MethodGet, "/sample", nil, &s)
-}
-
-// output stores the end of a worker's output, and sends the address in its first line.
-type output struct {
-	serving.Tail
-	ready chan string
-	once  sync.Once
-}
-
-const greeting = "listening on "
-
-func (o *output) Write(p []byte) (int, error) {
-	n, err := o.Tail.Write(p)
-	if _, line, ok := strings.Cut(o.String(), greeting); ok {
-		if address, _, whole := strings.Cut(line, "\n"); whole {
-			o.once.Do(func() { o.ready <- address })
-		}
+func (m *member) sample(ctx context.Context) (s worker.Sample, err error) {
+	m.gate.Lock()
+	defer m.gate.Unlock()
+	for m.flight.Load() > 0 && ctx.Err() == nil {
+		wait(ctx, 10*time.Millisecond)
 	}
-	return n, err
+	err = m.client.Call("worker.Sample", 0, &s)
+	return s, err
 }
 
 // wait returns early if the context ends.
 func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

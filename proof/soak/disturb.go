@@ -3,53 +3,45 @@ package soak
 import (
 	"context"
 	"math/rand/v2"
-	"sync"
 	"time"
 )
 
-// disturb kills mortal workers, stops the others past their leases, and lets the
-// network throttle, until the context ends.
-func (s *stage) disturb(ctx context.Context) {
-	var tasks sync.WaitGroup
-	// Sources of their own: the order in which these tasks choose is not determined.
-	kills, freezes, gusts := s.source(), s.source(), s.source()
-	tasks.Go(func() {
-		for s.pause(ctx, kills, 500*time.Millisecond, 1500*time.Millisecond) {
-			flight, err := s.pick(kills, true).kill(context.WithoutCancel(ctx))
-			if err != nil {
-				s.broken(err)
-				return
-			}
-			s.kills++
-			if flight > 0 {
-				s.killsInFlight++
-			}
-			s.interrupted += flight
+// kill kills mortal workers until the context ends.
+func (s *stage) kill(ctx context.Context, random *rand.Rand) {
+	for pause(ctx, random, time.Second/2, 3*time.Second/2) {
+		flight, err := s.pick(random, true).kill(context.WithoutCancel(ctx))
+		if err != nil {
+			s.fail(err)
 		}
-	})
-	tasks.Go(func() {
-		for s.pause(ctx, freezes, time.Second/2, 2*time.Second) {
-			if err := s.pick(freezes, false).freeze(ctx, between(freezes, lease+lease/4, 2*lease)); err != nil {
-				s.broken(err)
-				return
-			}
-			s.freezes++
+		s.kills++
+		if flight > 0 {
+			s.killsInFlight++
 		}
-	})
-	tasks.Go(func() {
-		for s.pause(ctx, gusts, 3*time.Second, 15*time.Second) {
-			s.weather.throttle()
-		}
-	})
-	tasks.Wait()
+		s.interrupted += flight
+	}
 }
 
-func (s *stage) source() *rand.Rand { return rand.New(rand.NewPCG(s.random.Uint64(), 0)) }
+// freeze stops the other workers past their leases.
+func (s *stage) freeze(ctx context.Context, random *rand.Rand) {
+	for pause(ctx, random, time.Second/2, 2*time.Second) {
+		if err := s.pick(random, false).freeze(ctx, between(random, lease+lease/4, 2*lease)); err != nil {
+			s.fail(err)
+		}
+		s.freezes++
+	}
+}
+
+// throttle lets the network throttle most requests for a while.
+func (s *stage) throttle(ctx context.Context, random *rand.Rand) {
+	for pause(ctx, random, 3*time.Second, 15*time.Second) {
+		s.weather.gust(between(random, time.Second/2, 3*time.Second/2))
+	}
+}
 
 // pause reports whether there is more to do.
-func (s *stage) pause(ctx context.Context, random *rand.Rand, from, to time.Duration) bool {
+func pause(ctx context.Context, random *rand.Rand, from, to time.Duration) bool {
 	wait(ctx, between(random, from, to))
-	return ctx.Err() == nil && s.failure() == nil
+	return ctx.Err() == nil
 }
 
 func between(random *rand.Rand, from, to time.Duration) time.Duration {
@@ -57,10 +49,10 @@ func between(random *rand.Rand, from, to time.Duration) time.Duration {
 }
 
 // pick returns a random worker that may be killed, or one that may not.
-func (s *stage) pick(random *rand.Rand, mortal bool) *worker {
+func (s *stage) pick(random *rand.Rand, mortal bool) *member {
 	for {
-		if w := s.crew[random.IntN(len(s.crew))]; w.mortal == mortal {
-			return w
+		if m := s.crew[random.IntN(len(s.crew))]; m.mortal == mortal {
+			return m
 		}
 	}
 }

@@ -13,6 +13,6 @@
 //   - The processes that live to the end need no more goroutines and memory than
 //     after a third of the time.
 //
-// The workers are real processes, package worker. All choices depend on a seed; the
-// moments at which they take effect do not.
+// The workers are real processes of the same program, package worker. All choices
+// depend on a seed; the moments at which they take effect do not.
 package soak

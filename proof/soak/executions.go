@@ -1,49 +1,28 @@
 package soak
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 
-	"github.com/lambda-once/once/proof/soak/internal/job"
+	"github.com/lambda-once/once/proof/soak/worker"
 )
 
-// group returns the effects by key and slot, the first attempt first.
-func (a *auditor) group(effects []job.Effect) map[string]map[string][]job.Effect {
-	all := map[string]map[string][]job.Effect{}
-	for _, f := range effects {
-		if a.entries[f.Key] == nil {
-			a.find("effect", f.Key, "of an unknown key")
-			continue
-		}
-		if all[f.Key] == nil {
-			all[f.Key] = map[string][]job.Effect{}
-		}
-		all[f.Key][f.Slot] = append(all[f.Key][f.Slot], f)
-	}
-	for _, slots := range all {
-		for _, list := range slots {
-			slices.SortFunc(list, func(a, b job.Effect) int {
-				return cmp.Or(cmp.Compare(a.Attempt, b.Attempt), strings.Compare(a.ID, b.ID))
-			})
-		}
-	}
-	return all
-}
-
 // executions judges the effects of one key.
-func (a *auditor) executions(e *entry, slots map[string][]job.Effect) {
+func (a *auditor) executions(e *entry, effects []worker.Effect) {
+	slots := map[string][]worker.Effect{}
+	for _, f := range effects {
+		slots[f.Slot] = append(slots[f.Slot], f)
+	}
 	for _, slot := range wanted(e) {
 		if len(slots[slot]) == 0 {
-			a.find("lost effect", e.hash, "%s: none, and the key is finished", slot)
+			a.found.add("lost effect", e.hash, "%s: none, and the key is finished", slot)
 		}
 	}
 	for slot, list := range slots {
 		switch {
-		case e.Decline && (slot == job.Main):
-			a.find("effect", e.hash, "%d of work that failed for good before it", len(list))
-		case transactional(e.Request) && len(list) > 1:
-			a.find("double effect", e.hash, "%s: %d effects of transactions", slot, len(list))
+		case e.Decline && slot == worker.Main:
+			a.found.add("effect", e.hash, "%d of work that failed for good before it", len(list))
+		case e.Account > 0 && len(list) > 1:
+			a.found.add("double effect", e.hash, "%s: %d effects of transactions", slot, len(list))
 		}
 		a.surviving(e, slot, list)
 	}
@@ -52,29 +31,29 @@ func (a *auditor) executions(e *entry, slots map[string][]job.Effect) {
 // wanted returns the slots that must have an effect when the key is finished.
 func wanted(e *entry) (slots []string) {
 	switch {
-	case e.Kind == job.Steps || e.Kind == job.Saga:
+	case e.Kind == worker.Steps || e.Kind == worker.Saga:
 		for n := range e.Steps {
-			slots = append(slots, job.Step(n))
-			if e.Decline && e.Kind == job.Saga {
-				slots = append(slots, job.Undo(n))
+			slots = append(slots, worker.Step(n))
+			if e.Decline && e.Kind == worker.Saga {
+				slots = append(slots, worker.Undo(n))
 			}
 		}
 		return slots
 	case e.Decline:
 		return nil
 	}
-	return []string{job.Main}
+	return []string{worker.Main}
 }
 
 // surviving requires that one execution counts, and that each of the others has an
 // excuse.
-func (a *auditor) surviving(e *entry, slot string, list []job.Effect) {
-	counts := slices.IndexFunc(list, func(f job.Effect) bool { return f.ID == e.effects[slot] })
+func (a *auditor) surviving(e *entry, slot string, list []worker.Effect) {
+	counts := slices.IndexFunc(list, func(f worker.Effect) bool { return f.ID == e.effects[slot] })
 	if e.effects != nil && counts < 0 {
-		a.find("lost effect", e.hash, "%s: the one of the result is missing", slot)
+		a.found.add("lost effect", e.hash, "%s: the one of the result is missing", slot)
 	}
 	if counts < 0 { // it is not known, as batches have no results
-		counts = slices.IndexFunc(list, func(f job.Effect) bool { return a.reason(e, f) == "" })
+		counts = slices.IndexFunc(list, func(f worker.Effect) bool { return a.reason(e, f) == "" })
 	}
 	if counts < 0 {
 		counts = len(list) - 1
@@ -82,7 +61,7 @@ func (a *auditor) surviving(e *entry, slot string, list []job.Effect) {
 	without := 0
 	for i, f := range list {
 		if f.Early {
-			a.find("order", e.hash, "%s: ran before its predecessor was finished", slot)
+			a.found.add("order", e.hash, "%s: ran before its predecessor was finished", slot)
 		}
 		if i == counts {
 			continue
@@ -92,20 +71,20 @@ func (a *auditor) surviving(e *entry, slot string, list []job.Effect) {
 			without++
 			continue
 		}
-		a.out.repeated[reason]++
+		a.repeated[reason]++
 		if reason == killed {
 			a.perKill[f.Delivery]++
 		}
 	}
 	if without > 0 {
-		a.find("double effect", e.hash, "%s: %d effects, and nothing explains %d of them", slot, len(list), without)
+		a.found.add("double effect", e.hash, "%s: %d effects, and nothing explains %d of them", slot, len(list), without)
 	}
 }
 
 const killed = "killed"
 
 // reason returns why an execution may have been repeated, or "".
-func (a *auditor) reason(e *entry, f job.Effect) string {
+func (a *auditor) reason(e *entry, f worker.Effect) string {
 	if a.killed[f.Delivery] != nil {
 		return killed
 	}
@@ -116,9 +95,9 @@ func (a *auditor) reason(e *entry, f job.Effect) string {
 func (a *auditor) kills() {
 	for delivery, n := range a.perKill {
 		k := a.killed[delivery]
-		a.out.worst[k.role] = max(a.out.worst[k.role], n)
+		a.worst[k.role] = max(a.worst[k.role], n)
 		if n > k.exposure {
-			a.find("exposure", k.role, "a kill repeated %d executions of one delivery, want at most %d", n, k.exposure)
+			a.found.add("exposure", k.role, "a kill repeated %d executions of one delivery, want at most %d", n, k.exposure)
 		}
 	}
 }

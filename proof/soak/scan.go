@@ -12,7 +12,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/proof/internal/tables"
-	"github.com/lambda-once/once/proof/soak/internal/job"
+	"github.com/lambda-once/once/proof/soak/worker"
 )
 
 // collect reads both tables.
@@ -34,14 +34,14 @@ func collect(ctx context.Context, server *tables.Server, records, effects string
 	ev.accounts = map[string]int{}
 	for _, item := range items {
 		var e struct {
-			job.Effect
+			worker.Effect
 			Balance int `dynamodbav:"balance"`
 		}
 		if err := attributevalue.UnmarshalMap(item, &e); err != nil {
 			return ev, fmt.Errorf("soak: an effect: %w", err)
 		}
 		switch {
-		case strings.HasPrefix(e.ID, job.AccountPrefix):
+		case strings.HasPrefix(e.ID, worker.AccountPrefix):
 			ev.accounts[e.ID] = e.Balance
 		case e.State != "":
 			ev.bookings = append(ev.bookings, e.Effect)
@@ -69,7 +69,7 @@ func readRecord(e driver.Entry) (s stored) {
 	case r.Status == driver.Completed && r.Unavailable != "":
 		s.err = fmt.Errorf("no result: %s", r.Unavailable)
 	case r.Status == driver.Completed:
-		var result job.Result
+		var result worker.Result
 		if s.err = json.Unmarshal(r.Data, &result); s.err == nil {
 			s.digest, s.err = result.Digest()
 		}

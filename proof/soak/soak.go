@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
-	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/proof/internal/tables"
-	"github.com/lambda-once/once/proof/soak/internal/job"
+	"github.com/lambda-once/once/proof/soak/worker"
 )
 
 // Options are the options of [Run].
@@ -23,119 +20,104 @@ type Options struct {
 	Duration time.Duration
 	// Seed determines all choices. Default: a new one.
 	Seed uint64
-	// Root is the folder of the repository. Default: the parent of the current one.
-	Root string
 }
 
 // Run prints the seed, and then a summary. It returns an error that lists what the
-// audit found.
+// audit found. The program must call [worker.Serve] first, because the workers are
+// processes of its own binary.
 func Run(ctx context.Context, out io.Writer, o Options) (err error) {
-	s, err := newStage(ctx, out, o)
+	server, err := tables.Start(ctx, out)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.play(ctx); err != nil {
-		return err
-	}
-	v, err := s.audit(ctx)
+	defer func() { err = errors.Join(err, server.Close()) }()
+	s, err := play(ctx, out, server, o)
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprint(out, s.summary(v)); err != nil {
+	a, err := s.audit(ctx)
+	if err != nil {
 		return err
 	}
-	return v.err()
+	if _, err := fmt.Fprint(out, s.summary(a)); err != nil {
+		return err
+	}
+	return a.found.err()
 }
 
 // stage contains everything that runs.
 type stage struct {
-	*traffic
 	Options
-	random  *rand.Rand
-	tables  *tables.Server
-	records string
-	effects string
-	weather *weather
-	binary  string
+	tables           *tables.Server
+	records, effects string
+	weather          *weather
+	crew             []*member
+	callers          []*caller
+	ledger           *ledger
+	calls, queue     backlog
+	shards           []*shard
+	// waiting are deliveries whose callers have left.
+	waiting sync.WaitGroup
+	// fail ends the test with an error of its own parts.
+	fail context.CancelCauseFunc
 
 	began                time.Time
-	driven, replayed     int // calls
+	driven, replayed     int // messages and calls
 	kills, killsInFlight int
 	interrupted          int // deliveries
 	freezes              int
-	faults, requests     map[string]int
-	atThird, atEnd       map[string]job.Sample
-}
-
-func newStage(ctx context.Context, out io.Writer, o Options) (s *stage, err error) {
-	if o.Seed == 0 {
-		o.Seed = rand.Uint64()
-	}
-	if o.Root == "" {
-		o.Root = ".."
-	}
-	if _, err := fmt.Fprintf(out, "soak: %v, seed %d\n", o.Duration, o.Seed); err != nil {
-		return nil, err
-	}
-	s = &stage{Options: o, random: rand.New(rand.NewPCG(o.Seed, 0)), atThird: map[string]job.Sample{}, atEnd: map[string]job.Sample{}}
-	s.traffic = &traffic{ledger: newLedger(), shards: newShards()}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.close())
-		}
-	}()
-	if s.tables, err = tables.Start(ctx, out); err != nil {
-		return s, err
-	}
-	for _, table := range []*string{&s.records, &s.effects} {
-		if *table, err = s.tables.Create(ctx); err != nil {
-			return s, err
-		}
-	}
-	if s.weather, err = newWeather(s.tables.Endpoint(), rand.New(rand.NewPCG(o.Seed, 1))); err != nil {
-		return s, err
-	}
-	if s.binary, err = lambdaruntime.Build(ctx, filepath.Join(o.Root, "proof", "soak"), "./worker"); err != nil {
-		return s, err
-	}
-	return s, s.hire(ctx)
-}
-
-// hire starts the workers.
-func (s *stage) hire(ctx context.Context) error {
-	for _, r := range roles {
-		of := r.settings
-		of.Records, of.Effects, of.Endpoint, of.Direct = s.records, s.effects, s.weather.URL(), s.tables.Endpoint()
-		of.Timeout, of.Lease, of.ClockSkew, of.Reserve = timeout, lease, skew, 200*time.Millisecond
-		settings, err := of.Env()
-		if err != nil {
-			return err
-		}
-		w := &worker{role: r, binary: s.binary, env: []string{settings}}
-		if r.onLambda {
-			w.env = append(w.env, "AWS_LAMBDA_FUNCTION_NAME=soak")
-		}
-		if err := w.start(ctx); err != nil {
-			return err
-		}
-		s.crew = append(s.crew, w)
-	}
-	return nil
+	atThird, atEnd       map[string]worker.Sample
 }
 
 // play sends traffic in bad weather, and drives every key to its end in good one. When
 // it returns, nothing changes the tables any more.
-func (s *stage) play(ctx context.Context) error {
-	s.began = time.Now()
+func play(parent context.Context, out io.Writer, server *tables.Server, o Options) (s *stage, err error) {
+	if o.Seed == 0 {
+		o.Seed = rand.Uint64()
+	}
+	if _, err := fmt.Fprintf(out, "soak: %v, seed %d\n", o.Duration, o.Seed); err != nil {
+		return nil, err
+	}
+	ctx, fail := context.WithCancelCause(parent)
+	defer fail(nil)
+	s = &stage{
+		Options: o, tables: server, ledger: newLedger(), shards: newShards(), fail: fail, began: time.Now(),
+		atThird: map[string]worker.Sample{}, atEnd: map[string]worker.Sample{},
+	}
+	for _, table := range []*string{&s.records, &s.effects} {
+		if *table, err = server.Create(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if s.weather, err = newWeather(server.Endpoint(), s.source(1)); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.dismiss(), s.weather.close()) }()
+	if err := s.hire(ctx); err != nil {
+		return nil, err
+	}
+	s.storm(ctx)
+	s.drive(ctx)
+	s.measure(ctx, s.atEnd)
+	return s, context.Cause(ctx)
+}
+
+// source returns one of the sources of random numbers that the seed determines.
+func (s *stage) source(n uint64) *rand.Rand { return rand.New(rand.NewPCG(s.Seed, n)) }
+
+// storm sends new traffic, with faults, for Duration.
+func (s *stage) storm(ctx context.Context) {
 	storm, end := context.WithTimeout(ctx, s.Duration)
 	defer end()
 	var tasks sync.WaitGroup
 	for n := range callers {
-		c := &caller{traffic: s.traffic, name: fmt.Sprint(n), random: rand.New(rand.NewPCG(s.Seed, uint64(n)+2))}
+		c := &caller{stage: s, name: fmt.Sprint(n), random: s.source(uint64(n) + 10)}
+		s.callers = append(s.callers, c)
 		tasks.Go(func() { c.run(storm) })
 	}
-	tasks.Go(func() { s.disturb(storm) })
+	for n, disturb := range []func(context.Context, *rand.Rand){s.kill, s.freeze, s.throttle} {
+		tasks.Go(func() { disturb(storm, s.source(uint64(n)+2)) })
+	}
 	tasks.Go(func() {
 		wait(storm, s.Duration/3)
 		s.measure(ctx, s.atThird)
@@ -143,74 +125,70 @@ func (s *stage) play(ctx context.Context) error {
 	tasks.Wait()
 	s.weather.clear()
 	s.waiting.Wait()
-	if err := errors.Join(s.failure(), ctx.Err()); err != nil {
-		return err
+}
+
+const (
+	// driveTimeout is far longer than any lease.
+	driveTimeout = 2 * time.Minute
+	// replays is how many finished keys are called again, besides those that met
+	// with anything unusual.
+	replays = 2000
+)
+
+// drive sends every unfinished message until its sender was told how it ended. Then it
+// calls finished keys once more. If it runs out of time, the audit finds the keys.
+func (s *stage) drive(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, driveTimeout)
+	defer cancel()
+	s.driven = s.calls.size() + s.queue.size()
+	for _, shard := range s.shards {
+		s.driven += len(shard.log)
 	}
-	if err := s.drive(ctx); err != nil {
-		return err
+	s.drain(ctx)
+	n := 0
+	finished := s.ledger.selects(func(e *entry) bool {
+		n++
+		return !e.Kind.Batched() && (e.clouded || n%(1+len(s.ledger.entries)/replays) == 0)
+	})
+	s.replayed = len(finished)
+	for _, r := range finished {
+		s.calls.add(message{request: r}, 0)
 	}
-	s.measure(ctx, s.atEnd)
-	return errors.Join(s.failure(), s.settle())
+	s.drain(ctx)
+}
+
+// drain returns when nothing is left to send.
+func (s *stage) drain(ctx context.Context) {
+	var tasks sync.WaitGroup
+	for n, c := range s.callers {
+		tasks.Go(func() { c.drain(ctx, n) })
+	}
+	tasks.Wait()
+	s.waiting.Wait()
 }
 
 // measure samples the workers that live to the end.
-func (s *stage) measure(ctx context.Context, into map[string]job.Sample) {
-	for _, w := range s.crew {
-		if w.mortal {
+func (s *stage) measure(ctx context.Context, into map[string]worker.Sample) {
+	for _, m := range s.crew {
+		if m.mortal || ctx.Err() != nil {
 			continue
 		}
-		sample, err := w.sample(ctx)
+		sample, err := m.sample(ctx)
 		if err != nil {
-			s.broken(err)
+			s.fail(err)
 			return
 		}
-		into[w.name] = sample
+		into[m.name] = sample
 	}
-}
-
-// settle ends the workers, and waits for the requests that are still on their way.
-func (s *stage) settle() error {
-	w := s.weather
-	s.weather = nil
-	err := errors.Join(s.dismiss(), w.close())
-	s.faults, s.requests = w.seen()
-	return err
 }
 
 // audit reads the tables, and judges.
-func (s *stage) audit(ctx context.Context) (verdict, error) {
+func (s *stage) audit(ctx context.Context) (*auditor, error) {
 	ev, err := collect(ctx, s.tables, s.records, s.effects)
 	if err != nil {
-		return verdict{}, err
+		return nil, err
 	}
-	v := audit(s.ledger, ev)
-	v.findings = append(v.findings, flat(s.atThird, s.atEnd)...)
-	return v, nil
-}
-
-// dismiss ends the workers.
-func (s *stage) dismiss() error {
-	var errs []error
-	for _, w := range s.crew {
-		if w.process != nil {
-			errs = append(errs, w.process.Kill())
-			w.process.client.CloseIdleConnections()
-		}
-	}
-	s.crew = nil
-	return errors.Join(errs...)
-}
-
-func (s *stage) close() error {
-	errs := []error{s.dismiss()}
-	if s.weather != nil {
-		errs = append(errs, s.weather.close())
-	}
-	if s.binary != "" {
-		errs = append(errs, os.RemoveAll(filepath.Dir(s.binary)))
-	}
-	if s.tables != nil {
-		errs = append(errs, s.tables.Close())
-	}
-	return errors.Join(errs...)
+	a := audit(s.ledger, ev)
+	a.found.flat(s.atThird, s.atEnd)
+	return a, nil
 }

@@ -15,19 +15,23 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/serving"
 	"github.com/lambda-once/once/proof/internal/tables"
-	"github.com/lambda-once/once/proof/soak/internal/job"
+	"github.com/lambda-once/once/proof/soak/worker"
 )
 
-func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
+func TestMain(m *testing.M) {
+	worker.Serve()
+	os.Exit(dynamodblocal.Main(m))
+}
 
 // A short soak finds nothing, and the same one finds each thing that is planted into
 // its tables.
 func TestSoak(t *testing.T) {
 	t.Parallel()
-	s, v := playEnough(t)
-	t.Logf("\n%s", s.summary(v))
-	if err := v.err(); err != nil {
+	s, a := playEnough(t)
+	t.Logf("\n%s", s.summary(a))
+	if err := a.found.err(); err != nil {
 		t.Fatal(err)
 	}
 	plants := &planter{s, map[string]bool{}}
@@ -38,22 +42,22 @@ func TestSoak(t *testing.T) {
 	}{
 		{"an effect of plain work", "double effect", plants.plantEffect},
 		{"a leaked lease", "leaked lease", func(t *testing.T) string {
-			return plants.set(t, job.Queue, "status", &types.AttributeValueMemberS{Value: "INPROGRESS"})
+			return plants.set(t, worker.Queue, "status", &types.AttributeValueMemberS{Value: "INPROGRESS"})
 		}},
 		{"leftover steps", "leftover", func(t *testing.T) string {
-			return plants.set(t, job.Steps, "steps", &types.AttributeValueMemberM{Value: tables.Item{}})
+			return plants.set(t, worker.Steps, "steps", &types.AttributeValueMemberM{Value: tables.Item{}})
 		}},
 		{"another stored result", "wrong replay", func(t *testing.T) string {
-			return plants.set(t, job.Wrap, "data", &types.AttributeValueMemberS{Value: `{"key":"another","attempt":2,"effects":{}}`})
+			return plants.set(t, worker.Wrap, "data", &types.AttributeValueMemberS{Value: `{"key":"another","attempt":2,"effects":{}}`})
 		}},
 	} {
 		t.Run(p.name, func(t *testing.T) {
 			hash := p.plant(t)
-			v := s.mustAudit(t)
-			if !slices.ContainsFunc(v.findings, func(f finding) bool { return f.Kind == p.kind && f.Hash == hash }) {
-				t.Errorf("the audit finds %v, want a %s of %s", v.findings, p.kind, hash)
+			found := s.mustAudit(t).found
+			if !slices.ContainsFunc(found, func(f finding) bool { return f.Kind == p.kind && f.Hash == hash }) {
+				t.Errorf("the audit finds %v, want a %s of %s", found, p.kind, hash)
 			}
-			if err := v.err(); err == nil || !strings.Contains(err.Error(), hash) {
+			if err := found.err(); err == nil || !strings.Contains(err.Error(), hash) {
 				t.Errorf("the error does not contain the hash: %v", err)
 			}
 		})
@@ -62,48 +66,49 @@ func TestSoak(t *testing.T) {
 
 // playEnough soaks for a short time, and for longer ones until enough has happened: a
 // busy machine does little in a short time.
-func playEnough(t *testing.T) (*stage, verdict) {
+func playEnough(t *testing.T) (*stage, *auditor) {
 	t.Helper()
+	server, err := tables.Start(t.Context(), serving.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	duration := 8 * time.Second
 	if testing.Short() {
 		duration = 3 * time.Second
 	}
 	for ; ; duration *= 4 {
-		s, err := newStage(t.Context(), logWriter{t}, Options{Duration: duration, Root: "../.."})
+		s, err := play(t.Context(), serving.Log(t), server, Options{Duration: duration})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() {
-			if err := s.close(); err != nil {
-				t.Error(err)
-			}
-		})
-		if err := s.play(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		v := s.mustAudit(t)
-		kinds := map[job.Kind]bool{}
+		a := s.mustAudit(t)
+		kinds := map[worker.Kind]bool{}
 		for _, e := range s.ledger.entries {
 			kinds[e.Kind] = kinds[e.Kind] || !e.Decline
 		}
-		enough := s.kills > 0 && s.faults[string(throttled)] > 0 && s.requests["BatchExecuteStatement"] > 0 && s.ledger.duplicates > 0 &&
-			len(s.ledger.entries) >= 30 && kinds[job.Transaction] && kinds[job.Queue] && kinds[job.Steps] && kinds[job.Wrap] && kinds[job.Do]
-		if enough || v.err() != nil {
-			return s, v
+		enough := s.kills > 0 && s.weather.faults[throttled.name] > 0 && s.weather.requests["BatchExecuteStatement"] > 0 && s.ledger.duplicates > 0 &&
+			len(s.ledger.entries) >= 30 && kinds[worker.Transaction] && kinds[worker.Queue] && kinds[worker.Steps] && kinds[worker.Wrap] && kinds[worker.Do]
+		if enough || len(a.found) > 0 {
+			return s, a
 		}
 		if duration > 4*time.Minute {
-			t.Fatalf("so little happens in %v that the soak shows nothing:\n%s", duration, s.summary(v))
+			t.Fatalf("so little happens in %v that the soak shows nothing:\n%s", duration, s.summary(a))
 		}
 	}
 }
 
-func (s *stage) mustAudit(t *testing.T) verdict {
+func (s *stage) mustAudit(t *testing.T) *auditor {
 	t.Helper()
-	v, err := s.audit(t.Context())
+	a, err := s.audit(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return v
+	return a
 }
 
 // planter changes what an audit reads.
@@ -113,7 +118,7 @@ type planter struct {
 }
 
 // key returns a key that succeeded, another one for each call.
-func (s *planter) key(t *testing.T, kind job.Kind) *entry {
+func (s *planter) key(t *testing.T, kind worker.Kind) *entry {
 	t.Helper()
 	for _, key := range slices.Sorted(maps.Keys(s.ledger.entries)) {
 		if e := s.ledger.entries[key]; e.Kind == kind && !e.Decline && !s.planted[key] {
@@ -127,8 +132,8 @@ func (s *planter) key(t *testing.T, kind job.Kind) *entry {
 
 // plantEffect repeats the effect of a key.
 func (s *planter) plantEffect(t *testing.T) string {
-	e := s.key(t, job.Do)
-	item, err := attributevalue.MarshalMap(job.Effect{ID: "planted-" + e.Key, Key: e.Key, Kind: e.Kind, Slot: job.Main, Delivery: "another", Attempt: 1})
+	e := s.key(t, worker.Do)
+	item, err := attributevalue.MarshalMap(worker.Effect{ID: "planted-" + e.Key, Key: e.Key, Slot: worker.Main, Delivery: "another", Attempt: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +144,7 @@ func (s *planter) plantEffect(t *testing.T) string {
 }
 
 // set changes an attribute of a record.
-func (s *planter) set(t *testing.T, kind job.Kind, attribute string, value types.AttributeValue) string {
+func (s *planter) set(t *testing.T, kind worker.Kind, attribute string, value types.AttributeValue) string {
 	t.Helper()
 	e := s.key(t, kind)
 	_, err := s.tables.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
@@ -161,14 +166,7 @@ func TestInterruptedSoakEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 	defer cancel()
-	if err := Run(ctx, logWriter{t}, Options{Duration: time.Hour, Root: "../.."}); err == nil {
+	if err := Run(ctx, serving.Log(t), Options{Duration: time.Hour}); err == nil {
 		t.Error("it ends without an error")
 	}
-}
-
-type logWriter struct{ t *testing.T }
-
-func (w logWriter) Write(p []byte) (int, error) {
-	w.t.Logf("%s", strings.TrimSuffix(string(p), "\n"))
-	return len(p), nil
 }

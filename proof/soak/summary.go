@@ -1,61 +1,57 @@
 package soak
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/lambda-once/once/proof/soak/internal/job"
 )
 
-// What a worker may need more at the end than after a third of the time: goroutines
-// of connections, and memory of caches and pools.
-const (
-	moreGoroutines = 16
-	moreHeap       = 3 << 20
-)
-
-// flat requires that the workers need no more than after a third of the time.
-func flat(atThird, atEnd map[string]job.Sample) (findings []finding) {
-	for name, before := range atThird {
-		after := atEnd[name]
-		if after.Goroutines > before.Goroutines+moreGoroutines {
-			findings = append(findings, finding{"goroutines", name, fmt.Sprintf("%d after a third, %d at the end", before.Goroutines, after.Goroutines)})
-		}
-		if after.Heap > before.Heap*5/4+moreHeap {
-			findings = append(findings, finding{"heap", name, fmt.Sprintf("%d bytes after a third, %d at the end", before.Heap, after.Heap)})
-		}
-	}
-	return findings
-}
-
-func (s *stage) summary(v verdict) string {
+func (s *stage) summary(a *auditor) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	l := s.ledger
-	line("calls", "%d in %d deliveries, on %d keys; %d duplicates, %.0f%% of all that is not a retry", l.calls, l.deliveries, len(l.entries), l.duplicates, 100*float64(l.duplicates)/float64(max(l.duplicates+len(l.entries), 1)))
+	line("calls", "%d in %d deliveries, on %d keys; %d duplicates, %.0f%% of all that is not a retry",
+		l.calls, l.deliveries, len(l.entries), l.duplicates, 100*float64(l.duplicates)/float64(max(l.duplicates+len(l.entries), 1)))
 	line("outcomes", "%s", counts(l.outcomes))
 	line("kills", "%d, %d of them with %d deliveries under way; stopped past the lease: %d", s.kills, s.killsInFlight, s.interrupted, s.freezes)
-	line("requests", "%d: %s", sum(s.requests), counts(s.requests))
-	line("network", "%s", counts(s.faults))
+	line("requests", "%d: %s", sum(s.weather.requests), counts(s.weather.requests))
+	line("network", "%s", counts(s.weather.faults))
 	line("errors", "%s", counts(l.errors))
-	line("repeated", "%d executions: %s; at most %s in a batch", sum(v.repeated), counts(v.repeated), counts(v.worst))
+	line("repeated", "%d executions: %s; at most %s in a batch", sum(a.repeated), counts(a.repeated), counts(a.worst))
 	line("at the end", "%d calls to finish, %d finished keys called again", s.driven, s.replayed)
 	for _, name := range slices.Sorted(maps.Keys(s.atThird)) {
 		before, after := s.atThird[name], s.atEnd[name]
-		line(name, "goroutines %d → %d, heap %.1f → %.1f MB", before.Goroutines, after.Goroutines, mb(before.Heap), mb(after.Heap))
+		line(name, "goroutines %d → %d, heap %.1f → %.1f MB", before.Goroutines, after.Goroutines, float64(before.Heap)/1e6, float64(after.Heap)/1e6)
 	}
-	line("audit", "%d findings, after %v", len(v.findings), time.Since(s.began).Round(time.Second))
-	b.WriteString(l.histories(v.findings))
+	line("audit", "%d findings, after %v", len(a.found), time.Since(s.began).Round(time.Second))
+	b.WriteString(l.histories(a.found))
 	return b.String()
 }
 
-func mb(bytes uint64) float64 { return float64(bytes) / 1e6 }
+const historiesShown = 5
+
+// histories returns the history of the first keys that were found.
+func (l *ledger) histories(found findings) string {
+	var b strings.Builder
+	seen := map[*entry]bool{}
+	for _, f := range found {
+		for _, e := range l.entries {
+			if e.hash != f.Hash || seen[e] || len(seen) == historiesShown {
+				continue
+			}
+			seen[e] = true
+			fmt.Fprintf(&b, "history of %s, a %s:\n", e.hash, e.Kind)
+			for _, h := range e.history {
+				fmt.Fprintf(&b, "  %s\n", h)
+			}
+		}
+	}
+	return b.String()
+}
 
 func sum(m map[string]int) (n int) {
 	for _, v := range m {
@@ -65,30 +61,12 @@ func sum(m map[string]int) (n int) {
 }
 
 func counts(m map[string]int) string {
-	if len(m) == 0 {
-		return "none"
-	}
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		list = append(list, fmt.Sprintf("%s %d", name, m[name]))
 	}
+	if len(list) == 0 {
+		return "none"
+	}
 	return strings.Join(list, ", ")
-}
-
-// err lists the findings, of each kind the first few.
-func (v verdict) err() error {
-	const most = 10
-	var errs []error
-	seen := map[string]int{}
-	for _, f := range v.findings {
-		if seen[f.Kind]++; seen[f.Kind] <= most {
-			errs = append(errs, errors.New(f.String()))
-		}
-	}
-	for _, kind := range slices.Sorted(maps.Keys(seen)) {
-		if n := seen[kind]; n > most {
-			errs = append(errs, fmt.Errorf("%s: %d more", kind, n-most))
-		}
-	}
-	return errors.Join(errs...)
 }

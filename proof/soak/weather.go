@@ -1,7 +1,6 @@
 package soak
 
 import (
-	"maps"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -16,53 +15,77 @@ type weather struct {
 	*wire.Proxy
 	pending sync.WaitGroup // requests that arrive after their caller has left
 
-	mu     sync.Mutex
-	random *rand.Rand
-	calm   bool
-	gust   time.Time      // until then most requests are throttled
-	counts map[string]int // of faults
-	sent   map[string]int // requests, by operation
+	mu        sync.Mutex
+	random    *rand.Rand
+	calm      bool
+	throttles time.Time      // until then most requests are throttled
+	faults    map[string]int // by name
+	requests  map[string]int // by operation
 }
 
-// A fault is what happens to one request on its way.
-type fault string
-
-const (
-	pass        fault = ""
-	throttled   fault = "throttled"         // refused with DynamoDB's answer
-	failed      fault = "500"               // not applied
-	failedLate  fault = "500 after applied" // as the SDK cannot tell
-	unsent      fault = "cut before"        // the connection, before DynamoDB receives the request
-	lost        fault = "answer lost"
-	torn        fault = "answer torn"
-	late        fault = "late"    // cut, and applied up to some seconds later
-	copied      fault = "copied"  // applied, and once more up to some seconds later
-	delayed     fault = "delayed" // before DynamoDB receives it
-	answerLater fault = "answer delayed"
-	partly      fault = "partly refused" // a batch, inside an HTTP 200
-)
-
-// climate is how often a fault happens, in 1,000 requests.
-var climate = []struct {
-	fault
+// fault is something that happens to a request on its way, and how often, in 1,000.
+type fault struct {
+	name    string
 	per1000 int
-}{
-	{throttled, 15}, {failed, 4}, {failedLate, 4}, {unsent, 4}, {lost, 6}, {torn, 3},
-	{late, 3}, {copied, 4}, {delayed, 20}, {answerLater, 10},
+	carry   func(w *weather, r *wire.Request, random *rand.Rand) (*wire.Response, error)
 }
 
-const (
-	// partlyPer100 is how many of 100 batches are refused in part.
-	partlyPer100 = 10
-	// longestLate is longer than a lease.
-	longestLate = 4 * time.Second
-	longestGust = 1500 * time.Millisecond
-)
+var throttled = fault{"throttled", 15, func(_ *weather, r *wire.Request, random *rand.Rand) (*wire.Response, error) {
+	return throttle(r.Operation, r.Body, random), nil
+}}
 
-func newWeather(target string, random *rand.Rand) (*weather, error) {
-	w := &weather{random: random, counts: map[string]int{}, sent: map[string]int{}}
-	var err error
-	w.Proxy, err = wire.HTTP(target, w.carry)
+// partly happens to 100 of 1,000 batches, and to nothing else.
+var partly = fault{"partly refused", 100, func(_ *weather, r *wire.Request, random *rand.Rand) (*wire.Response, error) {
+	return refusePartly(r, random)
+}}
+
+// climate contains the faults of all requests.
+var climate = []fault{
+	throttled,
+	{"500", 4, func(*weather, *wire.Request, *rand.Rand) (*wire.Response, error) { return internalError(), nil }},
+	{"500 after applied", 4, func(_ *weather, r *wire.Request, _ *rand.Rand) (*wire.Response, error) {
+		_, err := r.Send()
+		return internalError(), err
+	}},
+	{"cut before", 4, func(*weather, *wire.Request, *rand.Rand) (*wire.Response, error) { return nil, wire.ErrCut }},
+	{"answer lost", 6, func(_ *weather, r *wire.Request, _ *rand.Rand) (*wire.Response, error) {
+		_, _ = r.Send() // the proxy reports a server that does not respond
+		return nil, wire.ErrCut
+	}},
+	{"answer torn", 3, func(_ *weather, r *wire.Request, _ *rand.Rand) (*wire.Response, error) {
+		a, err := r.Send()
+		if err == nil {
+			a.Torn = true
+		}
+		return a, err
+	}},
+	{"late", 3, func(w *weather, r *wire.Request, random *rand.Rand) (*wire.Response, error) {
+		w.later(r, random)
+		return nil, wire.ErrCut
+	}},
+	{"copied", 4, func(w *weather, r *wire.Request, random *rand.Rand) (*wire.Response, error) {
+		w.later(r, random)
+		return r.Send()
+	}},
+	{"delayed", 20, func(_ *weather, r *wire.Request, random *rand.Rand) (*wire.Response, error) {
+		delay(random)
+		return r.Send()
+	}},
+	{"answer delayed", 10, func(_ *weather, r *wire.Request, random *rand.Rand) (*wire.Response, error) {
+		defer delay(random)
+		return r.Send()
+	}},
+}
+
+func newWeather(target string, random *rand.Rand) (w *weather, err error) {
+	w = &weather{random: random, faults: map[string]int{}, requests: map[string]int{}}
+	w.Proxy, err = wire.HTTP(target, func(r *wire.Request) (*wire.Response, error) {
+		f, random := w.draw(r.Operation)
+		if f == nil {
+			return r.Send()
+		}
+		return f.carry(w, r, random)
+	})
 	return w, err
 }
 
@@ -79,101 +102,59 @@ func (w *weather) clear() {
 	w.calm = true
 }
 
-// throttle throttles most requests for a while.
-func (w *weather) throttle() {
+// gust throttles most requests for a while.
+func (w *weather) gust(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.gust = time.Now().Add(longestGust/3 + time.Duration(w.random.Int64N(int64(longestGust*2/3))))
-}
-
-// seen returns how often each fault happened, and the requests by operation.
-func (w *weather) seen() (faults, requests map[string]int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return maps.Clone(w.counts), maps.Clone(w.sent)
+	w.throttles = time.Now().Add(d)
 }
 
 // draw decides on a request. The source is for what follows from the decision.
-func (w *weather) draw(operation string) (fault, *rand.Rand) {
+func (w *weather) draw(operation string) (*fault, *rand.Rand) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.sent[operation]++
+	w.requests[operation]++
 	own := rand.New(rand.NewPCG(w.random.Uint64(), 0))
 	f := w.pick(operation)
-	if f != pass {
-		w.counts[string(f)]++
+	if f != nil {
+		w.faults[f.name]++
 	}
 	return f, own
 }
 
-func (w *weather) pick(operation string) fault {
-	if w.calm {
-		return pass
-	}
-	if time.Now().Before(w.gust) && w.random.IntN(10) < 6 {
-		return throttled
-	}
-	if strings.HasPrefix(operation, "Batch") && w.random.IntN(100) < partlyPer100 {
-		return partly
+func (w *weather) pick(operation string) *fault {
+	switch {
+	case w.calm:
+		return nil
+	case time.Now().Before(w.throttles) && w.random.IntN(10) < 6:
+		return &throttled
+	case strings.HasPrefix(operation, "Batch") && w.random.IntN(1000) < partly.per1000:
+		return &partly
 	}
 	n := w.random.IntN(1000)
-	for _, c := range climate {
-		if n -= c.per1000; n < 0 {
-			return c.fault
+	for i := range climate {
+		if n -= climate[i].per1000; n < 0 {
+			return &climate[i]
 		}
 	}
-	return pass
+	return nil
 }
 
-func (w *weather) carry(r *wire.Request) (*wire.Response, error) {
-	f, random := w.draw(r.Operation)
-	send := r.Send
-	switch f {
-	case unsent:
-		return nil, wire.ErrCut
-	case late:
-		w.later(r, random)
-		return nil, wire.ErrCut
-	case throttled:
-		return throttle(r.Operation, r.Body, random), nil
-	case failed:
-		return internalError(), nil
-	case delayed:
-		pause(random)
-	case copied:
-		w.later(r, random)
-	case partly:
-		send = func() (*wire.Response, error) { return refusePartly(r, random) }
-	}
-	a, err := send()
-	if err != nil {
-		return nil, err
-	}
-	switch f {
-	case lost:
-		return nil, wire.ErrCut
-	case failedLate:
-		return internalError(), nil
-	case answerLater:
-		pause(random)
-	case torn:
-		a.Torn = true
-	}
-	return a, nil
-}
+// longestLate is longer than a lease.
+const longestLate = 4 * time.Second
 
 // later sends a request after some time, up to twice a lease. The proxy reports a
 // server that does not respond.
 func (w *weather) later(r *wire.Request, random *rand.Rand) {
-	after, send := time.NewTimer(time.Duration(random.Int64N(int64(longestLate)))), r.Late()
+	after, send := time.Duration(random.Int64N(int64(longestLate))), r.Late()
 	w.pending.Go(func() {
-		<-after.C
+		time.Sleep(after)
 		_, _ = send()
 	})
 }
 
-// pause is short as a rule, and some hundred milliseconds at times.
-func pause(random *rand.Rand) {
+// delay is short as a rule, and some hundred milliseconds at times.
+func delay(random *rand.Rand) {
 	longest := 40 * time.Millisecond
 	if random.IntN(8) == 0 {
 		longest *= 20

@@ -68,7 +68,7 @@ func (b *bad) answering(t *testing.T, carry wire.Carry) *dynamodb.Client {
 // The SDK and the store take the answers for those of a busy DynamoDB.
 func TestThrottlingAnswersAreDynamoDBsOwn(t *testing.T) {
 	b := newBad(t)
-	b.gust = time.Now().Add(time.Hour)
+	b.gust(time.Hour)
 	store, err := dynamo.New(b.client, b.table, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -16,9 +16,11 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/proof/soak"
+	"github.com/lambda-once/once/proof/soak/worker"
 )
 
 func main() {
+	worker.Serve()
 	duration := flag.Duration("for", 10*time.Minute, "how long traffic and faults last")
 	seed := flag.Uint64("seed", 0, "of all choices; 0: a new one")
 	flag.Parse()

@@ -1,4 +1,4 @@
-package main
+package worker
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/proof/soak/internal/job"
 )
 
 // journal contains what happened in a delivery. The contexts of its calls lead to
@@ -18,25 +17,15 @@ type journal struct {
 	delivery string
 
 	mu       sync.Mutex
-	ends     []job.End
+	ends     []End
 	stumbled map[string]bool // by the id of the record
-	failures []job.Failure
+	failures []Failure
 	trouble  error
 }
 
 type journalKey struct{}
 
 func journalOf(ctx context.Context) *journal { return ctx.Value(journalKey{}).(*journal) }
-
-func (j *journal) complete(r job.Report) job.Report {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	r.Ends, r.Failures = j.ends, j.failures
-	if j.trouble != nil && r.Trouble == "" {
-		r.Trouble = j.trouble.Error()
-	}
-	return r
-}
 
 func (j *journal) troubled(err error) {
 	j.mu.Lock()
@@ -60,7 +49,7 @@ func (observer) Observe(ctx context.Context, e idempotent.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	id := e.Operation + "#" + e.KeyHash
-	j.ends = append(j.ends, job.End{
+	j.ends = append(j.ends, End{
 		Record: id, Outcome: string(e.Outcome), Attempt: e.Attempt,
 		Lost: e.ErrorIs(idempotent.ErrLeaseLost), Stumbled: j.stumbled[id],
 	})

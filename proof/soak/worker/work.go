@@ -1,4 +1,4 @@
-package main
+package worker
 
 import (
 	"context"
@@ -11,46 +11,71 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/proof/soak/internal/job"
 )
 
 var (
-	errBusy     = errors.New("the bank is busy") // before any effect
+	errBusy     = errors.New(Busy) // before any effect
 	errDeclined = error(&DeclinedError{})
 )
+
+// Busy is the text of the error of work that stumbles.
+const Busy = "the bank is busy"
 
 // A DeclinedError is permanent.
 type DeclinedError struct{}
 
 func (*DeclinedError) Error() string { return "card declined" }
 
-func replaysDecline(err error) bool {
-	replayed, ok := errors.AsType[*idempotent.ReplayedError](err)
-	return ok && replayed.Type == "DeclinedError" && replayed.Message == errDeclined.Error()
-}
-
 // run is one execution of the work of a request.
 type run struct {
 	*worker
-	job.Request
+	Request
 	*journal
 	attempt int64
 	chance  *rand.Rand
-}
-
-func (w *worker) begin(ctx context.Context, request job.Request) run {
-	claim, _ := idempotent.FromContext(ctx)
-	j := journalOf(ctx)
-	r := run{w, request, j, claim.Attempt, j.chance(request.Key)}
-	if claim.Attempt > 1 && r.chance.IntN(2) == 0 {
-		time.Sleep(time.Duration(r.chance.IntN(int(longestTakeover))))
-	}
-	return r
+	effects map[string]string // of the result, by slot
 }
 
 // longestTakeover is the time that work takes at times which another attempt has
 // begun, so that the other one wakes up while it runs.
 const longestTakeover = 2 * time.Second
+
+// work does what a request of any kind asks for.
+func (w *worker) work(ctx context.Context, request Request) (Result, error) {
+	claim, _ := idempotent.FromContext(ctx)
+	j := journalOf(ctx)
+	r := run{w, request, j, claim.Attempt, j.chance(request.Key), map[string]string{}}
+	if claim.Attempt > 1 && r.chance.IntN(2) == 0 {
+		time.Sleep(time.Duration(r.chance.IntN(int(longestTakeover))))
+	}
+	r.pause()
+	err := r.stumble(ctx)
+	switch {
+	case err != nil:
+	case r.Kind == Steps:
+		err = r.steps(ctx)
+	case r.Kind == Saga:
+		err = r.saga(ctx)
+	case r.Account > 0:
+		err = r.transaction(ctx)
+	case !r.Decline: // one effect, which the record does not cover
+		r.effects[Main], err = r.effect(ctx, Main)
+		r.pause()
+	}
+	if err == nil && r.Decline {
+		err = idempotent.Permanent(errDeclined)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Key: r.Key, Attempt: r.attempt, Effects: r.effects, Blob: r.blob()}, nil
+}
+
+// record does the work of one record of a batch.
+func (w *worker) record(ctx context.Context, request Request) error {
+	_, err := w.work(ctx, request)
+	return err
+}
 
 // stumble fails a few executions before their first effect.
 func (r run) stumble(ctx context.Context) error {
@@ -75,92 +100,34 @@ func (r run) pause() {
 	time.Sleep(time.Duration(r.chance.IntN(int(longest))))
 }
 
-func (r run) result(effects map[string]string) job.Result {
-	result := job.Result{Key: r.Key, Attempt: r.attempt, Effects: effects}
+func (r run) blob() string {
 	if !r.Dense {
-		result.Blob = strings.Repeat("once ", r.Size/5+1)[:r.Size]
-		return result
+		return strings.Repeat("once ", r.Size/5+1)[:r.Size]
 	}
 	blob := make([]byte, r.Size)
 	for i := range blob {
 		blob[i] = byte('0' + r.chance.IntN(75))
 	}
-	result.Blob = string(blob)
-	return result
-}
-
-// plain has one effect, which the record does not cover.
-func (w *worker) plain(ctx context.Context, request job.Request) (job.Result, error) {
-	r := w.begin(ctx, request)
-	r.pause()
-	if err := r.stumble(ctx); err != nil {
-		return job.Result{}, err
-	}
-	if r.Decline {
-		return job.Result{}, idempotent.Permanent(errDeclined)
-	}
-	id, err := r.effect(ctx, job.Main)
-	if err != nil {
-		return job.Result{}, err
-	}
-	r.pause()
-	return r.result(map[string]string{job.Main: id}), nil
+	return string(blob)
 }
 
 // steps has an effect in each step, and may stumble between them.
-func (w *worker) steps(ctx context.Context, request job.Request) (job.Result, error) {
-	r := w.begin(ctx, request)
-	effects := map[string]string{}
+func (r run) steps(ctx context.Context) (err error) {
 	for n := range r.Steps {
-		if err := r.stumble(ctx); err != nil {
-			return job.Result{}, err
-		}
-		id, err := idempotent.Step(ctx, job.Step(n), func(ctx context.Context) (string, error) {
-			r.pause()
-			return r.effect(ctx, job.Step(n))
-		})
-		if err != nil {
-			return job.Result{}, err
-		}
-		effects[job.Step(n)] = id
-	}
-	if r.Decline {
-		return job.Result{}, idempotent.Permanent(errDeclined)
-	}
-	return r.result(effects), nil
-}
-
-// saga makes a booking in each step, and cancels all of them if it declines.
-func (w *worker) saga(ctx context.Context, request job.Request) (job.Result, error) {
-	r := w.begin(ctx, request)
-	if err := r.stumble(ctx); err != nil {
-		return job.Result{}, err
-	}
-	effects := map[string]string{}
-	for n := range r.Steps {
-		made, err := idempotent.SagaStep(ctx, job.Step(n), func(ctx context.Context) (m booking, err error) {
-			r.pause()
-			if m.ID, err = r.book(ctx, n); err != nil {
-				return m, err
-			}
-			m.Effect, err = r.effect(ctx, job.Step(n))
-			return m, err
-		}, func(ctx context.Context, m booking) error {
-			r.pause()
-			if _, err := r.effect(ctx, job.Undo(n)); err != nil {
+		if n > 0 {
+			if err := r.stumble(ctx); err != nil {
 				return err
 			}
-			return r.cancel(ctx, m.ID)
+		}
+		r.effects[Step(n)], err = idempotent.Step(ctx, Step(n), func(ctx context.Context) (string, error) {
+			r.pause()
+			return r.effect(ctx, Step(n))
 		})
 		if err != nil {
-			return job.Result{}, err
+			return err
 		}
-		effects[job.Step(n)] = made.Effect
 	}
-	if r.Decline {
-		return job.Result{}, idempotent.Permanent(errDeclined)
-	}
-	return r.result(effects), nil
+	return nil
 }
 
 // booking is the result of a step of a saga.
@@ -169,32 +136,40 @@ type booking struct {
 	Effect string `json:"effect"`
 }
 
-// transaction has all of its effects in the transaction of its record.
-func (w *worker) transaction(ctx context.Context, request job.Request) (job.Result, error) {
-	r := w.begin(ctx, request)
-	r.pause()
-	if err := r.stumble(ctx); err != nil {
-		return job.Result{}, err
+// saga makes a booking in each step, and cancels all of them if it declines.
+func (r run) saga(ctx context.Context) error {
+	for n := range r.Steps {
+		made, err := idempotent.SagaStep(ctx, Step(n), func(ctx context.Context) (m booking, err error) {
+			r.pause()
+			if m.ID, err = r.book(ctx, n); err != nil {
+				return m, err
+			}
+			m.Effect, err = r.effect(ctx, Step(n))
+			return m, err
+		}, func(ctx context.Context, m booking) error {
+			r.pause()
+			if _, err := r.effect(ctx, Undo(n)); err != nil {
+				return err
+			}
+			return r.cancel(ctx, n, m.ID)
+		})
+		if err != nil {
+			return err
+		}
+		r.effects[Step(n)] = made.Effect
 	}
-	tx, e := dynamo.Collect(ctx), r.newEffect(job.Main)
-	var err error
-	if e.Early, err = r.early(ctx); err != nil {
-		return job.Result{}, r.failed(err)
-	}
-	tx.Put(w.Effects, e)
-	tx.Update(w.Effects, map[string]string{"id": job.Account(r.Account)}, expression.Add(expression.Name("balance"), expression.Value(1)))
-	if r.Decline {
-		return job.Result{}, idempotent.Permanent(errDeclined)
-	}
-	return r.result(map[string]string{job.Main: e.ID}), nil
+	return nil
 }
 
-// record does the work of one record of a batch.
-func (w *worker) record(ctx context.Context, request job.Request) error {
-	if request.Account > 0 {
-		_, err := w.transaction(ctx, request)
-		return err
+// transaction has all of its effects in the transaction of its record.
+func (r run) transaction(ctx context.Context) (err error) {
+	tx, e := dynamo.Collect(ctx), r.newEffect(Main)
+	if e.Early, err = r.early(ctx); err != nil {
+		return r.failed(err)
 	}
-	_, err := w.plain(ctx, request)
-	return err
+	tx.Put(r.Effects, e)
+	add := expression.Add(expression.Name("balance"), expression.Value(1))
+	tx.Update(r.Effects, map[string]string{"id": Account(r.Account)}, add)
+	r.effects[Main] = e.ID
+	return nil
 }

@@ -1,20 +1,72 @@
-package main
+// Package worker is a process of the soak test. It runs protected functions for the
+// deliveries of the test, which it calls when it starts, until it is killed.
+package worker
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
+	"net/rpc"
+	"os"
+	"runtime"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/proof/internal/function"
-	"github.com/lambda-once/once/proof/soak/internal/job"
 )
+
+const settingsVar = "SOAK_SETTINGS"
+
+// Env returns the environment variable with the settings, for the program that is to
+// become a worker.
+func (s Settings) Env() (string, error) {
+	text, err := json.Marshal(s)
+	return settingsVar + "=" + string(text), err
+}
+
+// Serve runs a worker and exits, if the environment of this process has the settings
+// of one.
+func Serve() {
+	text, ok := os.LookupEnv(settingsVar)
+	if !ok {
+		return
+	}
+	if err := serve(text); err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func serve(settings string) error {
+	var s Settings
+	if err := json.Unmarshal([]byte(settings), &s); err != nil {
+		return err
+	}
+	w, err := newWorker(s)
+	if err != nil {
+		return err
+	}
+	conn, err := net.Dial("tcp", s.Test)
+	if err != nil {
+		return err
+	}
+	server := rpc.NewServer()
+	if err := server.RegisterName("worker", w); err != nil {
+		return err
+	}
+	server.ServeConn(conn)
+	return nil
+}
 
 // duplicateWait is how long a record waits for a duplicate: not until the lease of a
 // dead owner lapses, because its batch would wait with it.
@@ -22,18 +74,15 @@ const duplicateWait = 300 * time.Millisecond
 
 // worker contains the protected functions.
 type worker struct {
-	job.Settings
+	Settings
 	connections *http.Transport
 	client      *dynamodb.Client // past the weather
 	direct      *dynamo.Store    // past the weather
-
-	calls  map[job.Kind]func(context.Context, job.Request) (job.Result, error)
-	queue  func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
-	stream func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error)
+	handlers    map[Kind]lambda.Handler
 }
 
-func newWorker(s job.Settings) (*worker, error) {
-	w := &worker{Settings: s, connections: &http.Transport{MaxIdleConnsPerHost: 32}}
+func newWorker(s Settings) (*worker, error) {
+	w := &worker{Settings: s, connections: &http.Transport{MaxIdleConnsPerHost: 32}, handlers: map[Kind]lambda.Handler{}}
 	shared := &http.Client{Transport: w.connections}
 	w.client = function.ClientOf(s.Direct, shared)
 	store, err := dynamo.New(function.ClientOf(s.Endpoint, shared), s.Records, &dynamo.Options{Group: s.Group})
@@ -43,51 +92,109 @@ func newWorker(s job.Settings) (*worker, error) {
 	if w.direct, err = dynamo.New(w.client, s.Records, nil); err != nil {
 		return nil, err
 	}
-	x, err := executors(store, s)
-	if err != nil {
-		return nil, err
-	}
-	key := func(r job.Request) (idempotent.Key, error) { return idempotent.Key{ID: r.Key, Payload: r}, nil }
-	w.calls = map[job.Kind]func(context.Context, job.Request) (job.Result, error){
-		job.Do: func(ctx context.Context, r job.Request) (job.Result, error) {
-			k, err := key(r)
-			if err != nil {
-				return job.Result{}, err
-			}
-			return idempotent.Do(ctx, x[job.Do], k, func(ctx context.Context) (job.Result, error) { return w.plain(ctx, r) })
-		},
-		job.Wrap:        idempotent.Wrap(x[job.Wrap], key, w.plain),
-		job.Steps:       idempotent.Wrap(x[job.Steps], key, w.steps),
-		job.Saga:        idempotent.Wrap(x[job.Saga], key, w.saga),
-		job.Transaction: idempotent.Wrap(x[job.Transaction], key, w.transaction),
-		job.Optimistic:  idempotent.Wrap(x[job.Optimistic], key, w.transaction),
-	}
-	w.queue = handlers.SQS(x[job.Queue],
-		func(m handlers.SQSMessage[job.Request]) (idempotent.Key, error) { return key(m.Body) },
-		func(ctx context.Context, m handlers.SQSMessage[job.Request]) error { return w.record(ctx, m.Body) },
-		&handlers.SQSOptions{
-			Concurrency: s.Concurrency, Ahead: s.Ahead, Unrecorded: s.Unrecorded, OnFailure: recordFailed, Wait: duplicateWait,
+	for _, kind := range Kinds {
+		x, err := idempotent.New(string(kind), store, &idempotent.Config{
+			Lease: s.Lease, ClockSkew: s.ClockSkew, Reserve: s.Reserve, Wait: s.Wait, CacheEntries: s.CacheEntries,
+			ReadFirst: s.ReadFirst, Optimistic: kind == Optimistic, Observer: observer{},
 		})
-	w.stream = handlers.Kinesis(x[job.Stream],
-		func(r handlers.KinesisRecord[job.Request]) (idempotent.Key, error) { return key(r.Body) },
-		func(ctx context.Context, r handlers.KinesisRecord[job.Request]) error { return w.record(ctx, r.Body) },
-		&handlers.KinesisOptions{
-			Concurrency: s.Concurrency, Ahead: s.Ahead, Unrecorded: s.Unrecorded, OnFailure: recordFailed, Wait: duplicateWait,
-		})
+		if err != nil {
+			return nil, err
+		}
+		w.handlers[kind] = lambda.NewHandler(w.protect(kind, x))
+	}
 	return w, nil
 }
 
-// executors returns one for each kind.
-func executors(store *dynamo.Store, s job.Settings) (map[job.Kind]*idempotent.Executor, error) {
-	x := map[job.Kind]*idempotent.Executor{}
-	var errs []error
-	for _, kind := range job.Kinds {
-		one, err := idempotent.New(string(kind), store, &idempotent.Config{
-			Lease: s.Lease, ClockSkew: s.ClockSkew, Reserve: s.Reserve, Wait: s.Wait, CacheEntries: s.CacheEntries,
-			ReadFirst: s.ReadFirst, Optimistic: kind == job.Optimistic, Observer: observer{},
-		})
-		errs = append(errs, err)
-		x[kind] = one
+// protect returns the function of a kind, as one for Lambda.
+func (w *worker) protect(kind Kind, x *idempotent.Executor) any {
+	key := func(r Request) (idempotent.Key, error) { return idempotent.Key{ID: r.Key, Payload: r}, nil }
+	switch kind {
+	case Do:
+		return func(ctx context.Context, r Request) (Result, error) {
+			k := idempotent.Key{ID: r.Key, Payload: r}
+			return idempotent.Do(ctx, x, k, func(ctx context.Context) (Result, error) { return w.work(ctx, r) })
+		}
+	case Queue:
+		return handlers.SQS(x,
+			func(m handlers.SQSMessage[Request]) (idempotent.Key, error) { return key(m.Body) },
+			func(ctx context.Context, m handlers.SQSMessage[Request]) error { return w.record(ctx, m.Body) },
+			&handlers.SQSOptions{
+				Concurrency: w.Concurrency, Ahead: w.Ahead, Unrecorded: w.Unrecorded, OnFailure: recordFailed, Wait: duplicateWait,
+			})
+	case Stream:
+		return handlers.Kinesis(x,
+			func(r handlers.KinesisRecord[Request]) (idempotent.Key, error) { return key(r.Body) },
+			func(ctx context.Context, r handlers.KinesisRecord[Request]) error { return w.record(ctx, r.Body) },
+			&handlers.KinesisOptions{
+				Concurrency: w.Concurrency, Ahead: w.Ahead, Unrecorded: w.Unrecorded, OnFailure: recordFailed, Wait: duplicateWait,
+			})
 	}
-	return x, errors.Join(errs...)
+	return idempotent.Wrap(x, key, w.work)
+}
+
+// Deliver makes the calls of a delivery, and reports what they returned. The deadline
+// is that of an invocation.
+func (w *worker) Deliver(d Delivery, r *Report) error {
+	ctx, cancel := context.WithTimeout(context.Background(), w.Timeout)
+	defer cancel()
+	j := &journal{delivery: d.ID, stumbled: map[string]bool{}}
+	out, failed := invoke(context.WithValue(ctx, journalKey{}, j), w.handlers[d.Kind], d.Event)
+	var err error
+	switch {
+	case failed != nil:
+		r.Error = failed
+	case d.Kind.Batched():
+		var answer events.SQSEventResponse // that of a stream has the same form
+		err = json.Unmarshal(out, &answer)
+		for _, item := range answer.BatchItemFailures {
+			r.Failed = append(r.Failed, item.ItemIdentifier)
+		}
+	default:
+		r.Result = &Result{}
+		if err = json.Unmarshal(out, r.Result); err == nil {
+			r.Digest, err = r.Result.Digest()
+		}
+		r.Result.Blob = ""
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r.Ends, r.Failures = j.ends, j.failures
+	if err := errors.Join(j.trouble, err); err != nil {
+		r.Trouble = err.Error()
+	}
+	return nil
+}
+
+// Sample measures the worker, which must be idle.
+func (w *worker) Sample(_ int, s *Sample) error {
+	w.connections.CloseIdleConnections()
+	// Twice, because what a pool drops survives the first collection.
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	*s = Sample{Goroutines: runtime.NumGoroutine(), Heap: m.HeapAlloc}
+	return nil
+}
+
+// invoke also returns a panic as a failure. One of work that stumbles is expected.
+func invoke(ctx context.Context, h lambda.Handler, event []byte) (out []byte, f *Failure) {
+	defer func() {
+		if p := recover(); p != nil {
+			f = &Failure{Type: "panic", Text: fmt.Sprint(p)}
+		}
+	}()
+	out, err := h.Invoke(ctx, event)
+	if err != nil {
+		return nil, failure("", err)
+	}
+	return out, nil
+}
+
+func failure(id string, err error) *Failure {
+	declined := errors.Is(err, errDeclined)
+	if replayed, ok := errors.AsType[*idempotent.ReplayedError](err); ok {
+		declined = replayed.Type == "DeclinedError" && replayed.Message == errDeclined.Error()
+	}
+	return &Failure{ID: id, Type: fmt.Sprintf("%T", err), Text: err.Error(), Declined: declined}
 }

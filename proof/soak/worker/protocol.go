@@ -1,6 +1,4 @@
-// Package job contains what the soak test and its worker processes tell each
-// other.
-package job
+package worker
 
 import (
 	"crypto/sha256"
@@ -8,7 +6,26 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 )
+
+// Settings are those of a worker.
+type Settings struct {
+	Test             string // the address of the test
+	Records, Effects string // tables
+	Endpoint         string // of DynamoDB behind the weather
+	Direct           string // of DynamoDB
+	// Timeout is that of a delivery.
+	Timeout time.Duration
+	// Of package idempotent.
+	Lease, ClockSkew, Reserve, Wait time.Duration
+	CacheEntries                    int
+	ReadFirst                       bool
+	// Group is that of package dynamo.
+	Group int
+	// Of batches.
+	Concurrency, Ahead, Unrecorded int
+}
 
 // A Kind is a way to call a protected function. It is also the name of the
 // operation.
@@ -26,81 +43,86 @@ const (
 	Stream      Kind = "stream"
 )
 
-// Kinds are all kinds.
-var Kinds = []Kind{Do, Wrap, Steps, Saga, Transaction, Optimistic, Queue, Stream}
+// Kinds are all kinds, Singles those that do not arrive in batches.
+var (
+	Kinds   = []Kind{Do, Wrap, Steps, Saga, Transaction, Optimistic, Queue, Stream}
+	Singles = Kinds[:6]
+)
+
+// Batched reports whether the kind arrives in batches.
+func (k Kind) Batched() bool { return k == Queue || k == Stream }
 
 // A Request is what a client wants done once. It is the payload of its key, and so
 // the same in every delivery.
 type Request struct {
-	Key  string `json:"key"`
-	Kind Kind   `json:"kind"`
+	Key  string
+	Kind Kind
 	// Size is the length of the result in bytes, of random text if Dense.
-	Size  int  `json:"size"`
-	Dense bool `json:"dense,omitempty"`
-	Steps int  `json:"steps,omitempty"` // of Steps and Saga
+	Size  int
+	Dense bool
+	Steps int // of Steps and Saga
 	// Decline makes the work fail for good, in every attempt.
-	Decline bool `json:"decline,omitempty"`
+	Decline bool
 	// Account is the account, from 1, that a transaction of the work books to.
 	// With 0 the work has no transaction.
-	Account int `json:"account,omitempty"`
+	Account int
 	// After is the key of the record before it with the same partition key, in a
 	// Stream.
-	After string `json:"after,omitempty"`
+	After string
 }
 
 // A Delivery is one call, or one batch, on its way to a worker.
 type Delivery struct {
-	ID    string          `json:"id"`
-	Kind  Kind            `json:"kind"`
-	Event json.RawMessage `json:"event"` // a Request, or an event of Lambda
+	ID    string
+	Kind  Kind
+	Event []byte // a Request, or an event of Lambda
 }
 
 // A Report is what a worker answers to a Delivery.
 type Report struct {
 	// Result is that of a call that succeeded, without its Blob. Digest is that of
 	// the whole.
-	Result *Result `json:"result,omitempty"`
-	Digest string  `json:"digest,omitempty"`
+	Result *Result
+	Digest string
 	// Error is that of a call that failed, or of the whole batch.
-	Error *Failure `json:"error,omitempty"`
+	Error *Failure
 	// Failed are the ids that the answer to a batch reports.
-	Failed []string `json:"failed,omitempty"`
+	Failed []string
 	// Failures are those of the records of a batch.
-	Failures []Failure `json:"failures,omitempty"`
+	Failures []Failure
 	// Ends are those of all calls of Once in the delivery.
-	Ends []End `json:"ends,omitempty"`
+	Ends []End
 	// Trouble is an error of the worker itself, which invalidates the test.
-	Trouble string `json:"trouble,omitempty"`
+	Trouble string
 }
 
 // A Failure is an error as its caller sees it.
 type Failure struct {
-	ID       string `json:"id,omitempty"` // of a message
-	Type     string `json:"type"`
-	Text     string `json:"text"`
-	Declined bool   `json:"declined,omitempty"` // the work's own permanent error, first or replayed
+	ID         string // of a message
+	Type, Text string
+	Declined   bool // the work's own permanent error, first or replayed
 }
 
 // An End is the end of one call of Once.
 type End struct {
-	Record  string `json:"record"` // its id
-	Outcome string `json:"outcome"`
-	Attempt int64  `json:"attempt"`
+	Record  string // its id
+	Outcome string
+	Attempt int64
 	// Lost says that the call has an error about a lost lease. If the successor has
 	// released the record since, the outcome is "released".
-	Lost bool `json:"lost,omitempty"`
+	Lost bool
 	// Stumbled says that the work returned an error before its first effect, in
 	// this delivery.
-	Stumbled bool `json:"stumbled,omitempty"`
+	Stumbled bool
 }
 
 // A Result is the result of a request.
 type Result struct {
-	Key     string `json:"key"`
-	Attempt int64  `json:"attempt"`
+	Key     string
+	Attempt int64
 	// Effects are the ids of the effects that made the result, by their slots.
-	Effects map[string]string `json:"effects"`
-	Blob    string            `json:"blob,omitempty"`
+	Effects map[string]string
+	Blob    string
 }
 
 // Digest returns a hash of the whole result.
@@ -126,17 +148,16 @@ func Undo(n int) string { return "undo-" + strconv.Itoa(n) }
 // execution has.
 type Effect struct {
 	ID       string `dynamodbav:"id"`
-	Key      string `dynamodbav:"key"`
-	Kind     Kind   `dynamodbav:"kind"`
-	Slot     string `dynamodbav:"slot"`
-	Delivery string `dynamodbav:"delivery"`
-	Attempt  int64  `dynamodbav:"attempt"`
+	Key      string
+	Slot     string
+	Delivery string
+	Attempt  int64
 	// Early says that a record of a stream ran before its predecessor was
 	// finished.
-	Early bool `dynamodbav:"early"`
+	Early bool
 	// State is that of a booking, which a saga makes with an idempotency key and
 	// cancels. It is "" for every other effect.
-	State string `dynamodbav:"state"`
+	State string
 }
 
 // The states of a booking.
@@ -154,6 +175,6 @@ const AccountPrefix = "account-"
 
 // A Sample describes an idle worker.
 type Sample struct {
-	Goroutines int    `json:"goroutines"`
-	Heap       uint64 `json:"heap"` // bytes in use after a collection
+	Goroutines int
+	Heap       uint64 // bytes in use after a collection
 }
