@@ -27,10 +27,10 @@ func freeze(t *testing.T, end, otherFinish string) *zombie {
 	s := newScene(t)
 	w := newNetwork(t)
 	z := &zombie{scene: s, end: end}
-	z.old = s.deploy(lambdaruntime.Function{Name: "old"}, "LEASE=3s", "AWS_ENDPOINT_URL_DYNAMODB="+w.url)
+	z.old = s.deploy(lambdaruntime.Function{Name: "old"}, "-lease=3s", "-endpoint="+w.url)
 	// The other sends no heartbeat in between, so its record must not change at
 	// all.
-	z.other = s.deploy(lambdaruntime.Function{Name: "other"}, "LEASE=10m")
+	z.other = s.deploy(lambdaruntime.Function{Name: "other"}, "-lease=10m")
 	z.call, z.actor = s.play(z.old, end)
 	z.heartbeat = w.delayNext()
 	z.heartbeat.await(t)

@@ -43,7 +43,7 @@ func TestKilledWhileItRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t)
-			r := s.deploy(lambdaruntime.Function{}, "LEASE=10m")
+			r := s.deploy(lambdaruntime.Function{}, "-lease=10m")
 			c, first := s.play(r, "ok")
 			// After a crash between an effect and its record, the effect is
 			// repeated, as docs/guarantees.md says.
@@ -73,7 +73,7 @@ func TestKilledWhileItRuns(t *testing.T) {
 func TestNeverRunAgain(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	r := s.deploy(lambdaruntime.Function{}, "LEASE=10m", "MAX_ATTEMPTS=1")
+	r := s.deploy(lambdaruntime.Function{}, "-lease=10m", "-max-attempts=1")
 	c, first := s.play(r, "ok")
 	first.effect()
 	s.kill(r, c)
@@ -90,7 +90,7 @@ func TestNeverRunAgain(t *testing.T) {
 func TestPanicReleases(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	r := s.deploy(lambdaruntime.Function{}, "LEASE=1m")
+	r := s.deploy(lambdaruntime.Function{}, "-lease=1m")
 	c, first := s.play(r, "panic")
 	first.finish()
 	s.refused(s.answer(c), "string") // aws-lambda-go reports the panic's type

@@ -36,20 +36,18 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// deploy starts a runtime of the worker. env overrides the defaults.
-func (s *scene) deploy(f lambdaruntime.Function, env ...string) *lambdaruntime.Runtime {
+// deploy starts a runtime of the worker. args override the defaults.
+func (s *scene) deploy(f lambdaruntime.Function, args ...string) *lambdaruntime.Runtime {
 	s.Helper()
 	f.Binary = worker
 	f.InitTimeout = patience
 	if f.Timeout == 0 {
 		f.Timeout = 2 * patience
 	}
-	f.Env = append([]string{
-		"AWS_ENDPOINT_URL_DYNAMODB=" + os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"),
-		"AWS_REGION=" + os.Getenv("AWS_REGION"),
-		"RECORDS_TABLE=" + s.records, "EFFECTS_TABLE=" + s.effects,
-		"SKEW=50ms", "RESERVE=200ms",
-	}, env...)
+	f.Args = append([]string{
+		"-endpoint=" + os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), "-records=" + s.records, "-effects=" + s.effects,
+		"-skew=50ms", "-reserve=200ms",
+	}, args...)
 	return lambdaruntime.StartTest(s, f)
 }
 

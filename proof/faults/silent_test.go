@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -92,7 +91,7 @@ type silentCall struct {
 // invoke returns the response and the output.
 func (c silentCall) invoke(t *testing.T, event []byte) (lambdaruntime.Response, *output) {
 	t.Helper()
-	id, err := idempotent.Key{ID: c.hung}.RecordID("place-order")
+	id, err := idempotent.Key{ID: c.hung}.RecordID("work")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,11 +99,10 @@ func (c silentCall) invoke(t *testing.T, event []byte) (lambdaruntime.Response, 
 	_, records := dynamodblocal.NewTable(t)
 	said := &output{}
 	f := lambdaruntime.StartTest(t, lambdaruntime.Function{
-		Binary: silent, Name: "silent", InitTimeout: patience, Timeout: c.timeout, Log: said,
-		Env: []string{
-			"AWS_ENDPOINT_URL_DYNAMODB=" + url, "AWS_REGION=" + os.Getenv("AWS_REGION"), "RECORDS_TABLE=" + records,
-			"TRIGGER=" + c.trigger, "RESERVE=" + c.reserve, "CUT=" + c.cut,
-			fmt.Sprint("AHEAD=", c.ahead), fmt.Sprint("UNRECORDED=", c.unrecorded),
+		Binary: worker, Name: "silent", InitTimeout: patience, Timeout: c.timeout, Log: said,
+		Args: []string{
+			"-endpoint=" + url, "-records=" + records, "-trigger=" + c.trigger, "-reserve=" + c.reserve, "-cut=" + c.cut,
+			fmt.Sprint("-ahead=", c.ahead), fmt.Sprint("-unrecorded=", c.unrecorded),
 		},
 	})
 	res, err := f.Invoke(t.Context(), event)
@@ -117,7 +115,7 @@ func (c silentCall) invoke(t *testing.T, event []byte) (lambdaruntime.Response, 
 	if len(said.having("ERROR idempotent call", "gateway endpoint")) == 0 {
 		t.Errorf("no line says what to do:\n%s", strings.Join(said.lines, "\n"))
 	}
-	if len(said.having(`"StoreErrors":1`, `"operation":"place-order"`)) == 0 {
+	if len(said.having(`"StoreErrors":1`, `"operation":"work"`)) == 0 {
 		t.Errorf("no metric:\n%s", strings.Join(said.lines, "\n"))
 	}
 	return res, said
@@ -146,7 +144,7 @@ func TestSilentDynamoDBLeavesALineAndAMetric(t *testing.T) {
 		}
 		t.Run(moment+", call", func(t *testing.T) {
 			t.Parallel()
-			res, said := c.with(func(c *silentCall) { c.trigger = "call" }).invoke(t, []byte(`{"id":"k"}`))
+			res, said := c.with(func(c *silentCall) { c.trigger = "call" }).invoke(t, []byte(`{"key":"k"}`))
 			if res.FunctionError == nil || res.FunctionError.Type != "StoreError" {
 				t.Errorf("got %s", res.Payload)
 			}
@@ -181,7 +179,7 @@ func TestSilentDynamoDBDoesNotLoseTheReportOfABatch(t *testing.T) {
 	}
 	var batch struct{ Records []message }
 	for i := range size {
-		batch.Records = append(batch.Records, message{fmt.Sprint("m", i), fmt.Sprintf(`{"id":"k%d"}`, i), "aws:sqs"})
+		batch.Records = append(batch.Records, message{fmt.Sprint("m", i), fmt.Sprintf(`{"key":"k%d"}`, i), "aws:sqs"})
 	}
 	event, err := json.Marshal(batch)
 	if err != nil {

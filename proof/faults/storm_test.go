@@ -11,14 +11,14 @@ import (
 func TestConcurrentStorm(t *testing.T) {
 	t.Parallel()
 	const callers, environments = 60, 4
-	for name, env := range map[string][]string{
-		"refused": {"LEASE=1m"},
-		"waiting": {"LEASE=1m", "WAIT=30s"},
+	for name, args := range map[string][]string{
+		"refused": {"-lease=1m"},
+		"waiting": {"-lease=1m", "-wait=30s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t)
-			r := s.deploy(lambdaruntime.Function{Environments: environments}, env...)
+			r := s.deploy(lambdaruntime.Function{Environments: environments}, args...)
 			answers := make(chan *call, callers)
 			for range callers {
 				c := s.invoke(r, "ok", s.addr)

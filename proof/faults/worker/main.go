@@ -1,80 +1,95 @@
-// Command worker is the function of the tests: it waits in the middle of its work,
-// has one countable effect, and finishes as its event says.
+// Command worker is the function of the tests. As its event says, it waits in the middle
+// of its work, has one countable effect and finishes, or it writes one line in a step.
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"log/slog"
 	"os"
+	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/emf"
+	"github.com/lambda-once/once/proof/internal/function"
 )
 
-// An Event is one request.
-type Event struct {
-	Key string `json:"key"`
-	// Finish is "ok", "permanent", "error" or "panic".
-	Finish string `json:"finish"`
-	// Addr is the address of the test. If it is "", the work does not wait.
-	Addr string `json:"addr"`
-}
-
-// A Result identifies the attempt and the process that did the work.
-type Result struct {
-	Attempt int64  `json:"attempt"`
-	PID     int    `json:"pid"`
-	Effect  string `json:"effect"`
-}
-
-// A DeclinedError is permanent.
-type DeclinedError struct{}
-
-func (*DeclinedError) Error() string { return "card declined" }
-
-// A BusyError is retryable.
-type BusyError struct{}
-
-func (*BusyError) Error() string { return "the bank is busy" }
-
 func main() {
-	s, err := settingsFromEnv()
-	if err != nil {
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	key := func(e Event) (idempotent.Key, error) { return idempotent.Key{ID: e.Key}, nil }
-	lambda.Start(idempotent.Wrap(s.executor, key, s.work))
 }
 
-// work ignores the end of its context, as the worst of zombies does.
-func (s *settings) work(ctx context.Context, e Event) (Result, error) {
-	claim, _ := idempotent.FromContext(ctx)
-	ctx = context.WithoutCancel(ctx)
-	result := Result{Attempt: claim.Attempt, PID: os.Getpid()}
-	effect := func() (err error) {
-		result.Effect, err = s.effect(ctx, e.Key)
+func run() error {
+	var c idempotent.Config
+	var o handlers.SQSOptions
+	endpoint := flag.String("endpoint", "", "of DynamoDB")
+	records := flag.String("records", "", "the table of records")
+	effects := flag.String("effects", "", "the table of effects")
+	trigger := flag.String("trigger", "call", "call, http or batch")
+	cut := flag.Duration("cut", 0, "how long before its end an invocation seems to end")
+	flag.DurationVar(&c.Lease, "lease", 0, "of idempotent.Config")
+	flag.DurationVar(&c.ClockSkew, "skew", 0, "of idempotent.Config")
+	flag.DurationVar(&c.Reserve, "reserve", 0, "of idempotent.Config")
+	flag.DurationVar(&c.Wait, "wait", 0, "of idempotent.Config")
+	flag.IntVar(&c.MaxAttempts, "max-attempts", 0, "of idempotent.Config")
+	flag.IntVar(&o.Ahead, "ahead", 0, "of handlers.SQSOptions")
+	flag.IntVar(&o.Unrecorded, "unrecorded", 0, "of handlers.SQSOptions")
+	flag.Parse()
+
+	w := worker{client: function.ClientOf(*endpoint, nil), effects: *effects}
+	store, err := dynamo.New(w.client, *records, nil)
+	if err != nil {
 		return err
 	}
-	var err error
-	if e.Addr == "" {
-		err = effect()
-	} else {
-		err = directed(e.Addr, result, effect)
-	}
+	metrics, err := emf.New(nil)
 	if err != nil {
-		return result, err
+		return err
 	}
-	switch e.Finish {
-	case "ok":
-		return result, nil
-	case "permanent":
-		return result, idempotent.Permanent(&DeclinedError{})
-	case "error":
-		return result, &BusyError{}
-	case "panic":
-		panic("as requested")
+	// It logs and counts as the documentation recommends.
+	c.Observer = idempotent.Observers{idempotent.LogObserver{Level: slog.LevelWarn}, metrics}
+	x, err := idempotent.New("work", store, &c)
+	if err != nil {
+		return err
 	}
-	return result, fmt.Errorf("unknown finish %q", e.Finish)
+	switch key := func(e Event) (idempotent.Key, error) { return idempotent.Key{ID: e.Key}, nil }; *trigger {
+	case "call":
+		lambda.Start(early(*cut, idempotent.Wrap(x, key, w.work)))
+	case "http":
+		lambda.Start(early(*cut, httpapi.FunctionURL(x, httpapi.NoIdentity(), w.serve, nil)))
+	case "batch":
+		key := func(m handlers.SQSMessage[Event]) (idempotent.Key, error) { return key(m.Body) }
+		fn := func(ctx context.Context, m handlers.SQSMessage[Event]) error {
+			_, err := w.work(ctx, m.Body)
+			return err
+		}
+		lambda.Start(early(*cut, handlers.SQS(x, key, fn, &o)))
+	}
+	return fmt.Errorf("unknown trigger %q", *trigger)
+}
+
+// early calls fn as if the invocation ended cut before it does. The tests need
+// not be as quick as the function then.
+func early[In, Out any](cut time.Duration, fn func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
+	return func(ctx context.Context, in In) (Out, error) {
+		deadline, _ := ctx.Deadline()
+		ctx, cancel := context.WithDeadline(ctx, deadline.Add(-cut))
+		defer cancel()
+		return fn(ctx, in)
+	}
+}
+
+func (w worker) serve(ctx context.Context, e events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+	if _, err := w.work(ctx, Event{Key: e.Body}); err != nil {
+		return events.LambdaFunctionURLResponse{}, err
+	}
+	return events.LambdaFunctionURLResponse{StatusCode: 201}, nil
 }

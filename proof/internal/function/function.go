@@ -1,13 +1,10 @@
 // Package function has what the compiled functions of the tests share: clients of DynamoDB
-// Local, and durations from the environment. They do not use the SDK's module config, which
-// this module does not require otherwise.
+// Local. They do not use the SDK's module config, which this module does not require otherwise.
 package function
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -27,14 +24,4 @@ func ClientOf(endpoint string, http dynamodb.HTTPClient) *dynamodb.Client {
 			return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
 		}),
 	})
-}
-
-// Duration sets d to the value of an environment variable, if there is one.
-func Duration(d *time.Duration, name string) (err error) {
-	if text := os.Getenv(name); text != "" {
-		if *d, err = time.ParseDuration(text); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
 }
