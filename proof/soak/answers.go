@@ -26,13 +26,11 @@ func made(status int, body any) *wire.Response {
 
 const namespace = "com.amazonaws.dynamodb.v20120810#"
 
-func exception(status int, kind, message string) *wire.Response {
-	return made(status, map[string]string{"__type": namespace + kind, "message": message})
+func exception(status int, why reason) *wire.Response {
+	return made(status, map[string]string{"__type": namespace + why.Code, "message": why.Message})
 }
 
-func internalError() *wire.Response {
-	return exception(http.StatusInternalServerError, "InternalServerError", "Internal server error")
-}
+func internalError() *wire.Response { return exception(http.StatusInternalServerError, unknown) }
 
 // reason is why DynamoDB refuses one item of a transaction, or one statement of a batch.
 type reason struct {
@@ -58,14 +56,9 @@ func throttle(operation string, request []byte, random *rand.Rand) *wire.Respons
 	if operation == "TransactWriteItems" && random.IntN(2) == 0 {
 		return cancelled(request, random)
 	}
-	switch random.IntN(3) {
-	case 0:
-		return exception(http.StatusBadRequest, exceeded.Code+"Exception", exceeded.Message)
-	case 1:
-		return exception(http.StatusBadRequest, "ThrottlingException", throttling.Message)
-	default:
-		return exception(http.StatusBadRequest, limited.Code, limited.Message)
-	}
+	return exception(http.StatusBadRequest, []reason{
+		{exceeded.Code + "Exception", exceeded.Message}, {"ThrottlingException", throttling.Message}, limited,
+	}[random.IntN(3)])
 }
 
 // cancelled returns the answer to a transaction with one item that is throttled or
@@ -104,42 +97,30 @@ func refusePartly(r *wire.Request, random *rand.Rand) (*wire.Response, error) {
 // not the others. The SDK repeats none of them.
 var statementErrors = []reason{throttling, exceeded, limited, conflict, unknown}
 
-// refuseStatements refuses some statements of a batch. One that ends in an
-// InternalServerError may have been applied.
+// refuseStatements refuses some statements of a batch, and sends the others one by one.
+// One that ends in an InternalServerError may have been applied.
 func refuseStatements(r *wire.Request, random *rand.Rand) (*wire.Response, error) {
 	var in map[string]any
 	if err := json.Unmarshal(r.Body, &in); err != nil {
 		return r.Send() // the server says why
 	}
 	statements, _ := in["Statements"].([]any)
-	all := make([]any, len(statements)) // the responses to the refused ones
-	var sent []any
-	var places []int // in all, of those that are sent
-	for i, s := range statements {
-		apply := true
-		if random.IntN(3) == 0 {
-			refusal := statementErrors[random.IntN(len(statementErrors))]
-			all[i] = map[string]reason{"Error": refusal}
-			apply = refusal == unknown && random.IntN(2) == 0
-		}
-		if apply {
-			sent, places = append(sent, s), append(places, i)
-		}
-	}
-	if in["Statements"] = sent; len(sent) > 0 {
-		out, a, err := resend(r, in)
-		if out == nil {
-			return a, err
-		}
-		responses, _ := out["Responses"].([]any)
-		if len(responses) != len(sent) {
-			return nil, fmt.Errorf("soak: %d answers to %d statements", len(responses), len(sent))
-		}
-		for n, i := range places {
-			if all[i] == nil {
-				all[i] = responses[n]
+	var all []any
+	for _, s := range statements {
+		refusal := statementErrors[random.IntN(len(statementErrors))]
+		refused := random.IntN(3) == 0
+		var response any = map[string]reason{"Error": refusal}
+		if !refused || refusal == unknown && random.IntN(2) == 0 {
+			in["Statements"] = []any{s}
+			out, a, err := resend(r, in)
+			if out == nil {
+				return a, err
+			}
+			if !refused {
+				response = out["Responses"].([]any)[0]
 			}
 		}
+		all = append(all, response)
 	}
 	return made(http.StatusOK, map[string]any{"Responses": all}), nil
 }

@@ -41,7 +41,7 @@ func newScene(t *testing.T) *scene {
 func (s *scene) add(r worker.Request) {
 	s.t.Helper()
 	m := []message{{"m-" + r.Key, r}}
-	if err := s.open(m); err != nil {
+	if err := s.sent(m, 0); err != nil {
 		s.t.Fatal(err)
 	}
 	e := s.entries[r.Key]
@@ -182,7 +182,7 @@ func TestAReportExplainsItsOwnAttemptAlone(t *testing.T) {
 		s.note(role{}, worker.Delivery{ID: "frozen", Kind: worker.Do}, []message{{"", e.Request}}, worker.Report{
 			Error: &worker.Failure{Type: "*idempotent.LeaseLostError"},
 			Ends:  []worker.End{{Record: e.record, Outcome: string(idempotent.OutcomeLeaseLost), Attempt: attempt}},
-		}, lease)
+		}, worker.Lease)
 		if v := audit(s.ledger, s.evidence).found; len(v) != want {
 			t.Errorf("a report of attempt %d: found %v, want %d", attempt, v, want)
 		}

@@ -16,7 +16,7 @@ const (
 	// patience is how long a caller waits for an answer. A stopped worker takes
 	// longer, and is still at work when the caller retries.
 	patience = time.Second
-	// A retry comes at once or after some time.
+	// retryAfter is the longest time until a retry.
 	retryAfter = 600 * time.Millisecond
 	queueBatch = 10
 )
@@ -27,7 +27,13 @@ type message struct {
 	request worker.Request
 }
 
-// caller is one of the sources of deliveries. Its names and choices depend on the
+// sender is a source of deliveries: a caller or a shard.
+type sender interface {
+	run(ctx context.Context)   // sends new traffic until the context ends
+	drain(ctx context.Context) // sends what is left
+}
+
+// caller is the source of single calls and of batches of a queue. Its names and choices depend on the
 // seed alone.
 type caller struct {
 	*stage
@@ -42,25 +48,17 @@ func (c *caller) id() string {
 	return fmt.Sprintf("%s-%d", c.name, c.named)
 }
 
-// run sends deliveries until the context ends.
 func (c *caller) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		switch n := c.random.IntN(100); {
-		case n < 20:
+		if c.random.IntN(100) < 22 {
 			c.deliverQueue(ctx, true)
-		case n < 30:
-			c.deliverStream(ctx)
-		default:
+		} else {
 			c.call(ctx, true)
 		}
 	}
 }
 
-// drain sends what is left in the nth shard and in the backlogs.
-func (c *caller) drain(ctx context.Context, n int) {
-	for n < len(c.shards) && ctx.Err() == nil && len(c.shards[n].log) > 0 {
-		c.advance(ctx, c.shards[n], false)
-	}
+func (c *caller) drain(ctx context.Context) {
 	for ctx.Err() == nil && c.calls.size()+c.queue.size() > 0 {
 		c.call(ctx, false)
 		c.deliverQueue(ctx, false)
@@ -122,15 +120,11 @@ func (c *caller) send(
 	ctx context.Context, kind worker.Kind, event any, messages []message, duplicates int, unfinished *backlog,
 ) (report func() *worker.Report) {
 	d := worker.Delivery{ID: c.id(), Kind: kind, Event: encode(event)}
-	if err := c.ledger.open(messages); err != nil {
-		c.fail(err)
-	}
 	done := make(chan *worker.Report, 1)
-	if m, p := c.choose(ctx); p == nil {
-		done <- nil
+	if m, p := c.choose(ctx); p != nil {
+		c.waiting.Go(func() { done <- c.deliver(m, p, d, messages, duplicates) })
 	} else {
-		c.ledger.sent(len(messages), duplicates)
-		c.waiting.Go(func() { done <- c.deliver(m, p, d, messages) })
+		done <- nil
 	}
 	return func() (r *worker.Report) {
 		select {
@@ -139,7 +133,7 @@ func (c *caller) send(
 		}
 		for _, m := range messages {
 			if unfinished != nil && !finished(r, m.id) {
-				unfinished.add(m, []time.Duration{between(c.random, 20*time.Millisecond, 120*time.Millisecond), retryAfter}[c.random.IntN(2)])
+				unfinished.add(m, between(c.random, 20*time.Millisecond, retryAfter))
 			}
 		}
 		return r
@@ -160,7 +154,10 @@ func finished(r *worker.Report, id string) bool {
 }
 
 // deliver returns the report on a delivery, or nil if the process was killed with it.
-func (c *caller) deliver(m *member, p *process, d worker.Delivery, messages []message) *worker.Report {
+func (c *caller) deliver(m *member, p *process, d worker.Delivery, messages []message, duplicates int) *worker.Report {
+	if err := c.ledger.sent(messages, duplicates); err != nil {
+		c.fail(err)
+	}
 	began := time.Now()
 	report, err := p.deliver(d)
 	switch {

@@ -28,14 +28,8 @@ type role struct {
 	exposure int
 }
 
-const (
-	lease = 2 * time.Second
-	skew  = 100 * time.Millisecond
-	// timeout is that of a delivery, and on Lambda also the lease.
-	timeout = 4 * time.Second
-	// startTimeout is the longest start of a process on a busy machine.
-	startTimeout = 2 * time.Minute
-)
+// startTimeout is the longest start of a process on a busy machine.
+const startTimeout = 2 * time.Minute
 
 // Of the workers that live and of those that are killed, one each has group commit. The
 // first claims nothing ahead. The caches, one for each kind, are full within seconds, so
@@ -71,7 +65,6 @@ func (s *stage) hire(ctx context.Context) error {
 	for _, r := range roles {
 		of := &r.settings
 		of.Records, of.Effects, of.Endpoint, of.Direct = s.records, s.effects, s.weather.URL(), s.tables.Endpoint()
-		of.Timeout, of.Lease, of.ClockSkew, of.Reserve = timeout, lease, skew, 200*time.Millisecond
 		m := &member{role: r}
 		if err := m.start(ctx); err != nil {
 			return err
@@ -100,19 +93,16 @@ func (m *member) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer func() { _ = l.Close() }() // the goroutine below may have closed it
 	settings := m.settings
 	settings.Test = l.Addr().String()
-	variable, err := settings.Env()
-	if err != nil {
-		return errors.Join(err, l.Close())
-	}
-	env := []string{variable}
+	env := []string{worker.SettingsVar + "=" + string(encode(settings))}
 	if m.onLambda {
 		env = append(env, "AWS_LAMBDA_FUNCTION_NAME=soak")
 	}
 	p := &process{}
 	if p.Process, err = supervise.Start(supervise.Command{Path: binary, Env: env, Output: &p.said}); err != nil {
-		return errors.Join(err, l.Close())
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -184,10 +174,12 @@ func (m *member) sample(ctx context.Context) (s worker.Sample, err error) {
 	return s, err
 }
 
-// wait returns early if the context ends.
-func wait(ctx context.Context, d time.Duration) {
+// wait returns early, and false, if the context ends.
+func wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
+		return true
 	case <-ctx.Done():
+		return false
 	}
 }

@@ -4,44 +4,38 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/lambda-once/once/proof/soak/worker"
 )
 
-// kill kills mortal workers until the context ends.
-func (s *stage) kill(ctx context.Context, random *rand.Rand) {
-	for pause(ctx, random, time.Second/2, 3*time.Second/2) {
-		flight, err := s.pick(random, true).kill(context.WithoutCancel(ctx))
-		if err != nil {
-			s.fail(err)
-		}
-		s.kills++
-		if flight > 0 {
-			s.killsInFlight++
-		}
-		s.interrupted += flight
-	}
-}
-
-// freeze stops the other workers past their leases.
-func (s *stage) freeze(ctx context.Context, random *rand.Rand) {
-	for pause(ctx, random, time.Second/2, 2*time.Second) {
-		if err := s.pick(random, false).freeze(ctx, between(random, lease+lease/4, 2*lease)); err != nil {
-			s.fail(err)
-		}
-		s.freezes++
-	}
-}
-
-// throttle lets the network throttle most requests for a while.
-func (s *stage) throttle(ctx context.Context, random *rand.Rand) {
-	for pause(ctx, random, 3*time.Second, 15*time.Second) {
+// disturbances are what happens besides the traffic, and the time between two.
+var disturbances = []struct {
+	from, to time.Duration
+	happen   func(ctx context.Context, s *stage, random *rand.Rand) error
+}{
+	{time.Second / 2, 3 * time.Second / 2, kill},
+	{time.Second / 2, 2 * time.Second, freeze},
+	{3 * time.Second, 15 * time.Second, func(_ context.Context, s *stage, random *rand.Rand) error {
 		s.weather.gust(between(random, time.Second/2, 3*time.Second/2))
-	}
+		return nil
+	}},
 }
 
-// pause reports whether there is more to do.
-func pause(ctx context.Context, random *rand.Rand, from, to time.Duration) bool {
-	wait(ctx, between(random, from, to))
-	return ctx.Err() == nil
+// kill kills a mortal worker.
+func kill(ctx context.Context, s *stage, random *rand.Rand) error {
+	flight, err := s.pick(random, true).kill(context.WithoutCancel(ctx))
+	s.kills++
+	if flight > 0 {
+		s.killsInFlight++
+	}
+	s.interrupted += flight
+	return err
+}
+
+// freeze stops another worker past its leases.
+func freeze(ctx context.Context, s *stage, random *rand.Rand) error {
+	s.freezes++
+	return s.pick(random, false).freeze(ctx, between(random, worker.Lease*5/4, worker.Lease*2))
 }
 
 func between(random *rand.Rand, from, to time.Duration) time.Duration {

@@ -95,9 +95,9 @@ func (a *auditor) reason(e *entry, f worker.Effect) string {
 func (a *auditor) kills() {
 	for delivery, n := range a.perKill {
 		k := a.killed[delivery]
-		a.worst[k.role] = max(a.worst[k.role], n)
+		a.worst[k.name] = max(a.worst[k.name], n)
 		if n > k.exposure {
-			a.found.add("exposure", k.role, "a kill repeated %d executions of one delivery, want at most %d", n, k.exposure)
+			a.found.add("exposure", k.name, "a kill repeated %d executions of one delivery, want at most %d", n, k.exposure)
 		}
 	}
 }

@@ -19,7 +19,7 @@ type ledger struct {
 	mu       sync.Mutex
 	entries  map[string]*entry // by key
 	byRecord map[string]*entry
-	killed   map[string]*killedDelivery // by id
+	killed   map[string]*role // of the worker, by the id of the delivery
 	excuses  map[excuse]string
 	outcomes map[string]int
 	errors   map[string]int
@@ -51,22 +51,20 @@ type excuse struct {
 	attempt          int64
 }
 
-type killedDelivery struct {
-	role     string
-	exposure int
-}
-
 func newLedger() *ledger {
 	return &ledger{
-		began: time.Now(), entries: map[string]*entry{}, byRecord: map[string]*entry{}, killed: map[string]*killedDelivery{},
+		began: time.Now(), entries: map[string]*entry{}, byRecord: map[string]*entry{}, killed: map[string]*role{},
 		excuses: map[excuse]string{}, outcomes: map[string]int{}, errors: map[string]int{},
 	}
 }
 
-// open makes an entry for each key that has none.
-func (l *ledger) open(messages []message) error {
+// sent notes a delivery, and makes an entry for each key that has none.
+func (l *ledger) sent(messages []message, duplicates int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.deliveries++
+	l.calls += len(messages)
+	l.duplicates += duplicates
 	for _, m := range messages {
 		if l.entries[m.request.Key] != nil {
 			continue
@@ -81,23 +79,14 @@ func (l *ledger) open(messages []message) error {
 	return nil
 }
 
-func (l *ledger) sent(calls, duplicates int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.deliveries++
-	l.calls += calls
-	l.duplicates += duplicates
-}
-
 // dead notes that a process was killed with the delivery.
 func (l *ledger) dead(w role, d worker.Delivery, messages []message, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	k := &killedDelivery{role: w.name, exposure: 1}
-	if d.Kind.Batched() {
-		k.exposure = w.exposure
+	if !d.Kind.Batched() {
+		w.exposure = 1
 	}
-	l.killed[d.ID] = k
+	l.killed[d.ID] = &w
 	for _, m := range messages {
 		e := l.entries[m.request.Key]
 		e.clouded = true
@@ -164,7 +153,7 @@ func (l *ledger) noteEnd(e *entry, d worker.Delivery, end worker.End, took time.
 		// Of work that failed or did not run, the release may have been applied by
 		// a copy whose answer was lost, and another call may have claimed since.
 		released := end.Stumbled || o == idempotent.OutcomeNotRun
-		if reason == string(idempotent.OutcomeLeaseLost) && took < lease && !released {
+		if reason == string(idempotent.OutcomeLeaseLost) && took < worker.Lease && !released {
 			l.found.add("lost lease", e.hash, "within %v, before it could lapse", took)
 		}
 	}

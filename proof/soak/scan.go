@@ -31,25 +31,25 @@ func collect(ctx context.Context, server *tables.Server, records, effects string
 		}
 	}
 	items, err := server.Items(ctx, effects)
+	if err != nil {
+		return ev, err
+	}
+	var all []worker.Effect
+	if err := attributevalue.UnmarshalListOfMaps(items, &all); err != nil {
+		return ev, fmt.Errorf("soak: effects: %w", err)
+	}
 	ev.accounts = map[string]int{}
-	for _, item := range items {
-		var e struct {
-			worker.Effect
-			Balance int `dynamodbav:"balance"`
-		}
-		if err := attributevalue.UnmarshalMap(item, &e); err != nil {
-			return ev, fmt.Errorf("soak: an effect: %w", err)
-		}
+	for _, e := range all {
 		switch {
 		case strings.HasPrefix(e.ID, worker.AccountPrefix):
 			ev.accounts[e.ID] = e.Balance
 		case e.State != "":
-			ev.bookings = append(ev.bookings, e.Effect)
+			ev.bookings = append(ev.bookings, e)
 		default:
-			ev.effects = append(ev.effects, e.Effect)
+			ev.effects = append(ev.effects, e)
 		}
 	}
-	return ev, err
+	return ev, nil
 }
 
 // readRecord also looks for attributes that no reader of records expects.

@@ -13,25 +13,18 @@ import (
 	"github.com/lambda-once/once/proof/soak/worker"
 )
 
-// Options are the options of [Run].
-type Options struct {
-	// Duration is how long traffic and faults last. What follows, until every key is
-	// finished and audited, takes longer the more keys there are.
-	Duration time.Duration
-	// Seed determines all choices. Default: a new one.
-	Seed uint64
-}
-
-// Run prints the seed, and then a summary. It returns an error that lists what the
-// audit found. The program must call [worker.Serve] first, because the workers are
-// processes of its own binary.
-func Run(ctx context.Context, out io.Writer, o Options) (err error) {
+// Run sends traffic with faults for a duration. What follows, until every key is
+// finished and audited, takes longer the more keys there are. The seed determines all
+// choices; 0 is a new one. Run prints it, and then a summary, and returns an error that
+// lists what the audit found. The program must call [worker.Serve] first, because the
+// workers are processes of its own binary.
+func Run(ctx context.Context, out io.Writer, duration time.Duration, seed uint64) (err error) {
 	server, err := tables.Start(ctx, out)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	s, err := play(ctx, out, server, o)
+	s, err := play(ctx, out, server, duration, seed)
 	if err != nil {
 		return err
 	}
@@ -47,22 +40,22 @@ func Run(ctx context.Context, out io.Writer, o Options) (err error) {
 
 // stage contains everything that runs.
 type stage struct {
-	Options
+	duration         time.Duration
+	seed             uint64
 	tables           *tables.Server
 	records, effects string
 	weather          *weather
 	crew             []*member
-	callers          []*caller
+	senders          []sender
 	ledger           *ledger
 	calls, queue     backlog
-	shards           []*shard
 	// waiting are deliveries whose callers have left.
 	waiting sync.WaitGroup
 	// fail ends the test with an error of its own parts.
 	fail context.CancelCauseFunc
 
 	began                time.Time
-	driven, replayed     int // messages and calls
+	driven, replayed     int // calls
 	kills, killsInFlight int
 	interrupted          int // deliveries
 	freezes              int
@@ -71,17 +64,17 @@ type stage struct {
 
 // play sends traffic in bad weather, and drives every key to its end in good one. When
 // it returns, nothing changes the tables any more.
-func play(parent context.Context, out io.Writer, server *tables.Server, o Options) (s *stage, err error) {
-	if o.Seed == 0 {
-		o.Seed = rand.Uint64()
+func play(parent context.Context, out io.Writer, server *tables.Server, duration time.Duration, seed uint64) (s *stage, err error) {
+	if seed == 0 {
+		seed = rand.Uint64()
 	}
-	if _, err := fmt.Fprintf(out, "soak: %v, seed %d\n", o.Duration, o.Seed); err != nil {
+	if _, err := fmt.Fprintf(out, "soak: %v, seed %d\n", duration, seed); err != nil {
 		return nil, err
 	}
 	ctx, fail := context.WithCancelCause(parent)
 	defer fail(nil)
 	s = &stage{
-		Options: o, tables: server, ledger: newLedger(), shards: newShards(), fail: fail, began: time.Now(),
+		duration: duration, seed: seed, tables: server, ledger: newLedger(), fail: fail, began: time.Now(),
 		atThird: map[string]worker.Sample{}, atEnd: map[string]worker.Sample{},
 	}
 	for _, table := range []*string{&s.records, &s.effects} {
@@ -103,23 +96,36 @@ func play(parent context.Context, out io.Writer, server *tables.Server, o Option
 }
 
 // source returns one of the sources of random numbers that the seed determines.
-func (s *stage) source(n uint64) *rand.Rand { return rand.New(rand.NewPCG(s.Seed, n)) }
+func (s *stage) source(n uint64) *rand.Rand { return rand.New(rand.NewPCG(s.seed, n)) }
 
-// storm sends new traffic, with faults, for Duration.
+// storm sends new traffic, with faults.
 func (s *stage) storm(ctx context.Context) {
-	storm, end := context.WithTimeout(ctx, s.Duration)
+	storm, end := context.WithTimeout(ctx, s.duration)
 	defer end()
 	var tasks sync.WaitGroup
-	for n := range callers {
+	for n := range callers + shards {
 		c := &caller{stage: s, name: fmt.Sprint(n), random: s.source(uint64(n) + 10)}
-		s.callers = append(s.callers, c)
-		tasks.Go(func() { c.run(storm) })
+		if n < callers {
+			s.senders = append(s.senders, c)
+		} else {
+			s.senders = append(s.senders, &shard{caller: c, last: map[string]string{}})
+		}
 	}
-	for n, disturb := range []func(context.Context, *rand.Rand){s.kill, s.freeze, s.throttle} {
-		tasks.Go(func() { disturb(storm, s.source(uint64(n)+2)) })
+	for _, from := range s.senders {
+		tasks.Go(func() { from.run(storm) })
+	}
+	for n, d := range disturbances {
+		tasks.Go(func() {
+			random := s.source(uint64(n) + 2)
+			for wait(storm, between(random, d.from, d.to)) {
+				if err := d.happen(storm, s, random); err != nil {
+					s.fail(err)
+				}
+			}
+		})
 	}
 	tasks.Go(func() {
-		wait(storm, s.Duration/3)
+		wait(storm, s.duration/3)
 		s.measure(ctx, s.atThird)
 	})
 	tasks.Wait()
@@ -140,11 +146,9 @@ const (
 func (s *stage) drive(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, driveTimeout)
 	defer cancel()
-	s.driven = s.calls.size() + s.queue.size()
-	for _, shard := range s.shards {
-		s.driven += len(shard.log)
-	}
+	before := s.ledger.calls
 	s.drain(ctx)
+	s.driven = s.ledger.calls - before
 	n := 0
 	finished := s.ledger.selects(func(e *entry) bool {
 		n++
@@ -160,8 +164,8 @@ func (s *stage) drive(ctx context.Context) {
 // drain returns when nothing is left to send.
 func (s *stage) drain(ctx context.Context) {
 	var tasks sync.WaitGroup
-	for n, c := range s.callers {
-		tasks.Go(func() { c.drain(ctx, n) })
+	for _, from := range s.senders {
+		tasks.Go(func() { from.drain(ctx) })
 	}
 	tasks.Wait()
 	s.waiting.Wait()

@@ -82,7 +82,7 @@ func playEnough(t *testing.T) (*stage, *auditor) {
 		duration = 3 * time.Second
 	}
 	for ; ; duration *= 4 {
-		s, err := play(t.Context(), serving.Log(t), server, Options{Duration: duration})
+		s, err := play(t.Context(), serving.Log(t), server, duration, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestInterruptedSoakEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 	defer cancel()
-	if err := Run(ctx, serving.Log(t), Options{Duration: time.Hour}); err == nil {
+	if err := Run(ctx, serving.Log(t), time.Hour, 0); err == nil {
 		t.Error("it ends without an error")
 	}
 }

@@ -16,12 +16,12 @@ func (s *stage) summary(a *auditor) string {
 	l := s.ledger
 	line("calls", "%d in %d deliveries, on %d keys; %d duplicates, %.0f%% of all that is not a retry",
 		l.calls, l.deliveries, len(l.entries), l.duplicates, 100*float64(l.duplicates)/float64(max(l.duplicates+len(l.entries), 1)))
-	line("outcomes", "%s", counts(l.outcomes))
+	line("outcomes", "%s", encode(l.outcomes))
 	line("kills", "%d, %d of them with %d deliveries under way; stopped past the lease: %d", s.kills, s.killsInFlight, s.interrupted, s.freezes)
-	line("requests", "%d: %s", sum(s.weather.requests), counts(s.weather.requests))
-	line("network", "%s", counts(s.weather.faults))
-	line("errors", "%s", counts(l.errors))
-	line("repeated", "%d executions: %s; at most %s in a batch", sum(a.repeated), counts(a.repeated), counts(a.worst))
+	line("requests", "%d: %s", sum(s.weather.requests), encode(s.weather.requests))
+	line("network", "%s", encode(s.weather.faults))
+	line("errors", "%s", encode(l.errors))
+	line("repeated", "%d executions: %s; at most %s in a batch", sum(a.repeated), encode(a.repeated), encode(a.worst))
 	line("at the end", "%d calls to finish, %d finished keys called again", s.driven, s.replayed)
 	for _, name := range slices.Sorted(maps.Keys(s.atThird)) {
 		before, after := s.atThird[name], s.atEnd[name]
@@ -58,15 +58,4 @@ func sum(m map[string]int) (n int) {
 		n += v
 	}
 	return n
-}
-
-func counts(m map[string]int) string {
-	var list []string
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		list = append(list, fmt.Sprintf("%s %d", name, m[name]))
-	}
-	if len(list) == 0 {
-		return "none"
-	}
-	return strings.Join(list, ", ")
 }

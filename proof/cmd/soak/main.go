@@ -26,7 +26,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := soak.Run(ctx, os.Stdout, soak.Options{Duration: *duration, Seed: *seed}); err != nil {
+	if err := soak.Run(ctx, os.Stdout, *duration, *seed); err != nil {
 		fmt.Fprintln(os.Stderr, "\nsoak:", err)
 		os.Exit(1)
 	}

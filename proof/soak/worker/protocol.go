@@ -15,12 +15,10 @@ type Settings struct {
 	Records, Effects string // tables
 	Endpoint         string // of DynamoDB behind the weather
 	Direct           string // of DynamoDB
-	// Timeout is that of a delivery.
-	Timeout time.Duration
 	// Of package idempotent.
-	Lease, ClockSkew, Reserve, Wait time.Duration
-	CacheEntries                    int
-	ReadFirst                       bool
+	Wait         time.Duration
+	CacheEntries int
+	ReadFirst    bool
 	// Group is that of package dynamo.
 	Group int
 	// Of batches.
@@ -158,6 +156,8 @@ type Effect struct {
 	// State is that of a booking, which a saga makes with an idempotency key and
 	// cancels. It is "" for every other effect.
 	State string
+	// Balance counts the transactions of an account, which is an item of the table too.
+	Balance int
 }
 
 // The states of a booking.
@@ -166,8 +166,7 @@ const (
 	Cancelled = "cancelled"
 )
 
-// Account returns the id of the item that counts the transactions of an account,
-// in its attribute balance.
+// Account returns the id of the item that counts the transactions of an account.
 func Account(n int) string { return AccountPrefix + strconv.Itoa(n) }
 
 // AccountPrefix begins the ids of accounts, and no others.

@@ -168,7 +168,7 @@ func (r run) transaction(ctx context.Context) (err error) {
 		return r.failed(err)
 	}
 	tx.Put(r.Effects, e)
-	add := expression.Add(expression.Name("balance"), expression.Value(1))
+	add := expression.Add(expression.Name("Balance"), expression.Value(1))
 	tx.Update(r.Effects, map[string]string{"id": Account(r.Account)}, add)
 	r.effects[Main] = e.ID
 	return nil

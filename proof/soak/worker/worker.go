@@ -24,19 +24,14 @@ import (
 	"github.com/lambda-once/once/proof/internal/function"
 )
 
-const settingsVar = "SOAK_SETTINGS"
-
-// Env returns the environment variable with the settings, for the program that is to
-// become a worker.
-func (s Settings) Env() (string, error) {
-	text, err := json.Marshal(s)
-	return settingsVar + "=" + string(text), err
-}
+// SettingsVar is the environment variable with the settings, as JSON, for the program
+// that is to become a worker.
+const SettingsVar = "SOAK_SETTINGS"
 
 // Serve runs a worker and exits, if the environment of this process has the settings
 // of one.
 func Serve() {
-	text, ok := os.LookupEnv(settingsVar)
+	text, ok := os.LookupEnv(SettingsVar)
 	if !ok {
 		return
 	}
@@ -68,9 +63,17 @@ func serve(settings string) error {
 	return nil
 }
 
-// duplicateWait is how long a record waits for a duplicate: not until the lease of a
-// dead owner lapses, because its batch would wait with it.
-const duplicateWait = 300 * time.Millisecond
+const (
+	// Lease is that of all calls that do not run as on Lambda.
+	Lease     = 2 * time.Second
+	clockSkew = 100 * time.Millisecond
+	reserve   = 200 * time.Millisecond
+	// timeout is that of a delivery, and on Lambda also the lease.
+	timeout = 4 * time.Second
+	// duplicateWait is how long a record waits for a duplicate: not until the lease of
+	// a dead owner lapses, because its batch would wait with it.
+	duplicateWait = 300 * time.Millisecond
+)
 
 // worker contains the protected functions.
 type worker struct {
@@ -94,7 +97,7 @@ func newWorker(s Settings) (*worker, error) {
 	}
 	for _, kind := range Kinds {
 		x, err := idempotent.New(string(kind), store, &idempotent.Config{
-			Lease: s.Lease, ClockSkew: s.ClockSkew, Reserve: s.Reserve, Wait: s.Wait, CacheEntries: s.CacheEntries,
+			Lease: Lease, ClockSkew: clockSkew, Reserve: reserve, Wait: s.Wait, CacheEntries: s.CacheEntries,
 			ReadFirst: s.ReadFirst, Optimistic: kind == Optimistic, Observer: observer{},
 		})
 		if err != nil {
@@ -135,7 +138,7 @@ func (w *worker) protect(kind Kind, x *idempotent.Executor) any {
 // Deliver makes the calls of a delivery, and reports what they returned. The deadline
 // is that of an invocation.
 func (w *worker) Deliver(d Delivery, r *Report) error {
-	ctx, cancel := context.WithTimeout(context.Background(), w.Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	j := &journal{delivery: d.ID, stumbled: map[string]bool{}}
 	out, failed := invoke(context.WithValue(ctx, journalKey{}, j), w.handlers[d.Kind], d.Event)
