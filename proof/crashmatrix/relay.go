@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
 	"github.com/lambda-once/once/dynamo"
@@ -45,16 +46,16 @@ func relay(ctx context.Context, s *stage, r *result) (*kill.World, error) {
 	if err != nil {
 		return nil, err
 	}
-	var stream stream
+	var inserts events.DynamoDBEvent
 	for i := range transactions {
 		if err := s.publish(ctx, t, i); err != nil {
 			return nil, err
 		}
-		if err := s.inserted(ctx, t.outbox, &stream); err != nil {
+		if err := s.inserted(ctx, t.outbox, &inserts); err != nil {
 			return nil, err
 		}
 	}
-	event, err := json.Marshal(stream.event)
+	event, err := json.Marshal(inserts)
 	if err != nil {
 		return nil, err
 	}
@@ -126,31 +127,27 @@ func (s *stage) publish(ctx context.Context, t outboxTables, transaction int) er
 // a message which was sent twice has one deduplication id.
 func sent(all []message) (seen string, wrong error) {
 	ids, first := map[string]string{}, map[string][]string{}
+	bodies := map[string]string{} // by deduplication id
 	for _, m := range all {
 		known, again := ids[m.Body]
 		switch {
 		case !again:
-			ids[m.Body] = m.DeduplicationID
+			ids[m.Body], bodies[m.DeduplicationID] = m.DeduplicationID, m.Body
 			first[m.Group] = append(first[m.Group], m.Body)
 		case known != m.DeduplicationID:
 			wrong = fmt.Errorf("%q was sent with two deduplication ids", m.Body)
 		}
 	}
-	distinct := map[string]bool{}
-	for _, id := range ids {
-		distinct[id] = true
-	}
-	seen = fmt.Sprintf("messages %d, sent %d times", len(distinct), len(all))
 	for _, aggregate := range []string{"o-1", "o-2"} {
 		want := published(aggregate)
 		if !slices.Equal(first[aggregate], want) {
 			wrong = fmt.Errorf("%s: sent %q, want %q", aggregate, first[aggregate], want)
 		}
 	}
-	if len(distinct) != len(ids) {
+	if len(bodies) != len(ids) {
 		wrong = errors.New("two messages have one deduplication id")
 	}
-	return seen, wrong
+	return fmt.Sprintf("messages %d, sent %d times", len(bodies), len(all)), wrong
 }
 
 // markedEarly checks that every marked message was sent: Lambda may give up on the

@@ -2,33 +2,25 @@ package crashmatrix
 
 import (
 	"context"
+	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// stream is the stream of an outbox, in the order of the commits.
-type stream struct {
-	event events.DynamoDBEvent
-	known map[string]bool // by aggregate and id
-}
-
-// inserted adds new items of the table to the stream.
-func (s *stage) inserted(ctx context.Context, outbox string, to *stream) error {
+// inserted adds new items of an outbox to the event of its stream.
+func (s *stage) inserted(ctx context.Context, outbox string, event *events.DynamoDBEvent) error {
 	items, err := s.Items(ctx, outbox)
-	if to.known == nil {
-		to.known = map[string]bool{}
-	}
 	for _, item := range items {
 		image := streamImage(item)
-		id := image["aggregate"].String() + "/" + image["id"].String()
-		if to.known[id] {
+		known := func(r events.DynamoDBEventRecord) bool { return reflect.DeepEqual(r.Change.NewImage, image) }
+		if slices.ContainsFunc(event.Records, known) {
 			continue
 		}
-		to.known[id] = true
-		i := len(to.event.Records)
-		to.event.Records = append(to.event.Records, events.DynamoDBEventRecord{
+		i := len(event.Records)
+		event.Records = append(event.Records, events.DynamoDBEventRecord{
 			EventID: strconv.Itoa(i), EventName: string(events.DynamoDBOperationTypeInsert), EventSource: "aws:dynamodb",
 			Change: events.DynamoDBStreamRecord{
 				Keys:     map[string]events.DynamoDBAttributeValue{"aggregate": image["aggregate"], "id": image["id"]},

@@ -60,7 +60,8 @@ func (i *invocation) seen(who string) ([]porcupine.Operation, error) {
 	if i.err != nil {
 		received = i.err.Error()
 	}
-	var store *idempotent.StoreError
+	running, conflicts := errors.AsType[*idempotent.InProgressError](i.err)
+	store, fails := errors.AsType[*idempotent.StoreError](i.err)
 	switch {
 	case i.err == nil && received == i.result, i.ran && i.outcome == idempotent.OutcomeFailed && received == i.result:
 		add(doing{kind: doRecord, answer: received}, settles, i.ret)
@@ -68,15 +69,15 @@ func (i *invocation) seen(who string) ([]porcupine.Operation, error) {
 		add(doing{kind: doReplay, answer: received}, settles, i.ret)
 	case errors.Is(i.err, idempotent.ErrLeaseLost):
 		add(doing{kind: doLose}, settles, i.ret)
-	case errors.Is(i.err, idempotent.ErrInProgress) && !i.ran:
-		if until := i.conflictedUntil; !until.IsZero() && until.Before(i.began.Add(-doSkew).Truncate(time.Millisecond)) {
+	case conflicts && !i.ran:
+		if until := running.Until; !until.IsZero() && until.Before(i.began.Add(-doSkew).Truncate(time.Millisecond)) {
 			return ops, fmt.Errorf("a call at %v met a conflict until %v", i.began, until)
 		}
 		add(doing{kind: doConflict}, settles, i.ret)
 	case i.ran && (i.outcome == idempotent.OutcomeReleased || i.outcome == idempotent.OutcomeTimedOut):
 		add(doing{kind: doRelease}, settles, i.ret)
 	case i.ran && i.outcome == idempotent.OutcomeUnknown:
-	case errors.As(i.err, &store) && store.Executed == i.ran:
+	case fails && store.Executed == i.ran:
 	default:
 		return ops, fmt.Errorf("ran %v, outcome %v: %q, %v", i.ran, i.outcome, i.value, i.err)
 	}

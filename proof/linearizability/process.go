@@ -48,15 +48,14 @@ type invocation struct {
 	began     time.Time
 	lease     time.Duration
 
-	ran             bool
-	started, ended  int64 // of the handler
-	startedAt       time.Time
-	attempt         int64
-	result          string // of the handler; "" if it asks for a retry
-	value           string // that the caller received
-	err             error
-	outcome         idempotent.Outcome
-	conflictedUntil time.Time
+	ran            bool
+	started, ended int64 // of the handler
+	startedAt      time.Time
+	attempt        int64
+	result         string // of the handler; "" if it asks for a retry
+	value          string // that the caller received
+	err            error
+	outcome        idempotent.Outcome
 }
 
 type invocationKey struct{}
@@ -67,7 +66,7 @@ func newProcess(h *history, client int, store driver.Store, lease time.Duration)
 	p := &process{h: h, client: client, lease: lease, rnd: h.rand(client), chance: h.rand(client + 100)}
 	config := &idempotent.Config{
 		ClockSkew: doSkew, Lease: lease, Reserve: doReserve,
-		Observer: observe(func(e idempotent.Event) { p.event = e }),
+		Observer: p,
 	}
 	if p.rnd.IntN(3) == 0 {
 		config.Wait = lease / 2
@@ -84,9 +83,8 @@ func newProcess(h *history, client int, store driver.Store, lease time.Duration)
 	return p
 }
 
-type observe func(idempotent.Event)
-
-func (o observe) Observe(_ context.Context, e idempotent.Event) { o(e) }
+// Observe implements [idempotent.Observer].
+func (p *process) Observe(_ context.Context, e idempotent.Event) { p.event = e }
 
 // gate stops a frozen process. It also freezes one, between two requests.
 func (p *process) gate() {
@@ -120,10 +118,6 @@ func (p *process) invoke(ctx context.Context) *invocation {
 		return p.handle(i)
 	})
 	i.ret, i.outcome = p.h.now(), p.event.Outcome
-	var running *idempotent.InProgressError
-	if errors.As(i.err, &running) {
-		i.conflictedUntil = running.Until
-	}
 	return i
 }
 

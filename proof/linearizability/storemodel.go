@@ -1,7 +1,6 @@
 package linearizability
 
 import (
-	"fmt"
 	"hash/maphash"
 	"time"
 
@@ -22,13 +21,6 @@ func storeModel(lenient bool) porcupine.Model {
 			return ok, next
 		},
 		Hash: hashOf[state],
-		DescribeOperation: func(in, out any) string {
-			if in.(request).kind == end {
-				return "end"
-			}
-			return fmt.Sprintf("%v → %v", in, out)
-		},
-		DescribeState: func(s any) string { return s.(state).String() },
 	}
 }
 
