@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/doc"
 	"go/parser"
 	"go/token"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -17,73 +19,61 @@ type field struct{ name, standard, meaning string }
 // readFields returns the exported fields of a struct of the package in folder.
 // It parses only the source, so that it can read packages of every module.
 func readFields(root, folder, name string) ([]field, error) {
-	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(folder), "*.go"))
+	names, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(folder), "*.go"))
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
+	set, files := token.NewFileSet(), []*ast.File{}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+		file, err := parser.ParseFile(set, name, nil, parser.ParseComments)
 		if err != nil {
 			return nil, err
 		}
-		if doc, options := find(parsed, name); options != nil {
-			return describeAll(doc, options)
+		files = append(files, file)
+	}
+	p, err := doc.NewFromFiles(set, files, folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range p.Types {
+		if options, ok := t.Decl.Specs[0].(*ast.TypeSpec).Type.(*ast.StructType); ok && t.Name == name {
+			return describeAll(t.Doc, options)
 		}
 	}
-	return nil, fmt.Errorf("no such struct")
+	return nil, errors.New("no such struct")
 }
 
-// find returns a struct that a file declares, and its doc comment.
-func find(file *ast.File, name string) (string, *ast.StructType) {
-	for _, declaration := range file.Decls {
-		types, ok := declaration.(*ast.GenDecl)
-		if !ok {
-			continue
-		}
-		for _, spec := range types.Specs {
-			declared, ok := spec.(*ast.TypeSpec)
-			if !ok || declared.Name.Name != name {
-				continue
-			}
-			if options, ok := declared.Type.(*ast.StructType); ok {
-				return types.Doc.Text(), options
-			}
-		}
-	}
-	return "", nil
-}
-
-func describeAll(doc string, options *ast.StructType) ([]field, error) {
-	var all []field
-	var errs []error
+// describeAll describes all fields; package doc has dropped those that are not exported.
+func describeAll(structDoc string, options *ast.StructType) (all []field, err error) {
 	for _, f := range options.Fields.List {
 		for _, name := range f.Names {
-			if !name.IsExported() {
-				continue
-			}
-			described, err := describe(name.Name, doc, f.Doc.Text())
-			all, errs = append(all, described), append(errs, err)
+			described, invalid := describe(name.Name, structDoc, f.Doc.Text())
+			all, err = append(all, described), errors.Join(err, invalid)
 		}
 	}
-	return all, errors.Join(errs...)
+	return all, err
 }
 
+var standard = regexp.MustCompile(`^Default:? *(.*)`)
+
 // describe parses the doc comment of a field. The first sentence is its meaning, and
-// the sentence that begins with "Default" is its default.
-func describe(name, structDoc, doc string) (field, error) {
-	f := field{name: name}
-	for i, sentence := range sentences(doc) {
-		if i == 0 {
-			f.meaning = withoutName(sentence, name)
-		}
-		if value, ok := strings.CutPrefix(sentence, "Default"); ok && f.standard == "" {
-			f.standard = strings.TrimSpace(strings.TrimPrefix(value, ":"))
+// the sentence that begins with "Default" is its default. A field without one is required
+// if the doc comment of the struct says so, as in "Code and Table are required".
+func describe(name, structDoc, comment string) (field, error) {
+	f, all := field{name: name}, sentences(comment)
+	if m := regexp.MustCompile(`^` + name + ` (?:is |are )?(.*)`).FindStringSubmatch(all[0]); m != nil {
+		f.meaning = m[1]
+	}
+	for _, sentence := range all {
+		if m := standard.FindStringSubmatch(sentence); m != nil && f.standard == "" {
+			f.standard = m[1]
 		}
 	}
-	if f.standard == "" && requires(structDoc, name) {
+	required := regexp.MustCompile(`\b` + name + `\b.* required`)
+	if f.standard == "" && slices.ContainsFunc(sentences(structDoc), required.MatchString) {
 		f.standard = "required"
 	}
 	switch {
@@ -99,38 +89,11 @@ func describe(name, structDoc, doc string) (field, error) {
 // paragraph.
 var sentenceEnd = regexp.MustCompile(`\.\s+|\.?\n\n+`)
 
-func sentences(doc string) []string {
-	var all []string
-	for _, s := range sentenceEnd.Split(strings.TrimSpace(doc)+"\n\n", -1) {
-		if s = strings.Join(strings.Fields(s), " "); s != "" {
-			all = append(all, s)
-		}
+// sentences returns at least one, each without its period.
+func sentences(text string) []string {
+	all := sentenceEnd.Split(strings.TrimSpace(text)+"\n\n", -1)
+	for i, s := range all {
+		all[i] = strings.Join(strings.Fields(s), " ")
 	}
 	return all
-}
-
-// withoutName returns "" for a sentence that does not begin with the name.
-func withoutName(sentence, name string) string {
-	rest, ok := strings.CutPrefix(sentence, name+" ")
-	if !ok {
-		return ""
-	}
-	for _, verb := range []string{"is ", "are "} {
-		if what, ok := strings.CutPrefix(rest, verb); ok {
-			return what
-		}
-	}
-	return rest
-}
-
-// requires reports whether the doc comment of a struct says that a field is
-// required, as in "Code and Table are required".
-func requires(structDoc, name string) bool {
-	for _, s := range sentences(structDoc) {
-		list, _, found := strings.Cut(s, " required")
-		if found && regexp.MustCompile(`\b`+name+`\b`).MatchString(list) {
-			return true
-		}
-	}
-	return false
 }
