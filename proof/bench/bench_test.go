@@ -1,98 +1,97 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/proof/bench/internal/crew"
-	"github.com/lambda-once/once/proof/bench/internal/plan"
-	"github.com/lambda-once/once/proof/bench/internal/report"
 	"github.com/lambda-once/once/proof/bench/internal/work"
 )
 
 func TestMain(m *testing.M) {
-	if crew.IsWorker() {
-		os.Exit(crew.Work())
-	}
+	serveIfWorker()
 	os.Exit(m.Run())
 }
 
 var keep = flag.String("keep", "", "a folder for the page of the short run")
 
-// short is one round of few calls, for all tests. Its times mean nothing.
-var short = sync.OnceValues(func() (*plan.Results, error) {
-	r, _, err := measure(context.Background(), plan.Short(), os.Stderr)
-	return r, err
+// measureShort measures one round of few calls, for all tests. Its times mean nothing.
+var measureShort = sync.OnceValues(func() (*results, error) {
+	return measureAll(context.Background(), plan{
+		atLeast: 1, part: .1, sizes: []int{100, 100 << 10}, tableSizes: []int{10, 1000},
+		latencies: []time.Duration{0, 2 * time.Millisecond},
+	}, os.Stderr)
 })
 
-func shortRun(t *testing.T) *plan.Results {
+func shortRun(t *testing.T) *results {
 	t.Helper()
-	r, err := short()
+	r, err := measureShort()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-func keyOf(s plan.Scenario, series string) plan.Key {
-	return plan.Key{Series: series, Kind: s.Kind, Latency: s.Latency, Callers: s.Callers, Size: s.Size, Records: s.Records}
+// eachFigure calls f for each series in each scenario.
+func eachFigure(t *testing.T, f func(*results, work.Case)) {
+	t.Helper()
+	r := shortRun(t)
+	for _, s := range r.scenarios() {
+		for _, by := range s.by {
+			s.Series = by.name
+			f(r, s.Case)
+		}
+	}
 }
 
 func TestEverySeriesHasAFigureInEveryScenario(t *testing.T) {
-	r := shortRun(t)
-	for _, s := range r.Plan.Scenarios {
-		for _, series := range s.Series {
-			for _, m := range []plan.Measure{plan.Rate, plan.CPUMS} {
-				if v := r.Of(keyOf(s, series), m); len(v) != 1 || v[0] <= 0 {
-					t.Errorf("%+v: %v", keyOf(s, series), v)
-				}
+	eachFigure(t, func(r *results, c work.Case) {
+		for _, m := range []measure{rate, cpuMS} {
+			if v := r.of(c, m); len(v) != 1 || v[0] <= 0 {
+				t.Errorf("%+v: %v", c, v)
 			}
 		}
-	}
-	for _, series := range plan.MeteredSeries {
-		for _, bytes := range r.Plan.Results {
-			u := r.Capacity[plan.CapacityKey{Series: series, Kind: work.First, Bytes: bytes}]
-			if atLeast := float64(bytes / 1024); u.Requests < 2 || u.Write < atLeast {
-				t.Errorf("%s, %d bytes: %+v", series, bytes, u)
-			}
+		if written := r.spread(c, writeUnits).mid; c.Metered && c.Kind == work.First && written < float64(c.Bytes/1024) {
+			t.Errorf("%+v: %v units", c, written)
 		}
-	}
+	})
 }
 
 // Grouping depends on time: "make bench" compares its requests with targets instead.
 func TestRoundTripsAreThoseOfThePages(t *testing.T) {
-	r := shortRun(t)
 	want := map[work.Kind]float64{work.First: 2, work.Duplicate: 1, work.Conflict: 1, work.Cached: 0, work.Memory: 0, work.Yardstick: 0}
 	n := 0
-	for _, s := range r.Plan.Scenarios {
-		for _, series := range s.Series {
-			requests, ok := want[s.Kind]
-			switch {
-			case strings.Contains(series, "grouped"):
-				continue
-			case series == "memory":
-				requests = 0
-			case series == "postgres-hand":
-				requests = 2 // an INSERT, and an UPDATE or a SELECT
-			case s.Kind == work.Queue || s.Kind == work.Stream:
-				requests, ok = 2*float64(s.Size), true
-			case s.Kind == work.Requeue || s.Kind == work.Restream:
-				requests, ok = float64(s.Size), true
-			case s.Kind == work.Steps:
-				requests, ok = 2+float64(s.Size), true
-			}
-			if got := r.Of(keyOf(s, series), plan.Requests)[0]; !ok || got != requests {
-				t.Errorf("%+v: %v requests, want %v", keyOf(s, series), got, requests)
-			}
-			n++
+	eachFigure(t, func(r *results, c work.Case) {
+		requested, ok := want[c.Kind]
+		switch {
+		case strings.Contains(c.Series, "grouped"):
+			return
+		case c.Series == "memory":
+			requested = 0
+		case c.Series == "postgres-hand":
+			requested = 2 // an INSERT, and an UPDATE or a SELECT
+		case c.Series == "read-first" && c.Kind == work.First:
+			requested = 3
+		case c.Kind == work.Queue || c.Kind == work.Stream:
+			requested, ok = 2*float64(c.Size), true
+		case c.Kind == work.Requeue || c.Kind == work.Restream:
+			requested, ok = float64(c.Size), true
+		case c.Kind == work.Steps:
+			requested, ok = 2+float64(c.Size), true
 		}
-	}
+		if got := r.of(c, requests)[0]; !ok || got != requested {
+			t.Errorf("%+v: %v requests, want %v", c, got, requested)
+		}
+		n++
+	})
 	if n < 80 {
 		t.Errorf("only %d figures", n)
 	}
@@ -101,14 +100,15 @@ func TestRoundTripsAreThoseOfThePages(t *testing.T) {
 // Times are those of an idle machine, and of many rounds, and so are shared requests: a
 // call that comes too late sends its own.
 func TestTargetsThatAreNotTimedAreMet(t *testing.T) {
+	r := shortRun(t)
 	untimed := 0
-	for _, target := range report.Targets(shortRun(t), nil) {
-		if target.Timed {
+	for _, target := range r.targets() {
+		if target.timed() {
 			continue
 		}
 		untimed++
-		if !target.Met() {
-			t.Errorf("%s: %v, want %s", target.What, target.Got, target.Bound())
+		if !target.met() {
+			t.Errorf("%s: %v, want %s %v", target.what, target.got, target.bound, target.want)
 		}
 	}
 	if untimed < 4 {
@@ -117,27 +117,22 @@ func TestTargetsThatAreNotTimedAreMet(t *testing.T) {
 }
 
 func TestPageHasEveryPlotAndSeries(t *testing.T) {
-	r, dir := shortRun(t), *keep
-	if dir == "" {
-		dir = t.TempDir()
-	}
-	if err := write(dir, r, report.ThisMachine(), nil, time.Now(), time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "performance.md"))
-	if err != nil {
+	r, dir := shortRun(t), cmp.Or(*keep, t.TempDir())
+	err := page{results: r, Machine: thisMachine(), Date: time.Now(), Took: time.Minute}.write(dir)
+	text, missing := os.ReadFile(filepath.Join(dir, "performance.md"))
+	if err := errors.Join(err, missing); err != nil {
 		t.Fatal(err)
 	}
 	page := string(text)
-	for name := range report.Plots {
+	for name := range r.charts() {
 		svg, err := os.ReadFile(filepath.Join(dir, "performance", name))
 		if err != nil || !strings.Contains(page, "](performance/"+name+")") || !strings.Contains(string(svg), "prefers-color-scheme: dark") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, s := range work.All {
-		if !strings.Contains(page, "| "+s.Label+" |") {
-			t.Errorf("the page has no %s", s.Label)
+	for _, s := range slices.Concat(callSeries, meteredSeries, storeSeries, batchSeries) {
+		if !strings.Contains(page, "| "+s.label+" |") {
+			t.Errorf("the page has no %s", s.label)
 		}
 	}
 	if lines := strings.Count(page, "\n"); strings.Contains(page, "NaN") || strings.Contains(page, "\n\n\n") || lines > 250 {

@@ -1,44 +1,39 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os/exec"
 	"regexp"
-	"strconv"
-
-	"github.com/lambda-once/once/proof/bench/internal/report"
 )
 
-var coldStartLines = []*regexp.Regexp{
-	regexp.MustCompile(`(?m): (\d+) bytes and (\d+) bytes: `),
-	regexp.MustCompile(`(?m): ([\d.]+) ms in packages that only the protected function has`),
-	regexp.MustCompile(`(?m)coldstart_test\.go:\d+: (\d+) bytes$`),
+// A coldStart is the cost of protection when a function starts.
+type coldStart struct {
+	BareMB, ProtectedMB, MoreMB float64 // that are loaded
+	InitMS                      float64 // before main, in packages that only the protected function has
+	AllocatedKB                 float64 // by constructors
 }
 
-// coldStart returns what the test of examples/internal/coldstart measures.
-func coldStart(ctx context.Context, examples string) (*report.ColdStart, error) {
+var coldStartLines = regexp.MustCompile(`(?ms): (\d+) bytes and (\d+) bytes: ` +
+	`.*: ([\d.]+) ms in packages that only the protected function has` +
+	`.*coldstart_test\.go:\d+: (\d+) bytes$`)
+
+// measureColdStart returns what the test of examples/internal/coldstart measures.
+func measureColdStart(ctx context.Context, examples string) (*coldStart, error) {
 	test := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "./internal/coldstart")
 	test.Dir = examples
 	out, err := test.CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("coldstart: %w\n%s", err, out)
 	}
-	var found []float64
-	for _, line := range coldStartLines {
-		m := line.FindSubmatch(out)
-		if m == nil {
-			return nil, fmt.Errorf("coldstart: no line %s in\n%s", line, out)
-		}
-		for _, text := range m[1:] {
-			n, err := strconv.ParseFloat(string(text), 64)
-			if err != nil {
-				return nil, fmt.Errorf("coldstart: %w", err)
-			}
-			found = append(found, n)
-		}
+	m := coldStartLines.FindSubmatch(out)
+	if m == nil {
+		return nil, fmt.Errorf("coldstart: no line of each kind in\n%s", out)
 	}
-	return &report.ColdStart{
-		Bare: report.Bytes(found[0]), Protected: report.Bytes(found[1]), InitMS: found[2], Allocated: report.Bytes(found[3]),
-	}, nil
+	var bare, protected, init, allocated float64
+	if _, err := fmt.Sscan(string(bytes.Join(m[1:], []byte(" "))), &bare, &protected, &init, &allocated); err != nil {
+		return nil, fmt.Errorf("coldstart: %w", err)
+	}
+	return &coldStart{bare / 1e6, protected / 1e6, (protected - bare) / 1e6, init, allocated / 1e3}, nil
 }

@@ -1,4 +1,4 @@
-// The worker of the series in TypeScript: it answers jobs, a line of JSON each, as
+// The worker of the series in TypeScript: it answers jobs, a line of JSON-RPC each, as
 // internal/work does in Go.
 import { createInterface } from 'node:readline';
 import { Agent } from 'node:http';
@@ -26,16 +26,6 @@ function client(endpoint) {
   return clients.get(endpoint);
 }
 
-function noise(n) {
-  const letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/';
-  let text = '';
-  for (let seed = 1; text.length < n;) {
-    seed = (seed * 48271) % 2147483647;
-    text += letters[(seed >>> 8) % 64];
-  }
-  return text;
-}
-
 // gate stops handlers until it is opened.
 function gate() {
   const g = {};
@@ -47,7 +37,7 @@ async function measure(job) {
   let runs = 0;
   let started = null;
   let held = null;
-  const result = { charge: job.Bytes > 0 ? noise(job.Bytes - '{"charge":""}'.length) : charge };
+  const result = { charge: job.Bytes > 0 ? 'x'.repeat(job.Bytes - '{"charge":""}'.length) : charge };
   const config = new IdempotencyConfig({
     eventKeyJmesPath: 'id',
     payloadValidationJmesPath: '[customer, amount, currency]',
@@ -105,20 +95,22 @@ async function measure(job) {
   }));
   const wall = Number(process.hrtime.bigint() - began);
   const used = process.cpuUsage(cpu);
-  const figures = { Wall: wall, CPU: (used.user + used.system) * 1000, Requests: requests, Runs: runs };
+  const figures = { Wall: wall, CPU: (used.user + used.system) * 1000, Requests: requests };
+  const ran = runs;
   held?.open();
   await Promise.all(holders);
   const want = job.Kind === 'first' ? job.Calls : 0;
-  if (figures.Runs !== want) throw new Error(`the handler ran ${figures.Runs} times, want ${want}`);
+  if (ran !== want) throw new Error(`the handler ran ${ran} times, want ${want}`);
   return figures;
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
+  const { id, params: [job] } = JSON.parse(line);
   let answer;
   try {
-    answer = await measure(JSON.parse(line));
+    answer = { id, result: await measure(job), error: null };
   } catch (err) {
-    answer = { Error: String(err?.cause ?? err) };
+    answer = { id, result: null, error: String(err?.cause ?? err) };
   }
   process.stdout.write(`${JSON.stringify(answer)}\n`);
 }

@@ -16,11 +16,8 @@ func TestMeterAddsUnitsOfEveryAnswer(t *testing.T) {
 		"DescribeTable": `{"Table":{}}`,
 		"PutItem":       `{"ConsumedCapacity":{"CapacityUnits":3}}`,
 		"GetItem":       `{"Item":{"id":{"S":"x"}},"ConsumedCapacity":{"CapacityUnits":0.5}}`,
-		"BatchGetItem":  `{"ConsumedCapacity":[{"CapacityUnits":1},{"CapacityUnits":2}]}`,
 		"UpdateItem":    `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","Item":{"data":{"S":"` + strings.Repeat("x", 3000) + `"}}}`,
-		"DeleteItem":    `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"}`,
-		"BatchExecuteStatement": `{"Responses":[{},{"Error":{"Code":"DuplicateItem"}},{"Error":{"Code":"ConditionalCheckFailed","Item":{"id":{"S":"x"}}}}],
-			"ConsumedCapacity":[{"CapacityUnits":4}]}`,
+		"DeleteItem":    `{"ConsumedCapacity":{"CapacityUnits":3}}`,
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -40,14 +37,12 @@ func TestMeterAddsUnitsOfEveryAnswer(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	for operation, want := range map[string]Usage{
-		"DescribeTable":         {},
-		"PutItem":               {Requests: 1, Write: 3},
-		"GetItem":               {Requests: 1, Read: .5},
-		"BatchGetItem":          {Requests: 1, Read: 3},
-		"UpdateItem":            {Requests: 1, Refused: 3},
-		"DeleteItem":            {Requests: 1, Unpriced: 1},
-		"BatchExecuteStatement": {Requests: 1, Write: 4, Refused: 1, Unpriced: 1},
+	for operation, want := range map[string][2]float64{
+		"DescribeTable": {},
+		"PutItem":       {3, 0},
+		"GetItem":       {0, .5},
+		"UpdateItem":    {3, 0},
+		"DeleteItem":    {}, // has no price, as no series sends it
 	} {
 		request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, m.URL(), strings.NewReader(`{"TableName":"t"}`))
 		if err != nil {
@@ -62,8 +57,9 @@ func TestMeterAddsUnitsOfEveryAnswer(t *testing.T) {
 		if err != nil || string(said) != answers[operation] || res.Body.Close() != nil {
 			t.Errorf("%s: %s, %v", operation, said, err)
 		}
-		if got, err := m.Read(); err != nil || got != want {
-			t.Errorf("%s: %+v, %v, want %+v", operation, got, err, want)
+		write, read, err := m.Read()
+		if [2]float64{write, read} != want || (err != nil) != (operation == "DeleteItem") {
+			t.Errorf("%s: %v, %v, %v, want %v", operation, write, read, err, want)
 		}
 	}
 }
@@ -78,13 +74,16 @@ func TestSizeOfItems(t *testing.T) {
 		`{"m":{"M":{"a":{"BOOL":true},"bc":{"S":""}}}}`:     1 + 3 + 2 + 1 + 1 + 2,
 		`{"id":{"S":"ü"},"attempt":{"N":"1"},"x":{"M":{}}}`: 2 + 2 + 7 + 1 + 1 + 3,
 	} {
-		u, err := price("PutItem", []byte(`{"__type":"ConditionalCheckFailedException","Item":`+text+`}`))
+		write, _, err := price("PutItem", []byte(`{"__type":"ConditionalCheckFailedException","Item":`+text+`}`))
 		var i item
 		if e := json.Unmarshal([]byte(text), &i); e != nil || err != nil {
 			t.Fatal(e, err)
 		}
-		if got := i.size(); got != want || u.Refused != 1 {
-			t.Errorf("%s: %d, want %d; %+v", text, got, want, u)
+		if got := i.size(); got != want || write != 1 {
+			t.Errorf("%s: %d, want %d; %v", text, got, want, write)
 		}
+	}
+	if _, _, err := price("PutItem", []byte(`{"__type":"ConditionalCheckFailedException"}`)); err == nil {
+		t.Error("a refusal without its item has a price")
 	}
 }

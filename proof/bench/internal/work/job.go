@@ -23,38 +23,37 @@ const (
 	Restream  Kind = "restream"  // the same batches again
 )
 
-// runs reports whether the handlers of such a job run.
-func (k Kind) runs() bool { return k == First || k == Steps || k == Queue || k == Stream }
-
-// waits reports whether such a call is so long that two readings of the clock do not
-// count.
-func (k Kind) waits() bool { return k != Cached && k != Memory && k != Yardstick }
+// A Case is what one series does, and the key of its figures.
+type Case struct {
+	Series  string
+	Kind    Kind
+	Latency time.Duration // added to each round trip
+	Callers int           // calls at a time
+	Size    int           // records of a batch, or steps of a call
+	Bytes   int           // of an encoded result; 0: a short id
+	Records int           // that the table has before; 0: whatever earlier cases have left
+	Metered bool          // a proxy asks for the capacity that is consumed
+}
 
 // A Job is what a worker is asked to measure.
 type Job struct {
-	Kind     Kind
+	Case
 	Endpoint string
-	Table    string // or the beginning of keys
+	Table    string // or the beginning of keys; DynamoDB alone has several
 	Keys     string // the beginning of the keys
 	Calls    int    // or batches
-	Callers  int    // calls at a time
-	Size     int    // records of a batch, or steps of a call
-	Bytes    int    // of an encoded result; 0: a short id
 }
 
-// Figures are what a worker has measured, of all calls of a job together.
+// Figures are measured of all calls of a job together.
 type Figures struct {
 	Wall     time.Duration
 	Median   time.Duration // of a call, if it waits
 	CPU      time.Duration // of the process, user and system
 	Requests int           // or round trips
-	Runs     int           // of handlers
 	Mallocs  uint64
 	Bytes    uint64 // allocated
-}
 
-// An Answer is a line that a worker writes.
-type Answer struct {
-	Figures
-	Error string
+	// The runner adds these. Units are 0 unless the case is metered.
+	Calls                 int
+	WriteUnits, ReadUnits float64
 }

@@ -2,45 +2,34 @@ package work
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/postgres"
 	onceredis "github.com/lambda-once/once/redis"
 )
 
-// caller returns what makes the calls of a job.
-func (s Series) caller(ctx context.Context, c *connections, j Job, h *handler) (caller, error) {
+// caller returns what makes the calls of a job. The executor has opened the pool.
+func (w *Worker) caller(x *idempotent.Executor, j Job, h *handler) caller {
 	switch {
-	case s.ByHand && s.On == PostgreSQL:
-		pool, err := c.pool(ctx, j.Endpoint)
-		return handPostgreSQL(pool, j.Table, h.run).call, err
-	case s.ByHand:
-		return handDynamoDB(c.dynamodb(j.Endpoint), j.Table, h.run).call, nil
+	case w.ByHand && w.On == PostgreSQL:
+		return handPostgreSQL(w.pools[j.Endpoint], j.Table, h.run).call
+	case w.ByHand:
+		return handDynamoDB(w.dynamodb(j.Endpoint), j.Table, h.run).call
 	}
-	x, err := s.executor(ctx, c, j)
-	if err != nil {
-		return nil, err
-	}
-	call := idempotent.Wrap(x, paymentKey, h.run)
-	return func(ctx context.Context, p payment) (receipt, error) {
-		r, err := call(ctx, p)
-		if errors.Is(err, idempotent.ErrInProgress) {
-			return r, errRunning
-		}
-		return r, err
-	}, nil
+	return idempotent.Wrap(x, paymentKey, h.run)
 }
 
-func (s Series) executor(ctx context.Context, c *connections, j Job) (*idempotent.Executor, error) {
-	store, err := s.store(ctx, c, j)
+func (w *Worker) executor(j Job) (*idempotent.Executor, error) {
+	store, err := w.store(j)
 	if err != nil {
 		return nil, err
 	}
-	config := s.Config
+	config := w.Config
 	if j.Kind == Cached {
 		config.CacheEntries = 1000
 	}
@@ -48,24 +37,24 @@ func (s Series) executor(ctx context.Context, c *connections, j Job) (*idempoten
 }
 
 // store returns the store of a series, as a user makes it.
-func (s Series) store(ctx context.Context, c *connections, j Job) (driver.Store, error) {
-	switch s.On {
+func (w *Worker) store(j Job) (driver.Store, error) {
+	switch w.On {
 	case PostgreSQL:
-		pool, err := c.pool(ctx, j.Endpoint)
+		pool, err := w.pool(j.Endpoint)
 		if err != nil {
 			return nil, err
 		}
 		return postgres.New(pool, j.Table, nil)
 	case Redis:
-		return onceredis.New(c.redis(j.Endpoint), &onceredis.Options{Prefix: j.Table + ":"})
+		return onceredis.New(w.redis(j.Endpoint), &onceredis.Options{Prefix: j.Table + ":"})
 	case Process:
-		return c.memory(j.Table), nil
+		return w.records, nil
 	}
-	options := s.Store
+	options := w.Store
 	if j.Bytes > 0 {
 		options.CompressAbove = -1 // as in the other series
 	}
-	return dynamo.New(c.dynamodb(j.Endpoint), j.Table, &options)
+	return dynamo.New(w.dynamodb(j.Endpoint), j.Table, &options)
 }
 
 func paymentKey(p payment) (idempotent.Key, error) {
@@ -73,27 +62,57 @@ func paymentKey(p payment) (idempotent.Key, error) {
 }
 
 // steps makes calls of j.Size steps, each with a small result.
-func (s Series) steps(ctx context.Context, c *connections, j Job, h *handler) (func(i int) error, error) {
-	x, err := s.executor(ctx, c, j)
-	if err != nil {
-		return nil, err
-	}
+func steps(x *idempotent.Executor, j Job, h *handler) func(i int) error {
 	names := make([]string, j.Size)
 	for i := range names {
 		names[i] = fmt.Sprintf("step-%02d", i)
 	}
-	return func(i int) error {
-		ctx, cancel := invocation(ctx)
-		defer cancel()
-		p := paymentOf(j, i)
-		_, err := idempotent.Do(ctx, x, idempotent.Key{Scope: p.Customer, ID: p.ID}, func(ctx context.Context) (receipt, error) {
+	short := func(context.Context) (string, error) { return shortCharge, nil }
+	call := func(ctx context.Context, p payment) (receipt, error) {
+		return idempotent.Do(ctx, x, idempotent.Key{Scope: p.Customer, ID: p.ID}, func(ctx context.Context) (receipt, error) {
 			for _, name := range names {
-				if _, err := idempotent.Step(ctx, name, func(context.Context) (string, error) { return shortCharge, nil }); err != nil {
+				if _, err := idempotent.Step(ctx, name, short); err != nil {
 					return receipt{}, err
 				}
 			}
 			return h.run(ctx, p)
 		})
+	}
+	return func(i int) error {
+		_, err := invoke(call, paymentOf(j, i))
 		return err
-	}, nil
+	}
+}
+
+// inMemory makes duplicates of one call, with the store in memory: what remains is
+// Once's own work.
+func inMemory(j Job, h *handler) (func(i int) error, error) {
+	x, err := idempotent.New("create-payment", memory.New(0), nil)
+	if err != nil {
+		return nil, err
+	}
+	p := paymentOf(j, 0)
+	call := idempotent.Wrap(x, paymentKey, func(ctx context.Context, p payment) (payment, error) {
+		_, err := h.run(ctx, p)
+		return p, err
+	})
+	do := func(int) error {
+		_, err := call(context.Background(), p)
+		return err
+	}
+	return do, do(0)
+}
+
+// yardstick marshals the request of such a call and unmarshals its result, which is
+// the least that any library has to do.
+func yardstick(j Job) func(i int) error {
+	p := paymentOf(j, 0)
+	return func(int) error {
+		raw, err := json.Marshal(p)
+		if err != nil {
+			return err
+		}
+		var result payment
+		return json.Unmarshal(raw, &result)
+	}
 }

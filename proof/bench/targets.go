@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lambda-once/once/proof/bench/internal/work"
+)
+
+// A target is what a measurement must be.
+type target struct {
+	what string
+	// The measure of over is divided by that of under, if that has a series.
+	over, under work.Case
+	measure     measure
+	bound       string // atLeast or atMost
+	want        float64
+	got         spread
+}
+
+const atLeast, atMost = "at least", "at most"
+
+// noSlower is what "not slower" means: the difference of two equal series
+// reaches it by chance.
+const noSlower = 0.97
+
+// met reports whether the median is on the right side.
+func (t target) met() bool {
+	if t.bound == atLeast {
+		return t.got.mid >= t.want
+	}
+	return t.got.mid <= t.want
+}
+
+// timed reports whether a slow or busy machine may miss the target: a call that comes
+// late misses the request that it would share.
+func (t target) timed() bool {
+	return t.measure == nil || t.measure(work.Figures{Calls: 1, Requests: 1}) != 1 || strings.Contains(t.over.Series, "grouped")
+}
+
+// targets returns all targets that were measured. Ratios are those of rounds: two
+// figures of one round were measured one after the other. Without a cold start, the
+// target of it is left out.
+func (r *results) targets() (all []target) {
+	for _, t := range append(batchTargets(), callTargets()...) {
+		got := r.of(t.over, t.measure)
+		if t.under.Series != "" {
+			got = r.ratio(t.over, t.under, t.measure)
+		}
+		if len(got) > 0 {
+			t.got = spreadOf(got)
+			all = append(all, t)
+		}
+	}
+	if r.Cold != nil {
+		const what = "a cold start: ms of initialization that protection adds"
+		all = append(all, target{what: what, bound: atMost, want: 1, got: spreadOf([]float64{r.Cold.InitMS})})
+	}
+	return all
+}
+
+func batchTargets() []target {
+	const slow = 10 * time.Millisecond
+	const ahead, unrecorded, grouped = "ahead", "ahead with `Unrecorded: 10`", "ahead with `Unrecorded: 10` and `Group: 1`"
+	series := map[string]string{ahead: "ahead", unrecorded: "ahead-unrecorded", grouped: "ahead-grouped"}
+	batch := func(kind work.Kind, latency time.Duration, size int, what, by string, m measure, bound string, want float64) target {
+		c := work.Case{Series: series[by], Kind: kind, Latency: latency, Callers: 1, Size: size}
+		records := fmt.Sprintf("a batch of %d", size)
+		if size == 1 {
+			records = "a single record"
+		}
+		what = fmt.Sprintf("%s, %s, %s: %s %s", records, word(kind), added(latency), what, by)
+		return target{what: what, over: c, measure: m, bound: bound, want: want}
+	}
+	inTurn := func(t target) target {
+		t.what += ", over that in turn"
+		t.under = t.over
+		t.under.Series = "in-turn"
+		return t
+	}
+	return []target{
+		inTurn(batch(work.Queue, 0, 10, "client CPU", grouped, cpuMS, atMost, .25)),
+		inTurn(batch(work.Queue, slow, 10, "client CPU", grouped, cpuMS, atMost, .25)),
+		inTurn(batch(work.Requeue, 0, 10, "client CPU", grouped, cpuMS, atMost, .25)),
+		inTurn(batch(work.Requeue, slow, 10, "client CPU", grouped, cpuMS, atMost, .25)),
+		inTurn(batch(work.Requeue, slow, 10, "speed", ahead, rate, atLeast, 6)),
+		inTurn(batch(work.Queue, slow, 10, "speed", ahead, rate, atLeast, 1.7)),
+		inTurn(batch(work.Queue, slow, 10, "speed", unrecorded, rate, atLeast, 5)),
+		inTurn(batch(work.Queue, 0, 10, "speed", ahead, rate, atLeast, noSlower)),
+		inTurn(batch(work.Requeue, 0, 10, "speed", ahead, rate, atLeast, noSlower)),
+		inTurn(batch(work.Queue, 0, 1, "speed", ahead, rate, atLeast, noSlower)),
+		inTurn(batch(work.Requeue, 0, 1, "speed", ahead, rate, atLeast, noSlower)),
+		batch(work.Queue, 0, 10, "requests,", grouped, requests, atMost, 3),
+		batch(work.Requeue, 0, 10, "requests,", grouped, requests, atMost, 2),
+	}
+}
+
+// callTargets are those of calls in memory, calls of many callers, and round trips.
+func callTargets() []target {
+	call := func(series string, kind work.Kind, callers int) work.Case {
+		return work.Case{Series: series, Kind: kind, Callers: callers}
+	}
+	const memory = "a duplicate in memory: client CPU, over that of marshalling and unmarshalling"
+	const faster = "first calls, %d callers: calls a second, Group 1, over those of the SDK by hand"
+	grouped := func(callers int, want float64) target {
+		over, under := call("grouped", work.First, callers), call("hand", work.First, callers)
+		return target{fmt.Sprintf(faster, callers), over, under, rate, atLeast, want, spread{}}
+	}
+	sent := func(what string, over work.Case, want float64) target {
+		return target{what: what, over: over, measure: requests, bound: atMost, want: want}
+	}
+	return []target{
+		{memory, inMemory, yardstick, cpuMS, atMost, 2.5, spread{}},
+		grouped(16, 1.25),
+		grouped(64, 1.4),
+		sent("first calls, 64 callers: requests a call, Group 1", call("grouped", work.First, 64), .3),
+		sent("a first call on PostgreSQL: round trips", call("postgres", work.First, manyCallers), 2),
+		sent("a duplicate on PostgreSQL: round trips", call("postgres", work.Duplicate, manyCallers), 1),
+		sent("a first call on Redis: round trips", call("redis", work.First, manyCallers), 2),
+		sent("a duplicate on Redis: round trips", call("redis", work.Duplicate, manyCallers), 1),
+	}
+}
+
+// targetTable returns a table with a row for each target. The command prints it as well.
+func (r *results) targetTable() table {
+	t := table{{"what", "target", "measured", "met"}}
+	for _, one := range r.targets() {
+		met := "**no**"
+		if one.met() {
+			met = "yes"
+		}
+		t = append(t, []string{one.what, one.bound + " " + short(one.want), one.got.String(), met})
+	}
+	return t
+}
+
+// word is what the page calls batches of a kind.
+func word(k work.Kind) string {
+	if k == work.Requeue || k == work.Restream {
+		return "redelivered"
+	}
+	return "new"
+}
