@@ -1,10 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/lambda-once/once/proof/bench/internal/work"
 )
@@ -54,15 +51,6 @@ func (r *results) charts() map[string]chart {
 		"batch-cpu.svg":  {"Client CPU of a message in a batch of 10, ms", batchSeries, extremes, messageMS},
 		"duplicates.svg": {"Price of a duplicate by its result's size, in write units", meteredSeries, sizes, price},
 	}
-}
-
-// writeCharts draws the charts into a folder.
-func (r *results) writeCharts(dir string) error {
-	err := os.MkdirAll(dir, 0o755)
-	for name, c := range r.charts() {
-		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(c.svg(r)), 0o644))
-	}
-	return err
 }
 
 func calling(n int) string {

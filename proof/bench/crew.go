@@ -53,8 +53,7 @@ func startCrew(ctx context.Context, log io.Writer) (_ crew, node string, err err
 		if s.Procs > 0 {
 			command.Env = append(command.Env, fmt.Sprintf("GOMAXPROCS=%d", s.Procs))
 		}
-		if c[name], err = startWorker(command, log); err != nil {
-			delete(c, name)
+		if err := c.start(name, command, log); err != nil {
 			return nil, "", errors.Join(fmt.Errorf("worker %s: %w", name, err), c.stop())
 		}
 	}
@@ -74,21 +73,25 @@ func nodeWorker(ctx context.Context, log io.Writer) (command *exec.Cmd, version 
 	return exec.CommandContext(ctx, "node", "--expose-gc", filepath.Join(dir, "worker.mjs")), version, nil
 }
 
-func startWorker(command *exec.Cmd, log io.Writer) (*worker, error) {
+func (c crew) start(name string, command *exec.Cmd, log io.Writer) error {
 	command.Stderr, command.WaitDelay = log, 5*time.Second
 	in, err := command.StdinPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	out, err := command.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
+	}
+	if err := command.Start(); err != nil {
+		return err
 	}
 	client := jsonrpc.NewClient(struct {
 		io.Reader
 		io.WriteCloser
 	}{out, in})
-	return &worker{client, command}, command.Start()
+	c[name] = &worker{client, command}
+	return nil
 }
 
 // stop ends the workers, and waits for them.

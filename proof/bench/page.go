@@ -1,9 +1,14 @@
 package main
 
 import (
+	"bytes"
 	_ "embed"
+	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
 	"text/template"
 	"time"
@@ -13,6 +18,8 @@ import (
 
 //go:embed performance.md.tmpl
 var text string
+
+var layout = template.Must(template.New("performance.md").Parse(text))
 
 // page is what the template of the page refers to, with the tables of results.
 type page struct {
@@ -24,22 +31,19 @@ type page struct {
 
 // write writes the page and its plots.
 func (p page) write(dir string) error {
-	if err := p.writeCharts(filepath.Join(dir, "performance")); err != nil {
+	plots := filepath.Join(dir, "performance")
+	err := os.MkdirAll(plots, 0o755)
+	for name, c := range p.charts() {
+		err = errors.Join(err, os.WriteFile(filepath.Join(plots, name), []byte(c.svg(p.results)), 0o644))
+	}
+	var b bytes.Buffer
+	if err := errors.Join(err, layout.Execute(&b, p)); err != nil {
 		return err
 	}
-	t, err := template.New("performance.md").Parse(text)
-	if err != nil {
-		return err
-	}
-	var b strings.Builder
-	if err := t.Execute(&b, p); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, "performance.md"), []byte(b.String()), 0o644)
+	return os.WriteFile(filepath.Join(dir, "performance.md"), b.Bytes(), 0o644)
 }
 
-// Targets, ManyCallers and NoSlower return parts of the page.
-func (p page) Targets() table      { return p.targetTable() }
+// ManyCallers and NoSlower are constants of the page.
 func (p page) ManyCallers() string { return calling(manyCallers) }
 func (p page) NoSlower() float64   { return noSlower }
 
@@ -54,3 +58,29 @@ func (p page) MemoryRatio() spread { return spreadOf(p.ratio(inMemory, yardstick
 
 // MemoryAllocations returns the allocations of a duplicate in memory.
 func (p page) MemoryAllocations() string { return short(p.spread(inMemory, mallocs).mid) }
+
+// A machine is where a run took place.
+type machine struct {
+	CPU     string
+	Cores   int
+	Go      string
+	Warning string // a sentence, if the machine was not idle before the run
+}
+
+var model = regexp.MustCompile(`(?m)^model name\s*:\s*(.*\S)`)
+
+// thisMachine returns what can be found out. Not every system has the files of Linux.
+func thisMachine() machine {
+	version := strings.TrimPrefix(runtime.Version(), "go")
+	m := machine{CPU: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Go: version}
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	if found := model.FindSubmatch(info); found != nil {
+		m.CPU = strings.Join(strings.Fields(string(found[1])), " ")
+	}
+	loads, _ := os.ReadFile("/proc/loadavg")
+	minute, _, _ := strings.Cut(string(loads), " ")
+	if load, err := strconv.ParseFloat(minute, 64); err == nil && load >= 0.5*float64(m.Cores) {
+		m.Warning = " **The machine was not idle**: before the run, its load was " + minute + "."
+	}
+	return m
+}

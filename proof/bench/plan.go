@@ -63,8 +63,9 @@ var (
 	}
 	meteredSeries = []series{callSeries[0], callSeries[1], {"read-first", "Once, ReadFirst", violet}, callSeries[4]}
 	storeSeries   = []series{
-		{"hand", "DynamoDB by hand", grey}, {"once", "Once on DynamoDB", blue}, {"postgres-hand", "PostgreSQL by hand", violet},
-		{"postgres", "Once on PostgreSQL", green}, {"redis", "Once on Redis", orange}, {"memory", "Once in memory", pink},
+		{"hand", "DynamoDB by hand", grey}, {"once", "Once on DynamoDB", blue},
+		{"postgres-hand", "PostgreSQL by hand", violet}, {"postgres", "Once on PostgreSQL", green},
+		{"redis", "Once on Redis", orange}, {"memory", "Once in memory", pink},
 	}
 	batchSeries = []series{
 		{"in-turn", "In turn", grey}, {"ahead", "Ahead", blue}, {"ahead-unrecorded", "Ahead, Unrecorded 10", violet},

@@ -59,9 +59,9 @@ func (r *run) round(n int) error {
 			continue
 		}
 		for i := range s.by {
-			series := s.by[(i+n)%len(s.by)].name
-			if err := r.measure(s, series, n); err != nil {
-				return fmt.Errorf("%s, %+v: %w", series, s.Case, err)
+			s.Series = s.by[(i+n)%len(s.by)].name
+			if err := r.measure(s, n); err != nil {
+				return fmt.Errorf("%+v: %w", s.Case, err)
 			}
 		}
 	}
@@ -69,24 +69,22 @@ func (r *run) round(n int) error {
 	return err
 }
 
-// measure measures one of the series of a scenario.
-func (r *run) measure(s scenario, series string, round int) error {
-	w := r.crew[series]
-	if w == nil {
+// measure measures the series of s.
+func (r *run) measure(s scenario, round int) error {
+	w := r.crew[s.Series]
+	if w == nil { // without Node
 		return nil
 	}
-	c := s.Case
-	c.Series = series
-	on := r.servers.of[work.All[series].On]
+	on := r.servers.of[work.All[s.Series].On]
 	j := work.Job{
-		Case: c, Endpoint: on.endpoints[c.Latency], Table: on.table, Calls: s.calls,
+		Case: s.Case, Endpoint: on.endpoints[s.Latency], Table: on.table, Calls: s.calls,
 		// Short, as some series store it in items whose capacity is metered.
-		Keys: fmt.Sprintf("%s-%d-%d", series, s.keys, round),
+		Keys: fmt.Sprintf("%s-%d-%d", s.Series, s.keys, round),
 	}
-	if c.Records > 0 {
-		j.Table = r.servers.filled[c.Records]
+	if s.Records > 0 {
+		j.Table = r.servers.filled[s.Records]
 	}
-	if c.Metered {
+	if s.Metered {
 		j.Endpoint = r.servers.meter.URL()
 	}
 	f := work.Figures{}
@@ -94,14 +92,14 @@ func (r *run) measure(s scenario, series string, round int) error {
 		return err
 	}
 	f.Calls = s.calls
-	if c.Metered {
+	if s.Metered {
 		var err error
 		if f.WriteUnits, f.ReadUnits, err = r.servers.meter.Read(); err != nil {
 			return err
 		}
 	}
 	if round > 0 {
-		r.figures[c] = append(r.figures[c], f)
+		r.figures[s.Case] = append(r.figures[s.Case], f)
 	}
 	return nil
 }

@@ -181,10 +181,9 @@ func (r *results) Steps() table {
 	t := table{{"steps", "write units", "ms", "requests", "client CPU, ms", "allocations"}}
 	for _, n := range steps {
 		c := work.Case{Series: "once", Kind: work.Steps, Callers: 1, Size: n}
-		metered := c
-		metered.Metered = true
-		written := r.spread(metered, writeUnits).String()
-		t = append(t, r.measures(c, []measure{wallMS, requests, cpuMS, mallocs}, fmt.Sprint(n), written))
+		metered := work.Case{Series: "once", Kind: work.Steps, Callers: 1, Size: n, Metered: true}
+		cells := []string{fmt.Sprint(n), r.spread(metered, writeUnits).String()}
+		t = append(t, r.measures(c, []measure{wallMS, requests, cpuMS, mallocs}, cells...))
 	}
 	return t
 }

@@ -36,7 +36,8 @@ func (t target) met() bool {
 // timed reports whether a slow or busy machine may miss the target: a call that comes
 // late misses the request that it would share.
 func (t target) timed() bool {
-	return t.measure == nil || t.measure(work.Figures{Calls: 1, Requests: 1}) != 1 || strings.Contains(t.over.Series, "grouped")
+	counts := t.measure != nil && t.measure(work.Figures{Calls: 1, Requests: 1}) == 1
+	return !counts || strings.Contains(t.over.Series, "grouped")
 }
 
 // targets returns all targets that were measured. Ratios are those of rounds: two
@@ -64,7 +65,9 @@ func batchTargets() []target {
 	const slow = 10 * time.Millisecond
 	const ahead, unrecorded, grouped = "ahead", "ahead with `Unrecorded: 10`", "ahead with `Unrecorded: 10` and `Group: 1`"
 	series := map[string]string{ahead: "ahead", unrecorded: "ahead-unrecorded", grouped: "ahead-grouped"}
-	batch := func(kind work.Kind, latency time.Duration, size int, what, by string, m measure, bound string, want float64) target {
+	batch := func(
+		kind work.Kind, latency time.Duration, size int, what, by string, m measure, bound string, want float64,
+	) target {
 		c := work.Case{Series: series[by], Kind: kind, Latency: latency, Callers: 1, Size: size}
 		records := fmt.Sprintf("a batch of %d", size)
 		if size == 1 {
@@ -122,8 +125,8 @@ func callTargets() []target {
 	}
 }
 
-// targetTable returns a table with a row for each target. The command prints it as well.
-func (r *results) targetTable() table {
+// Targets returns the table of targets. The command prints it as well.
+func (r *results) Targets() table {
 	t := table{{"what", "target", "measured", "met"}}
 	for _, one := range r.targets() {
 		met := "**no**"

@@ -27,18 +27,14 @@ func (w *Worker) queue(x *idempotent.Executor, j Job, h *handler) func(i int) er
 	if j.Kind == Requeue {
 		received["ApproximateReceiveCount"] = "2"
 	}
-	batches := make([]events.SQSEvent, j.Calls)
-	for n := range j.Calls * j.Size {
-		id, body := message(j, n)
-		e := &batches[n/j.Size]
+	return batches(j, func(e *events.SQSEvent, id string, body []byte) {
 		e.Records = append(e.Records, events.SQSMessage{
 			MessageId: id, Body: string(body), EventSource: "aws:sqs", EventSourceARN: queueARN, Attributes: received,
 		})
-	}
-	return func(i int) error {
-		report, err := invoke(handle, batches[i])
-		return complete(len(report.BatchItemFailures), err)
-	}
+	}, func(ctx context.Context, e events.SQSEvent) (failed int, err error) {
+		report, err := handle(ctx, e)
+		return len(report.BatchItemFailures), err
+	})
 }
 
 // stream makes batches of j.Size records whose order counts.
@@ -48,35 +44,35 @@ func (w *Worker) stream(x *idempotent.Executor, j Job, h *handler) func(i int) e
 		_, err := h.run(ctx, r.Body)
 		return err
 	}, &w.Records)
-	batches := make([]events.KinesisEvent, j.Calls)
-	for n := range j.Calls * j.Size {
-		id, body := message(j, n)
-		e := &batches[n/j.Size]
+	return batches(j, func(e *events.KinesisEvent, id string, body []byte) {
 		e.Records = append(e.Records, events.KinesisEventRecord{
 			EventID: id, EventSource: "aws:kinesis", EventSourceArn: streamARN,
 			Kinesis: events.KinesisRecord{Data: body, PartitionKey: "orders", SequenceNumber: id},
 		})
+	}, func(ctx context.Context, e events.KinesisEvent) (failed int, err error) {
+		report, err := handle(ctx, e)
+		return len(report.BatchItemFailures), err
+	})
+}
+
+// batches returns what delivers batch i of a job. All of them are made before.
+func batches[Event any](
+	j Job, add func(e *Event, id string, body []byte), deliver func(context.Context, Event) (failed int, err error),
+) func(i int) error {
+	all := make([]Event, j.Calls)
+	for n := range j.Calls * j.Size {
+		p := paymentOf(j, n)
+		body, err := json.Marshal(p)
+		if err != nil {
+			panic(err) // of the type alone
+		}
+		add(&all[n/j.Size], p.ID, body)
 	}
 	return func(i int) error {
-		report, err := invoke(handle, batches[i])
-		return complete(len(report.BatchItemFailures), err)
+		failed, err := invoke(deliver, all[i])
+		if err == nil && failed > 0 {
+			return fmt.Errorf("%d records failed", failed)
+		}
+		return err
 	}
-}
-
-// message returns message n of all batches of a job.
-func message(j Job, n int) (id string, body []byte) {
-	p := paymentOf(j, n)
-	body, err := json.Marshal(p)
-	if err != nil {
-		panic(err) // of the type alone
-	}
-	return p.ID, body
-}
-
-// complete returns an error unless all records of a batch succeeded.
-func complete(failed int, err error) error {
-	if err == nil && failed > 0 {
-		return fmt.Errorf("%d records failed", failed)
-	}
-	return err
 }

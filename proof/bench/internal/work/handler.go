@@ -75,7 +75,7 @@ func (h *handler) hold(n int, call func(i int) error) error {
 			case <-h.goOn:
 				return err
 			default:
-				return fmt.Errorf("a call did not run: %w", err)
+				return fmt.Errorf("a call did not run: %v", err)
 			}
 		})
 	}
