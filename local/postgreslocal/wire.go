@@ -29,14 +29,14 @@ func Run(ctx context.Context, to string, statements ...string) (rows [][]string,
 	// A canceled context ends reading and writing.
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 	for _, s := range statements {
-		if err := conn.send("Q", append([]byte(s), 0)); err != nil {
+		if err := conn.send("Q", s+"\x00"); err != nil {
 			return nil, err
 		}
 		if rows, err = conn.untilReady(); err != nil {
 			return nil, err
 		}
 	}
-	return rows, conn.send("X", nil)
+	return rows, conn.send("X", "")
 }
 
 func execute(ctx context.Context, to string, statements ...string) error {
@@ -61,12 +61,9 @@ func connect(ctx context.Context, to string) (connection, error) {
 	}
 	conn := connection{Conn: tcp, reply: bufio.NewReader(tcp)}
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	const protocol = 3 << 16
-	startup := binary.BigEndian.AppendUint32(nil, protocol)
-	for _, s := range []string{"user", u.User.Username(), "database", strings.TrimPrefix(u.Path, "/"), ""} {
-		startup = append(append(startup, s...), 0)
-	}
-	err = conn.send("", startup)
+	const protocol = "\x00\x03\x00\x00" // version 3.0
+	startup := []string{protocol + "user", u.User.Username(), "database", strings.TrimPrefix(u.Path, "/"), "", ""}
+	err = conn.send("", strings.Join(startup, "\x00"))
 	if err == nil {
 		_, err = conn.untilReady()
 	}
@@ -76,7 +73,7 @@ func connect(ctx context.Context, to string) (connection, error) {
 	return conn, nil
 }
 
-func (c connection) send(kind string, body []byte) error {
+func (c connection) send(kind, body string) error {
 	m := binary.BigEndian.AppendUint32([]byte(kind), uint32(4+len(body)))
 	_, err := c.Write(append(m, body...))
 	return err
@@ -126,10 +123,8 @@ func fieldsOf(body []byte) (values []string) {
 // serverError reads the severity, code and message of an ErrorResponse.
 func serverError(body []byte) error {
 	fields := map[byte]string{}
-	for _, f := range strings.Split(string(body), "\x00") {
-		if f != "" {
-			fields[f[0]] = f[1:]
-		}
+	for f := range strings.FieldsFuncSeq(string(body), func(r rune) bool { return r == 0 }) {
+		fields[f[0]] = f[1:]
 	}
 	return fmt.Errorf("%s: %s (SQLSTATE %s)", fields['S'], fields['M'], fields['C'])
 }

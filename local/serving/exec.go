@@ -18,10 +18,14 @@ func Exec[S Server](args []string, start Starter[S], address func(S) string) (co
 		args = args[1:]
 	}
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	forwarded := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
+	signal.Notify(signals, forwarded...)
 	defer signal.Stop(signals)
 
-	server, err := startUntil(signals, start)
+	// The first signal stops a start, because fetching can take minutes.
+	ctx, stop := signal.NotifyContext(context.Background(), forwarded...)
+	server, err := start(ctx, &Options{Log: os.Stderr})
+	stop()
 	if err != nil {
 		return 1, err
 	}
@@ -36,26 +40,6 @@ func Exec[S Server](args []string, start Starter[S], address func(S) string) (co
 		return 0, nil
 	}
 	return command(args, server.Env(), signals)
-}
-
-// startUntil stops at the first signal, because fetching can take minutes.
-func startUntil[S Server](signals <-chan os.Signal, start Starter[S]) (S, error) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	started := make(chan struct{})
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		select {
-		case s := <-signals:
-			cancel(fmt.Errorf("%v", s))
-		case <-started:
-		}
-	}()
-	server, err := start(ctx, &Options{Log: os.Stderr})
-	close(started)
-	<-done
-	cancel(nil)
-	return server, err
 }
 
 func command(args, env []string, signals <-chan os.Signal) (int, error) {
