@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
 // QueueOptions are the options of [NewQueue] and [Server.CreateQueue]. A field with its
@@ -54,33 +53,29 @@ func (s *Server) CreateQueue(ctx context.Context, name string, o *QueueOptions) 
 	if err != nil {
 		return Queue{}, err
 	}
-	dead, deadARN, err := s.create(ctx, name+"-dlq", nil)
+	dead, err := s.create(ctx, name+"-dlq", nil)
 	if err != nil {
 		return Queue{}, err
 	}
 	redrive, err := json.Marshal(map[string]string{
-		"deadLetterTargetArn": deadARN, "maxReceiveCount": strconv.Itoa(c.MaxReceiveCount),
+		"deadLetterTargetArn": arn(name + "-dlq"), "maxReceiveCount": strconv.Itoa(c.MaxReceiveCount),
 	})
 	if err != nil {
 		return Queue{}, fmt.Errorf("sqslocal: %w", err)
 	}
-	url, arn, err := s.create(ctx, name, map[string]string{
+	url, err := s.create(ctx, name, map[string]string{
 		"RedrivePolicy":     string(redrive),
 		"VisibilityTimeout": strconv.Itoa(int(c.VisibilityTimeout / time.Second)),
 	})
-	return Queue{URL: url, ARN: arn, DeadLetterURL: dead}, err
+	return Queue{URL: url, ARN: arn(name), DeadLetterURL: dead}, err
 }
 
-func (s *Server) create(ctx context.Context, name string, attributes map[string]string) (url, arn string, err error) {
+func arn(name string) string { return "arn:aws:sqs:" + region + ":" + account + ":" + name }
+
+func (s *Server) create(ctx context.Context, name string, attributes map[string]string) (url string, err error) {
 	created, err := s.client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes})
 	if err != nil {
-		return "", "", fmt.Errorf("sqslocal: create queue %s: %w", name, err)
+		return "", fmt.Errorf("sqslocal: create queue %s: %w", name, err)
 	}
-	got, err := s.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl: created.QueueUrl, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameQueueArn},
-	})
-	if err != nil {
-		return "", "", fmt.Errorf("sqslocal: queue %s: %w", name, err)
-	}
-	return *created.QueueUrl, got.Attributes[string(types.QueueAttributeNameQueueArn)], nil
+	return *created.QueueUrl, nil
 }

@@ -30,6 +30,19 @@ func kill(group int, s syscall.Signal) error {
 	return err
 }
 
+// Stop stops the child's process group, and returns when the child has stopped: its
+// threads stop some time after the signal. If the child has exited, Stop returns nil.
+func (p *Process) Stop() error {
+	err := p.Signal(syscall.SIGSTOP)
+	if err == nil {
+		err = awaitStop(p.Pid())
+	}
+	if err != nil {
+		return fmt.Errorf("supervise: stop: %w", err)
+	}
+	return nil
+}
+
 // Continue continues a stopped group.
 func (p *Process) Continue() error {
 	if err := p.Signal(syscall.SIGCONT); err != nil {
