@@ -17,16 +17,15 @@ import (
 
 // A Package is the source of one package, without its tests.
 type Package struct {
-	files []*ast.File
-	set   *token.FileSet
-	vars  map[string]bool // package-level errors without a type of their own
-	own   map[string]bool // types with a method Error
-	safe  map[string]bool // types with a method SafeText
+	files   []*ast.File
+	set     *token.FileSet
+	vars    map[string]bool     // package-level errors without a type of their own
+	methods map[string][]string // names of methods, by their types
 }
 
 // Parse reads the package in a folder.
 func Parse(dir string) (*Package, error) {
-	p := &Package{set: token.NewFileSet(), vars: map[string]bool{}, own: map[string]bool{}, safe: map[string]bool{}}
+	p := &Package{set: token.NewFileSet(), vars: map[string]bool{}, methods: map[string][]string{}}
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		return nil, err
@@ -40,14 +39,12 @@ func Parse(dir string) (*Package, error) {
 			return nil, err
 		}
 		p.files = append(p.files, f)
-	}
-	if len(p.files) == 0 {
-		return nil, fmt.Errorf("errortypes: no package in %s", dir)
-	}
-	for _, f := range p.files {
 		for _, d := range f.Decls {
 			p.declare(d)
 		}
+	}
+	if len(p.files) == 0 {
+		return nil, fmt.Errorf("errortypes: no package in %s", dir)
 	}
 	return p, nil
 }
@@ -55,12 +52,8 @@ func Parse(dir string) (*Package, error) {
 func (p *Package) declare(d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		if d.Recv != nil && d.Name.Name == "Error" {
-			p.own[receiver(d)] = true
-		}
-		if d.Recv != nil && d.Name.Name == "SafeText" {
-			p.safe[receiver(d)] = true
-		}
+		of := receiver(d)
+		p.methods[of] = append(p.methods[of], d.Name.Name)
 	case *ast.GenDecl:
 		for _, spec := range d.Specs {
 			v, ok := spec.(*ast.ValueSpec)
@@ -76,8 +69,8 @@ func (p *Package) declare(d ast.Decl) {
 // Types returns the exported error types of the package, sorted.
 func (p *Package) Types() []string {
 	var all []string
-	for name := range p.own {
-		if ast.IsExported(name) {
+	for name := range p.methods {
+		if ast.IsExported(name) && p.has(name, "Error") {
 			all = append(all, name)
 		}
 	}
@@ -85,10 +78,12 @@ func (p *Package) Types() []string {
 	return all
 }
 
+func (p *Package) has(of, method string) bool { return slices.Contains(p.methods[of], method) }
+
 // Unsafe returns the exported error types that do not say which text of them may be
 // logged, sorted: those that are no idempotent.SafeError.
 func (p *Package) Unsafe() []string {
-	return slices.DeleteFunc(p.Types(), func(name string) bool { return p.safe[name] })
+	return slices.DeleteFunc(p.Types(), func(name string) bool { return p.has(name, "SafeText") })
 }
 
 // Bare returns the functions that make or return an error without an exported type, with
@@ -183,7 +178,7 @@ func (w *walker) Visit(n ast.Node) ast.Visitor {
 		if isErrorType(name) {
 			return nil
 		}
-		if w.p.own[name] {
+		if w.p.has(name, "Error") {
 			w.found(n)
 		}
 	case *ast.CallExpr:

@@ -30,7 +30,8 @@ type Providers struct {
 	mu       sync.Mutex
 	answers  map[string]answer // by key
 	effects  []Effect
-	requests map[string]int // by path
+	open     map[string]bool // reservations and charges that are not undone, by ID
+	requests map[string]int  // by path
 }
 
 type answer struct {
@@ -41,7 +42,7 @@ type answer struct {
 
 // New returns services without effects.
 func New() *Providers {
-	return &Providers{answers: make(map[string]answer), requests: make(map[string]int)}
+	return &Providers{answers: make(map[string]answer), requests: make(map[string]int), open: make(map[string]bool)}
 }
 
 // Effects returns all effects so far, in their order.
@@ -105,24 +106,14 @@ func (p *Providers) act(path, key string, body request) answer {
 		return answer{path: path, status: http.StatusPaymentRequired}
 	case path == "/reservations", path == "/charges":
 		id = path[1:] + "-" + strconv.Itoa(len(p.effects)+1)
-	case path != "/releases" && path != "/refunds", !p.open(id):
+	case path != "/releases" && path != "/refunds", !p.open[id]:
 		return answer{path: path, status: http.StatusNotFound}
 	}
+	p.open[id] = !p.open[id]
 	p.effects = append(p.effects, Effect{Path: path, Key: key, ID: id})
 	text, err := json.Marshal(map[string]string{"id": id})
 	if err != nil {
 		return answer{path: path, status: http.StatusInternalServerError}
 	}
 	return answer{path: path, status: http.StatusCreated, body: text}
-}
-
-// open reports whether a reservation or charge was made and not undone.
-func (p *Providers) open(id string) bool {
-	times := 0
-	for _, e := range p.effects {
-		if e.ID == id {
-			times++
-		}
-	}
-	return times == 1
 }
