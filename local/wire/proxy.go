@@ -18,7 +18,6 @@ type Proxy struct {
 	end      func() error // of the listener
 
 	mu   sync.Mutex
-	open map[net.Conn]bool // nil: closed
 	errs []error
 }
 
@@ -27,7 +26,7 @@ func listen() (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("wire: %w", err)
 	}
-	p := &Proxy{listener: l, open: map[net.Conn]bool{}, end: l.Close}
+	p := &Proxy{listener: l, end: l.Close}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p, nil
 }
@@ -43,13 +42,6 @@ func (p *Proxy) URL() string { return "http://" + p.Addr() }
 func (p *Proxy) Close() error {
 	p.cancel()
 	err := p.end()
-	p.mu.Lock()
-	open := p.open
-	p.open = nil
-	p.mu.Unlock()
-	for c := range open {
-		err = errors.Join(err, cut(c))
-	}
 	p.serving.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,9 +70,7 @@ func (p *Proxy) accept(target string, serve func(client, server net.Conn) (keep 
 				return
 			}
 			p.serving.Go(func() {
-				if !p.track(client) {
-					return
-				}
+				client := p.own(client)
 				defer p.drop(client)
 				server, err := p.dial(target)
 				if err != nil {
@@ -97,38 +87,30 @@ func (p *Proxy) accept(target string, serve func(client, server net.Conn) (keep 
 
 func (p *Proxy) dial(target string) (net.Conn, error) {
 	c, err := (&net.Dialer{}).DialContext(p.ctx, "tcp", target)
-	if err == nil && !p.track(c) {
-		err = net.ErrClosed
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	return p.own(c), nil
 }
 
-// track notes a connection for Close. It reports false, and closes the connection, if
-// the proxy is closed.
-func (p *Proxy) track(c net.Conn) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.open == nil {
-		_ = c.Close()
-		return false
-	}
-	p.open[c] = true
-	return true
+// An owned connection ends with the proxy.
+type owned struct {
+	net.Conn
+	disown func() bool
 }
 
-// drop closes a connection. Its peer may have done so before.
+func (p *Proxy) own(c net.Conn) net.Conn {
+	return owned{c, context.AfterFunc(p.ctx, func() { p.drop(c) })}
+}
+
+func (c owned) Close() error {
+	c.disown()
+	return c.Conn.Close()
+}
+
+// drop closes a connection. Its peer or the proxy may have done so before.
 func (p *Proxy) drop(c net.Conn) {
-	p.mu.Lock()
-	delete(p.open, c)
-	p.mu.Unlock()
-	if err := cut(c); err != nil {
+	if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		p.failed(err)
 	}
-}
-
-func cut(c net.Conn) error {
-	if err := c.Close(); !errors.Is(err, net.ErrClosed) {
-		return err
-	}
-	return nil
 }
