@@ -22,7 +22,8 @@ var kind = serving.Kind{
 	Find:  find,
 	Image: dockerImage,
 	Docker: func(port string) []string {
-		return append([]string{"--publish", "127.0.0.1:" + port + ":8000", dockerImage, "-jar", "DynamoDBLocal.jar"}, settings...)
+		publish := "127.0.0.1:" + port + ":8000"
+		return append([]string{"--publish", publish, dockerImage, "-jar", "DynamoDBLocal.jar"}, settings...)
 	},
 }
 

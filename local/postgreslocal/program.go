@@ -137,13 +137,9 @@ func serverUser() (*supervise.User, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgreslocal: PostgreSQL refuses to run as root: %w", err)
 	}
-	uid, err := strconv.ParseUint(u.Uid, 10, 32)
-	if err != nil {
-		return nil, fmt.Errorf("postgreslocal: %w", err)
+	as := &supervise.User{}
+	if _, err := fmt.Sscan(u.Uid+" "+u.Gid, &as.Uid, &as.Gid); err != nil {
+		return nil, fmt.Errorf("postgreslocal: user %s: %w", u.Username, err)
 	}
-	gid, err := strconv.ParseUint(u.Gid, 10, 32)
-	if err != nil {
-		return nil, fmt.Errorf("postgreslocal: %w", err)
-	}
-	return &supervise.User{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	return as, nil
 }

@@ -70,7 +70,8 @@ func (k Kind) attempt(ctx context.Context, o Options, program Program) (url stri
 		case <-time.After(10 * time.Second):
 		}
 		err = errors.Join(err, p.Kill())
-		_, remains := supervise.Run(context.Background(), supervise.Command{Path: c.Orphaned[0], Args: c.Orphaned[1:], Env: os.Environ()})
+		remove := supervise.Command{Path: c.Orphaned[0], Args: c.Orphaned[1:], Env: os.Environ()}
+		_, remains := supervise.Run(context.Background(), remove)
 		return errors.Join(err, remains)
 	}
 	url = fmt.Sprintf(k.URL, net.JoinHostPort("127.0.0.1", port))

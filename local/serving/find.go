@@ -19,7 +19,9 @@ import (
 // version. Each program is a path, or a name on PATH. It is called with the flag, because
 // a program can lack a library, or only print where to download it. The pattern matches
 // the major version.
-func Installed(ctx context.Context, programs []string, flag string, pattern *regexp.Regexp, oldest int) (path string, err error) {
+func Installed(
+	ctx context.Context, programs []string, flag string, pattern *regexp.Regexp, oldest int,
+) (path string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	var errs []error

@@ -15,7 +15,9 @@ import (
 )
 
 // start starts a server whose cache and temporary directory are the test's own.
-func start(ctx context.Context, t *testing.T, answers func(ctx context.Context, addr string) error, command func(port string) supervise.Command) (addr string, stop func() error, err error) {
+func start(
+	ctx context.Context, t *testing.T, answers func(ctx context.Context, addr string) error, command func(port string) supervise.Command,
+) (addr string, stop func() error, err error) {
 	t.Helper()
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)

@@ -11,7 +11,8 @@ type User struct{ Uid, Gid uint32 }
 
 // Windows has neither process groups nor signals that stop a process: nothing is run
 // there that could outlive its parent.
-var errUnsupported = errors.New("programs are not run on Windows, which lacks the signals for it: use WSL 2, or start a server yourself and name it, as in AWS_ENDPOINT_URL_DYNAMODB")
+var errUnsupported = errors.New("programs are not run on Windows, which lacks the signals for it: " +
+	"use WSL 2, or start a server yourself and name it, as in AWS_ENDPOINT_URL_DYNAMODB")
 
 func lead(*exec.Cmd, *User) {}
 

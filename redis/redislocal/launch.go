@@ -61,7 +61,9 @@ func sentinelOf(configuration string) serving.Kind {
 }
 
 // find returns a server that is installed or can be fetched.
-func find(prepare func(context.Context, string) error, args func(port string) []string) func(context.Context, serving.Options) (serving.Program, error) {
+func find(
+	prepare func(ctx context.Context, dir string) error, args func(port string) []string,
+) func(context.Context, serving.Options) (serving.Program, error) {
 	return func(ctx context.Context, o serving.Options) (serving.Program, error) {
 		server, notInstalled := installed(ctx)
 		if notInstalled != nil {

@@ -17,8 +17,8 @@ func NewSentinel(t TB, name string, primary *Server) *Server {
 	if err != nil {
 		t.Fatalf("redislocal: %v", err)
 	}
-	kind := sentinelOf(fmt.Sprintf("sentinel monitor %s %s %s 1\nsentinel down-after-milliseconds %s 3000\nsentinel failover-timeout %s 3000\n",
-		name, host, port, name, name))
+	kind := sentinelOf(fmt.Sprintf("sentinel monitor %s %s %s 1\n"+
+		"sentinel down-after-milliseconds %s 3000\nsentinel failover-timeout %s 3000\n", name, host, port, name, name))
 	s := serving.ForTest(t, func(ctx context.Context, o *serving.Options) (*Server, error) { return start(ctx, kind, o) })
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
