@@ -3,6 +3,7 @@ package crashtest
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net"
@@ -144,15 +145,6 @@ func host(text string) string {
 	return u.Host
 }
 
-// build returns the binary, and a function that removes it.
-func (f Function) build(ctx context.Context) (binary string, remove func() error, err error) {
-	if f.Binary != "" {
-		return f.Binary, func() error { return nil }, nil
-	}
-	binary, err = lambdaruntime.Build(ctx, ".", f.Package)
-	return binary, func() error { return os.RemoveAll(filepath.Dir(binary)) }, err
-}
-
 // name is the function's name in the report.
 func (f Function) name() string {
 	if path, err := filepath.Abs(f.Package); f.Binary == "" && err == nil {
@@ -162,24 +154,34 @@ func (f Function) name() string {
 }
 
 // scene returns the scene of all runs.
-func (f Function) scene(binary string) *kill.Scene {
-	return &kill.Scene{
+func (f Function) scene(name string, event func(context.Context, string) ([]byte, error), check func(context.Context, string) error) *kill.Scene {
+	scene := &kill.Scene{
 		Function: lambdaruntime.Function{
-			Binary: binary, Name: f.name(), Log: f.Log, Timeout: f.Timeout,
+			Binary: f.Binary, Name: name, Log: f.Log, Timeout: f.Timeout,
 			Env: append([]string{"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local"}, f.Env...),
+		},
+		World: func(ctx context.Context) (*kill.World, error) {
+			run := "run-" + strings.ToLower(rand.Text())
+			payload, err := event(ctx, run)
+			if err != nil {
+				return nil, fmt.Errorf("event: %w", err)
+			}
+			w := &kill.World{Event: payload, Final: f.Final}
+			for _, s := range f.Servers {
+				w.Servers = append(w.Servers, kill.Server(s))
+			}
+			w.Check = func(ctx context.Context, _ *kill.Run) (broken, err error) { return check(ctx, run), nil }
+			return w, nil
 		},
 		Slots: make(chan struct{}, f.Parallel),
 		// A lease ends shortly after its invocation.
 		Patience:  kill.Patience + 2*f.Timeout,
 		Operation: withoutNames,
 	}
-}
-
-func (f Function) servers() (all []kill.Server) {
-	for _, s := range f.Servers {
-		all = append(all, kill.Server{Name: s.Name, Variable: s.Variable, URL: s.URL})
+	if !f.AnswersVary {
+		scene.Same = same
 	}
-	return all
+	return scene
 }
 
 // withoutNames returns the method and the shape of a path. It replaces the parts that

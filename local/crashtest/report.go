@@ -107,22 +107,19 @@ func (r Report) Err() error {
 			broken.Results = append(broken.Results, result)
 		}
 	}
-	broken.Points, _ = r.Points()
-	switch {
-	case len(broken.Results) > 0:
-		return errors.Join(append(failed[:min(len(failed), few)], broken)...)
-	case len(failed) > 0:
-		return errors.Join(failed[:min(len(failed), few)]...)
-	case broken.Points == 0:
-		return errNoPoints
+	failed = failed[:min(len(failed), few)]
+	if len(broken.Results) > 0 {
+		failed = append(failed, broken)
 	}
-	return nil
+	broken.Points, _ = r.Points()
+	if len(failed) == 0 && broken.Points == 0 {
+		return refuse("there was no point to crash at, so the check shows nothing")
+	}
+	return errors.Join(failed...)
 }
 
 // few is the number of points that an error lists.
 const few = 3
-
-var errNoPoints = refuse("there was no point to crash at, so the check shows nothing")
 
 // A BrokenError reports that a check failed. Each result says where the process
 // crashed: find the effect that is done before the point and not recorded, or
@@ -135,20 +132,17 @@ type BrokenError struct {
 }
 
 func (e *BrokenError) Error() string {
-	var text strings.Builder
 	if e.Results[0].Crash == NoCrash {
-		fmt.Fprintf(&text, "crashtest: the invariant is broken without a crash: %v", e.Results[0].Broken)
-		return text.String()
+		return fmt.Sprintf("crashtest: the invariant is broken without a crash: %v", e.Results[0].Broken)
 	}
-	fmt.Fprintf(&text, "crashtest: the invariant is broken at %d of %d points", len(e.Results), e.Points)
-	for i, r := range e.Results {
-		if i == few {
-			text.WriteString("; …")
-			break
-		}
-		fmt.Fprintf(&text, "; %s: %v", r.point(), r.Broken)
+	text := fmt.Sprintf("crashtest: the invariant is broken at %d of %d points", len(e.Results), e.Points)
+	for _, r := range e.Results[:min(len(e.Results), few)] {
+		text += fmt.Sprintf("; %s: %v", r.point(), r.Broken)
 	}
-	return text.String()
+	if len(e.Results) > few {
+		text += "; …"
+	}
+	return text
 }
 
 // Unwrap returns the errors of the checks.

@@ -2,12 +2,11 @@ package crashtest
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/lambda-once/once/local/kill"
@@ -65,16 +64,16 @@ func Play(ctx context.Context, f Function, event func(ctx context.Context, run s
 	if event == nil || check == nil {
 		return r, refuse("event and check are required")
 	}
-	binary, remove, err := f.build(ctx)
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, remove()) }()
 	r.Name = f.name()
+	if f.Binary == "" {
+		if f.Binary, err = lambdaruntime.Build(ctx, ".", f.Package); err != nil {
+			return r, err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(filepath.Dir(f.Binary))) }()
+	}
 	defer func() { r.Took = time.Since(began) }()
 
-	scene := f.scene(binary)
-	scene.World = func(ctx context.Context) (*kill.World, error) { return f.world(ctx, event, check) }
+	scene := f.scene(r.Name, event, check)
 	calm, err := scene.Learn(ctx)
 	if errors.Is(err, kill.ErrNotFinal) {
 		err = fmt.Errorf("%w\nif this answer is final for its trigger, say so with Function.Final", err)
@@ -82,44 +81,17 @@ func Play(ctx context.Context, f Function, event func(ctx context.Context, run s
 	if err != nil {
 		return r, fmt.Errorf("crashtest: undisturbed: %w", err)
 	}
-	r.Results = []Result{resultOf(kill.Point{}, calm, nil)}
+	r.Results = []Result{resultOf(calm)}
 	if calm.Broken != nil {
 		return r, nil // crashes would show nothing more
 	}
 	if err := f.uncalled(calm.Calls); err != nil {
 		return r, err
 	}
-	points := kill.Points(calm.Calls, false)
-	results := make([]Result, len(points))
-	var group sync.WaitGroup
-	for i, p := range points {
-		group.Go(func() {
-			run, err := scene.Play(ctx, p)
-			results[i] = resultOf(p, run, err)
-		})
+	for _, run := range scene.PlayAll(ctx, calm.Calls, false) {
+		r.Results = append(r.Results, resultOf(run))
 	}
-	group.Wait()
-	r.Results = append(r.Results, results...)
 	return r, nil
-}
-
-// world prepares one run.
-func (f Function) world(ctx context.Context, event func(context.Context, string) ([]byte, error), check func(context.Context, string) error) (*kill.World, error) {
-	run := "run-" + strings.ToLower(rand.Text())
-	payload, err := event(ctx, run)
-	if err != nil {
-		return nil, fmt.Errorf("event: %w", err)
-	}
-	w := &kill.World{
-		Servers: f.servers(), Event: payload, Final: f.Final,
-		Expected: func(lambdaruntime.Response) bool { return true },
-		Check:    func(ctx context.Context) (broken, err error) { return check(ctx, run), nil },
-		Same:     same,
-	}
-	if f.AnswersVary {
-		w.Same = func(_, _ lambdaruntime.Response) error { return nil }
-	}
-	return w, nil
 }
 
 // uncalled returns an error if the function never calls one of its servers. It
@@ -133,19 +105,19 @@ func (f Function) uncalled(calls []lambdaruntime.Call) error {
 	return nil
 }
 
-func resultOf(p kill.Point, run kill.Run, err error) Result {
-	r := Result{Number: p.Call.Number, Retries: run.Retries, Broken: run.Broken, Err: err}
-	if err == nil {
+func resultOf(run kill.Run) Result {
+	r := Result{Number: run.Call.Number, Retries: run.Retries, Broken: run.Broken, Err: run.Err}
+	if run.Err == nil {
 		r.Answer = summary(run.Answer)
 	}
-	switch p.At {
+	switch run.At {
 	case lambdaruntime.Before:
 		r.Crash = KilledBefore
 	case lambdaruntime.After:
 		r.Crash = KilledAfter
 	}
-	if p.At != 0 {
-		r.Call = p.Call.Server + " " + p.Call.Operation
+	if run.At != 0 {
+		r.Call = run.Call.Server + " " + run.Call.Operation
 	}
 	return r
 }

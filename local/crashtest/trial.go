@@ -103,15 +103,15 @@ func longer(plan []strike, play func([]strike) *bubble) (all []*bubble) {
 	for {
 		// A retry may meet other points than the undisturbed run.
 		number++
-		with := func(crash Crash) *bubble { return play(append(slices.Clip(plan), strike{number, crash})) }
-		first := with(KilledBefore)
-		if !first.struck() {
-			return all
-		}
-		all = append(all, first)
-		for _, crash := range first.others() {
-			if b := with(crash); b.struck() {
+		for crash := KilledBefore; crash <= FrozenAfter; crash++ {
+			if crash > KilledBefore && !all[len(all)-1].canHave(crash) {
+				continue
+			}
+			b := play(append(slices.Clip(plan), strike{number, crash}))
+			if b.struck() {
 				all = append(all, b)
+			} else if crash == KilledBefore {
+				return all
 			}
 		}
 	}
@@ -133,19 +133,13 @@ func stuckMessage(name string) string {
 		"something outside of its run. Do not call Effect with a lock held."
 }
 
-// others returns the crashes that the last point of the plan can have instead.
-func (b *bubble) others() (all []Crash) {
-	frozen := !b.trial.KillsOnly
-	if !b.effect {
-		all = append(all, KilledAfter)
+// canHave reports whether the last point of the plan can have a crash. Nothing lies
+// between the moments before and after an effect.
+func (b *bubble) canHave(c Crash) bool {
+	if b.effect && (c == KilledAfter || c == FrozenAfter) {
+		return false
 	}
-	if frozen {
-		all = append(all, FrozenBefore)
-	}
-	if frozen && !b.effect {
-		all = append(all, FrozenAfter)
-	}
-	return all
+	return c < FrozenBefore || !b.trial.KillsOnly
 }
 
 // finalError is the default of Trial.Final.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lambda-once/once/local/lambdaruntime"
@@ -27,6 +28,12 @@ type Scene struct {
 	Function lambdaruntime.Function
 	// World creates the world of one run.
 	World func(context.Context) (*World, error)
+	// Expected reports whether a response that is not final is one that the crash
+	// explains. Any other disturbs the run. Nil expects all.
+	Expected func(lambdaruntime.Response) bool
+	// Same compares the final response with that of a later duplicate. Nil allows
+	// that they differ.
+	Same func(first, later lambdaruntime.Response) (broken error)
 	// First is the point at which a process is killed before the run, which then
 	// begins when Lapse has passed. The zero value means none.
 	First Point
@@ -40,21 +47,6 @@ type Scene struct {
 	// Operation normalizes an operation before it is compared and reported, for
 	// paths that contain the name of a run. Nil leaves them as they are.
 	Operation func(string) string
-}
-
-// A Run is the result of one run.
-type Run struct {
-	// Broken is how the invariant is broken, or nil.
-	Broken error
-	// Calls are the calls up to the final response, numbered from 1.
-	Calls []lambdaruntime.Call
-	// Retries is the number of deliveries before the final one.
-	Retries int
-	// Answer is the final response.
-	Answer lambdaruntime.Response
-
-	// disturbed is an error that neither the kill nor its lease explains.
-	disturbed error
 }
 
 // Learn runs the function undisturbed until two runs have made the same calls,
@@ -78,6 +70,31 @@ func listed(calls []lambdaruntime.Call) string {
 	return strings.Join(all, ", ")
 }
 
+// PlayAll kills a process before and after each of the calls, all at once. With
+// afterOnly it omits the kills before a call.
+func (s *Scene) PlayAll(ctx context.Context, calls []lambdaruntime.Call, afterOnly bool) []Run {
+	var points []Point
+	behind := ""
+	for _, call := range calls {
+		if !afterOnly {
+			points = append(points, Point{call, lambdaruntime.Before, behind})
+		}
+		points = append(points, Point{call, lambdaruntime.After, behind})
+		behind = call.Operation
+	}
+	runs := make([]Run, len(points))
+	var group sync.WaitGroup
+	for i, p := range points {
+		group.Go(func() {
+			run, err := s.Play(ctx, p)
+			run.Point, run.Err = p, err
+			runs[i] = run
+		})
+	}
+	group.Wait()
+	return runs
+}
+
 // Play runs the function, and kills it at p. A busy machine adds timeouts, which
 // are crashes at other points, and repeated calls. Such a run counts only against
 // an invariant that holds wherever the crash is.
@@ -99,6 +116,7 @@ func (s *Scene) Play(ctx context.Context, p Point) (r Run, err error) {
 
 // take delivers the event until it is answered, twice.
 func (s *Scene) take(ctx context.Context, p Point) (r Run, err error) {
+	r.Point = p
 	w, err := s.World(ctx)
 	if err != nil {
 		return r, err
@@ -120,21 +138,24 @@ func (s *Scene) take(ctx context.Context, p Point) (r Run, err error) {
 	before := len(wire.Calls())
 	wire.KillAt(before+p.Call.Number, p.At)
 
-	c := &caller{World: w, function: function, patience: s.Patience}
-	if r.Answer, err = c.ask(ctx); err != nil {
+	if r.Answer, err = s.ask(ctx, w, function, &r); err != nil {
 		return r, err
 	}
-	r.Retries, r.Calls = c.retries, s.named(wire.Calls()[before:])
-	later, err := c.ask(ctx)
+	retries := r.Retries
+	r.Calls = s.named(wire.Calls()[before:])
+	later, err := s.ask(ctx, w, function, &r)
 	if err != nil {
 		return r, fmt.Errorf("repeated: %w", err)
 	}
-	broken, err := w.Check(ctx)
+	r.Retries = retries
+	broken, err := w.Check(ctx, &r)
 	if err != nil {
 		return r, err
 	}
-	r.Broken = cmp.Or(broken, c.broken, w.Same(r.Answer, later))
-	r.disturbed = errors.Join(c.disturbed, s.struck(p, wire, before))
+	if r.Broken = cmp.Or(broken, r.Broken); r.Broken == nil && s.Same != nil {
+		r.Broken = s.Same(r.Answer, later)
+	}
+	r.disturbed = errors.Join(r.disturbed, s.struck(p, wire, before))
 	return r, nil
 }
 

@@ -45,12 +45,10 @@ func scene(t *testing.T) *kill.Scene {
 		Function: lambdaruntime.Function{Binary: till},
 		World: func(context.Context) (*kill.World, error) {
 			return &kill.World{
-				Servers:  []kill.Server{{Name: "provider", Variable: "PROVIDER_URL", URL: server.URL}},
-				Event:    []byte(`{"sale": "s-1"}`),
-				Final:    func(r lambdaruntime.Response) bool { return r.FunctionError == nil },
-				Expected: func(lambdaruntime.Response) bool { return true },
-				Check:    func(context.Context) (broken, err error) { return nil, nil },
-				Same:     func(_, _ lambdaruntime.Response) error { return nil },
+				Servers: []kill.Server{{Name: "provider", Variable: "PROVIDER_URL", URL: server.URL}},
+				Event:   []byte(`{"sale": "s-1"}`),
+				Final:   func(r lambdaruntime.Response) bool { return r.FunctionError == nil },
+				Check:   func(context.Context, *kill.Run) (broken, err error) { return nil, nil },
 			}, nil
 		},
 		Slots: make(chan struct{}, 4), Patience: kill.Patience,
@@ -106,7 +104,7 @@ func TestBrokenInvariantOfADisturbedRun(t *testing.T) {
 			world := s.World
 			s.World = func(ctx context.Context) (*kill.World, error) {
 				w, err := world(ctx)
-				w.Check = func(context.Context) (broken, err error) { return errBroken, nil }
+				w.Check = func(context.Context, *kill.Run) (broken, err error) { return errBroken, nil }
 				return w, err
 			}
 			r, err := s.Play(t.Context(), at("POST /refunds/s-1"))

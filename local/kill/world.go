@@ -19,21 +19,16 @@ type World struct {
 	// Final reports whether the event is not delivered again after this
 	// response.
 	Final func(lambdaruntime.Response) bool
-	// Expected reports whether a response that is not final is one that the
-	// crash explains. Any other disturbs the run.
-	Expected func(lambdaruntime.Response) bool
 	// Glance checks the state between two attempts. It may be nil.
 	Glance func(context.Context) (broken, err error)
-	// Check checks the state at the end of the run.
-	Check func(context.Context) (broken, err error)
-	// Same compares the final response with that of a later duplicate.
-	Same func(first, later lambdaruntime.Response) (broken error)
+	// Check checks the state at the end of the run, and sets its Seen.
+	Check func(context.Context, *Run) (broken, err error)
 	// Close stops the servers of the world. It may be nil.
 	Close func() error
 }
 
 // A Server is a server whose URL the function reads from an environment variable.
-type Server struct{ Name, Variable, URL string }
+type Server struct{ Variable, URL, Name string }
 
 // A Point is a moment at which a run is killed. The zero value means none.
 type Point struct {
@@ -42,16 +37,23 @@ type Point struct {
 	Behind string // the operation before it
 }
 
-// Points returns the points of calls, in their order. With afterOnly it omits the
-// kills before a call.
-func Points(calls []lambdaruntime.Call, afterOnly bool) (all []Point) {
-	behind := ""
-	for _, call := range calls {
-		if !afterOnly {
-			all = append(all, Point{call, lambdaruntime.Before, behind})
-		}
-		all = append(all, Point{call, lambdaruntime.After, behind})
-		behind = call.Operation
-	}
-	return all
+// A Run is the result of one run, which was killed at the Point.
+type Run struct {
+	Point
+	// Seen describes the effects of the run.
+	Seen string
+	// Broken is how the invariant is broken, or nil.
+	Broken error
+	// Calls are the calls up to the final response, numbered from 1.
+	Calls []lambdaruntime.Call
+	// Retries is the number of deliveries before the final one.
+	Retries int
+	// Answer is the final response.
+	Answer lambdaruntime.Response
+	// Err reports that the run could not be judged.
+	Err error
+
+	// disturbed is an error that neither the kill nor its lease explains.
+	disturbed error
+	crashed   bool
 }

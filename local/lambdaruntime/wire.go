@@ -2,10 +2,12 @@ package lambdaruntime
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/lambda-once/once/local/supervise"
+	"github.com/lambda-once/once/local/wire"
 )
 
 // A Wire is the network between a function and its servers, for tests of crashes. It
@@ -35,7 +37,7 @@ type Wire struct {
 	killAt  int // the number of a call, or 0
 	point   Point
 	struck  Call
-	proxies []func() error // close them
+	proxies map[*wire.Proxy]string // the names of their servers
 	errs    []error
 }
 
@@ -77,7 +79,7 @@ func (p Point) String() string {
 }
 
 // NewWire returns a wire without servers. Close it after the runtime.
-func NewWire() *Wire { return &Wire{} }
+func NewWire() *Wire { return &Wire{proxies: map[*wire.Proxy]string{}} }
 
 // KillAt plans to kill the process that makes the call with that number, once, by
 // SIGKILL. It replaces an earlier plan.
@@ -150,11 +152,13 @@ func (w *Wire) kill(call Call) {
 func (w *Wire) Close() error {
 	w.mu.Lock()
 	proxies := w.proxies
-	w.proxies = nil
+	w.proxies = map[*wire.Proxy]string{}
 	w.mu.Unlock()
 	var errs []error
-	for _, closes := range proxies {
-		errs = append(errs, closes())
+	for proxy, server := range proxies {
+		if err := proxy.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("lambdaruntime: %s: %w", server, err))
+		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -81,12 +81,7 @@ func (w *Wire) listen(
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.proxies = append(w.proxies, func() error {
-		if err := proxy.Close(); err != nil {
-			return fmt.Errorf("lambdaruntime: %s: %w", server, err)
-		}
-		return nil
-	})
+	w.proxies[proxy] = server
 	return proxy, nil
 }
 

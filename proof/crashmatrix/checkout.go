@@ -34,7 +34,7 @@ const (
 	refund  = "/refunds"
 )
 
-func (c checkout) world(ctx context.Context, s *stage, r *result) (*kill.World, error) {
+func (c checkout) world(ctx context.Context, s *stage) (*kill.World, error) {
 	t, err := s.outboxTables(ctx)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (c checkout) world(ctx context.Context, s *stage, r *result) (*kill.World, 
 		Event:   fmt.Appendf(nil, `{"orderId":"o-17","customer":"c-1","sku":"cup","quantity":2,"amount":1299,"card":%q}`, c.card),
 		Final:   c.final,
 		Close:   closing(server),
-		Check: func(ctx context.Context) (broken, err error) {
+		Check: func(ctx context.Context, r *kill.Run) (broken, err error) {
 			orders, err := s.Items(ctx, t.orders)
 			if err != nil {
 				return nil, err
@@ -109,7 +109,7 @@ func (c checkout) final(r lambdaruntime.Response) bool {
 }
 
 // judge requires that everything was done, or that everything was undone.
-func (c checkout) judge(s *providers.Providers, orders, messages int, r *result) (broken error) {
+func (c checkout) judge(s *providers.Providers, orders, messages int, r *kill.Run) (broken error) {
 	want := map[string]int{reserve: 1, charge: 1}
 	wantOrders := 1
 	if c.failure != "" {
@@ -120,11 +120,11 @@ func (c checkout) judge(s *providers.Providers, orders, messages int, r *result)
 			want[charge], want[refund] = 0, 0
 		}
 	}
-	r.seen = ""
+	r.Seen = ""
 	for _, path := range []string{reserve, charge, release, refund} {
 		n, most := did(s, path), want[path]
 		if n+most > 0 {
-			r.seen += fmt.Sprintf("%s %d, ", path[1:], n)
+			r.Seen += fmt.Sprintf("%s %d, ", path[1:], n)
 		}
 		if c.forgetful && within(r.Point, path) {
 			most++
@@ -133,7 +133,7 @@ func (c checkout) judge(s *providers.Providers, orders, messages int, r *result)
 			broken = fmt.Errorf("%d %s, want %d", n, path[1:], want[path])
 		}
 	}
-	r.seen += fmt.Sprintf("orders %d, messages %d", orders, messages)
+	r.Seen += fmt.Sprintf("orders %d, messages %d", orders, messages)
 	if orders != wantOrders || messages != wantOrders {
 		broken = fmt.Errorf("%d orders and %d messages, want %d", orders, messages, wantOrders)
 	}

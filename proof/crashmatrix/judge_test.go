@@ -74,9 +74,9 @@ func TestWhatIsLeftOfACheckout(t *testing.T) {
 		"refused and placed":            {refused, []string{reserve, charge, refund, release}, 1, 1, charging, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &result{Point: c.at}
+			r := &kill.Run{Point: c.at}
 			if wrong := c.judge(requested(t, c.checkout, c.paths...), c.orders, c.messages, r); (wrong != nil) != c.wrong {
-				t.Errorf("%s: %v", r.seen, wrong)
+				t.Errorf("%s: %v", r.Seen, wrong)
 			}
 		})
 	}

@@ -70,24 +70,19 @@ func run(ctx context.Context, out io.Writer, root string, modes []mode) (err err
 // of its calls.
 type matrix struct {
 	mode
-	results []*result
+	results []kill.Run
 	done    chan struct{}
 }
 
 func (m *matrix) fill(ctx context.Context, s *stage) {
 	defer close(m.done)
-	calm := s.play(ctx, m.mode, kill.Point{})
-	m.results = []*result{calm}
-	if calm.err != nil {
-		return
+	scene := s.scene(m.mode)
+	calm, err := scene.Learn(ctx)
+	calm.Err = err
+	m.results = []kill.Run{calm}
+	if err == nil {
+		m.results = append(m.results, scene.PlayAll(ctx, calm.Calls, m.short)...)
 	}
-	points := kill.Points(calm.Calls, m.short)
-	m.results = append(m.results, make([]*result, len(points))...)
-	var group sync.WaitGroup
-	for i, p := range points {
-		group.Go(func() { m.results[1+i] = s.play(ctx, m.mode, p) })
-	}
-	group.Wait()
 }
 
 // points returns the number of points, and of those where the promise held.
@@ -97,7 +92,7 @@ func (m *matrix) points() (all, passed int) {
 			continue
 		}
 		all++
-		if r.Broken == nil && r.err == nil {
+		if r.Broken == nil && r.Err == nil {
 			passed++
 		}
 	}
@@ -107,19 +102,19 @@ func (m *matrix) points() (all, passed int) {
 // verdict returns nil if the promise of the mode held, or was broken in a mode that
 // must break it.
 func (m *matrix) verdict() error {
-	var failed []*result
+	var failed []kill.Run
 	for _, r := range m.results {
-		if r.err != nil {
+		if r.Err != nil {
 			failed = append(failed, r)
 		}
 	}
 	if len(failed) > 0 {
-		return fmt.Errorf("%s: %d of %d runs failed: killed %v: %w", m.name, len(failed), len(m.results), failed[0].At, failed[0].err)
+		return fmt.Errorf("%s: %d of %d runs failed: killed %v: %w", m.name, len(failed), len(m.results), failed[0].At, failed[0].Err)
 	}
 	all, passed := m.points()
 	switch calm := m.results[0]; {
 	case calm.Broken != nil:
-		return fmt.Errorf("%s: undisturbed: %s: %w", m.name, calm.seen, calm.Broken)
+		return fmt.Errorf("%s: undisturbed: %s: %w", m.name, calm.Seen, calm.Broken)
 	case m.harmful && passed == all:
 		return fmt.Errorf("%s: nothing went wrong at %d points: this matrix shows nothing", m.name, all)
 	case !m.harmful && passed < all:
@@ -139,10 +134,10 @@ func (m *matrix) String() string {
 		if r.Broken != nil {
 			verdict = "BROKEN: " + r.Broken.Error()
 		}
-		if r.err != nil {
-			verdict = "ERROR: " + strings.ReplaceAll(r.err.Error(), "\n", "; ")
+		if r.Err != nil {
+			verdict = "ERROR: " + strings.ReplaceAll(r.Err.Error(), "\n", "; ")
 		}
-		rows = append(rows, []any{call, at, r.Retries, r.seen, verdict})
+		rows = append(rows, []any{call, at, r.Retries, r.Seen, verdict})
 	}
 	return fmt.Sprintf("\n%s (examples/%s): %s\n\n%s", m.name, m.example, m.promise, kill.Table(rows))
 }

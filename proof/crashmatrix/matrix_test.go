@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/local/kill"
 )
 
 // What make crash-matrix prints, with fewer points; with -short, of one mode.
@@ -77,14 +79,14 @@ func TestABrokenPromiseIsAnError(t *testing.T) {
 		t.Fatalf("%d runs for %d calls", len(m.results), len(want))
 	}
 	for i, r := range m.results[1:] {
-		if call := calls[i/2]; r.err != nil || r.Call != call || (r.At.String() == "after") != (i%2 == 1) || r.seen == "" {
-			t.Errorf("run %d: %+v, want call %+v", i, *r, call)
+		if call := calls[i/2]; r.Err != nil || r.Call != call || (r.At.String() == "after") != (i%2 == 1) || r.Seen == "" {
+			t.Errorf("run %d: %+v, want call %+v", i, r, call)
 		}
 	}
 }
 
 func TestAHarmlessMatrixShowsNothing(t *testing.T) {
-	m := &matrix{mode: mode{name: "safe", harmful: true}, results: []*result{{}, {Point: after(1, "dynamodb", "PutItem")}}}
+	m := &matrix{mode: mode{name: "safe", harmful: true}, results: []kill.Run{{}, {Point: after(1, "dynamodb", "PutItem")}}}
 	if err := m.verdict(); err == nil || !strings.Contains(err.Error(), "this matrix shows nothing") {
 		t.Errorf("got %v", err)
 	}

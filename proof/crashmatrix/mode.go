@@ -29,7 +29,7 @@ type mode struct {
 	first kill.Point
 	// world creates the world of one run, which shares nothing with others. Its Check
 	// stores in the result which effects it has seen.
-	world func(context.Context, *stage, *result) (*kill.World, error)
+	world func(context.Context, *stage) (*kill.World, error)
 }
 
 var modes = []mode{

@@ -41,7 +41,7 @@ func published(aggregate string) (bodies []string) {
 // relay publishes with examples/relay the messages that a transaction wrote to the outbox. The
 // event of the world is that of the table's stream, which Lambda repeats until it
 // is handled.
-func relay(ctx context.Context, s *stage, r *result) (*kill.World, error) {
+func relay(ctx context.Context, s *stage) (*kill.World, error) {
 	t, err := s.outboxTables(ctx)
 	if err != nil {
 		return nil, err
@@ -72,8 +72,8 @@ func relay(ctx context.Context, s *stage, r *result) (*kill.World, error) {
 			items, err := s.Items(ctx, t.outbox)
 			return markedEarly(items, q.all()), err
 		},
-		Check: func(ctx context.Context) (broken, err error) {
-			r.seen, broken = sent(q.all())
+		Check: func(ctx context.Context, r *kill.Run) (broken, err error) {
+			r.Seen, broken = sent(q.all())
 			items, err := s.Items(ctx, t.outbox)
 			for _, item := range items {
 				if item["published"] == nil {

@@ -79,27 +79,14 @@ func (s *stage) dynamodb() kill.Server {
 	return kill.Server{Name: "dynamodb", Variable: "AWS_ENDPOINT_URL_DYNAMODB", URL: s.Endpoint()}
 }
 
-// result is the result of one run, which was killed at the Point.
-type result struct {
-	kill.Point
-	kill.Run
-	seen string // the effects
-	err  error  // of a run that could not be judged
-}
-
-// play runs a mode that is killed at p, or undisturbed if p is the zero value.
-func (s *stage) play(ctx context.Context, m mode, p kill.Point) *result {
-	r := &result{Point: p}
-	scene := &kill.Scene{
+// scene returns the scene of a mode.
+func (s *stage) scene(m mode) *kill.Scene {
+	return &kill.Scene{
 		Function: lambdaruntime.Function{Name: m.example, Binary: s.binaries[m.example], Env: s.Env(), Timeout: timeout},
-		World: func(ctx context.Context) (*kill.World, error) {
-			w, err := m.world(ctx, s, r)
-			if err == nil {
-				w.Expected, w.Same = refusedUntilTheLeaseLapses, samePayload
-			}
-			return w, err
-		},
-		First: m.first,
+		World:    func(ctx context.Context) (*kill.World, error) { return m.world(ctx, s) },
+		Expected: refusedUntilTheLeaseLapses,
+		Same:     samePayload,
+		First:    m.first,
 		// The lease ends a skew after the invocation, and has lapsed a skew
 		// after that.
 		Lapse:    timeout + 2*skew + kill.Backoff,
@@ -107,12 +94,6 @@ func (s *stage) play(ctx context.Context, m mode, p kill.Point) *result {
 		Slots:    s.slots,
 		Patience: kill.Patience,
 	}
-	if p.At == 0 {
-		r.Run, r.err = scene.Learn(ctx)
-	} else {
-		r.Run, r.err = scene.Play(ctx, p)
-	}
-	return r
 }
 
 func refusedUntilTheLeaseLapses(r lambdaruntime.Response) bool {

@@ -25,8 +25,8 @@ type account struct {
 }
 
 // transferIn transfers money once in a mode of examples/transfer.
-func transferIn(mode string) func(context.Context, *stage, *result) (*kill.World, error) {
-	return func(ctx context.Context, s *stage, r *result) (*kill.World, error) {
+func transferIn(mode string) func(context.Context, *stage) (*kill.World, error) {
+	return func(ctx context.Context, s *stage) (*kill.World, error) {
 		records, err := s.Create(ctx)
 		if err != nil {
 			return nil, err
@@ -45,7 +45,7 @@ func transferIn(mode string) func(context.Context, *stage, *result) (*kill.World
 			}
 		}
 		w := transfer(mode, s.dynamodb(), "IDEMPOTENCY_TABLE="+records, "ACCOUNTS_TABLE="+accounts)
-		w.Check = func(ctx context.Context) (broken, err error) {
+		w.Check = func(ctx context.Context, r *kill.Run) (broken, err error) {
 			items, err := s.Items(ctx, accounts)
 			if err != nil {
 				return nil, err
@@ -54,15 +54,15 @@ func transferIn(mode string) func(context.Context, *stage, *result) (*kill.World
 			if err := attributevalue.UnmarshalListOfMaps(items, &all); err != nil {
 				return nil, err
 			}
-			return r.transferred(all), nil
+			return transferred(r, all), nil
 		}
 		return w, nil
 	}
 }
 
 // transferInPostgreSQL does so in a PostgreSQL database of its own.
-func transferInPostgreSQL(mode string) func(context.Context, *stage, *result) (*kill.World, error) {
-	return func(ctx context.Context, s *stage, r *result) (*kill.World, error) {
+func transferInPostgreSQL(mode string) func(context.Context, *stage) (*kill.World, error) {
+	return func(ctx context.Context, s *stage) (*kill.World, error) {
 		url, err := s.postgres.NewDatabase(ctx, "crashmatrix")
 		if err != nil {
 			return nil, err
@@ -73,7 +73,7 @@ func transferInPostgreSQL(mode string) func(context.Context, *stage, *result) (*
 		}
 		w := transfer(mode, kill.Server{Name: "postgres", Variable: "DATABASE_URL", URL: url}, "IDEMPOTENCY_TABLE=idempotency")
 		w.Close = func() error { return s.postgres.DropDatabase(context.WithoutCancel(ctx), url) }
-		w.Check = func(ctx context.Context) (broken, err error) {
+		w.Check = func(ctx context.Context, r *kill.Run) (broken, err error) {
 			rows, err := postgreslocal.Run(ctx, url, "SELECT id, balance FROM accounts")
 			if err != nil {
 				return nil, err
@@ -86,7 +86,7 @@ func transferInPostgreSQL(mode string) func(context.Context, *stage, *result) (*
 				}
 				all = append(all, account{row[0], balance})
 			}
-			return r.transferred(all), nil
+			return transferred(r, all), nil
 		}
 		return w, nil
 	}
@@ -103,7 +103,7 @@ func transfer(mode string, server kill.Server, env ...string) *kill.World {
 }
 
 // transferred derives from the balances how often each half was written.
-func (r *result) transferred(accounts []account) (broken error) {
+func transferred(r *kill.Run, accounts []account) (broken error) {
 	if len(accounts) != 2 {
 		return fmt.Errorf("%d accounts", len(accounts))
 	}
@@ -113,7 +113,7 @@ func (r *result) transferred(accounts []account) (broken error) {
 	}
 	alice, bob := balance["alice"], balance["bob"]
 	debits, credits := (opening-alice)/amount, (bob-opening)/amount
-	r.seen = fmt.Sprintf("debits %d, credits %d", debits, credits)
+	r.Seen = fmt.Sprintf("debits %d, credits %d", debits, credits)
 	switch {
 	case alice != opening-debits*amount || bob != opening+credits*amount:
 		return fmt.Errorf("balances %d and %d", alice, bob)

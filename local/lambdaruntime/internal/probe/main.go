@@ -80,7 +80,7 @@ func (p *process) handle(ctx context.Context, e event) (any, error) {
 	case "call":
 		return call(ctx, e.Addr)
 	case "get":
-		return nil, get(ctx, e.Addr)
+		return nil, get(e.Addr)
 	case "hold":
 		return nil, p.hold(e.Addr)
 	case "hang":
@@ -141,13 +141,9 @@ func call(ctx context.Context, addr string) (any, error) {
 }
 
 // get asks for three things, one after the other.
-func get(ctx context.Context, url string) error {
+func get(url string) error {
 	for _, thing := range []string{"/one", "/two?n=2", "/three"} {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+thing, nil)
-		if err != nil {
-			return err
-		}
-		res, err := http.DefaultClient.Do(req)
+		res, err := http.Get(url + thing)
 		if err != nil {
 			return err
 		}
