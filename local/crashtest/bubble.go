@@ -1,7 +1,6 @@
 package crashtest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -116,9 +115,7 @@ func (b *bubble) ask() (answer, err error) {
 func (b *bubble) deliver() (answer error, crashed bool) {
 	p := newProcess(b)
 	b.all = append(b.all, p)
-	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), processKey{}, p))
-	p.cancel = cancel
-	go p.run(ctx)
+	go p.run()
 	select {
 	case <-p.done:
 		return p.answer, p.crashed
@@ -144,12 +141,10 @@ func outcome(err error) string {
 	if err == nil {
 		return "ok"
 	}
+	const widest = 40
 	text := []rune(oneLine(err))
 	if len(text) > widest {
 		text = append(text[:widest-1], '…')
 	}
 	return string(text)
 }
-
-// widest is the width of an answer in the report.
-const widest = 40

@@ -10,15 +10,13 @@ import (
 // process stands for the process of one delivery.
 type process struct {
 	bubble *bubble
+	ctx    context.Context // done when the process has ended
 	cancel context.CancelFunc
 	thaw   func()        // closes thawed
 	struck chan struct{} // closed when it has crashed
 	thawed chan struct{} // closed when it continues after that, or ends
 	done   chan struct{} // closed when it has ended
-
-	// Guarded by bubble.mu.
-	crash Crash
-	ended bool
+	crash  Crash         // guarded by bubble.mu
 
 	// Written before done is closed.
 	answer  error
@@ -29,6 +27,7 @@ type processKey struct{}
 
 func newProcess(b *bubble) *process {
 	p := &process{bubble: b, struck: make(chan struct{}), thawed: make(chan struct{}), done: make(chan struct{})}
+	p.ctx, p.cancel = context.WithCancel(context.WithValue(context.Background(), processKey{}, p))
 	p.thaw = sync.OnceFunc(func() { close(p.thawed) })
 	return p
 }
@@ -41,24 +40,16 @@ func (p *process) frozen() bool {
 }
 
 // run ends without an answer after a panic, with which a process exits, and after
-// runtime.Goexit.
-func (p *process) run(ctx context.Context) {
+// runtime.Goexit. The goroutines that it leaves behind are discarded.
+func (p *process) run() {
 	defer close(p.done)
-	defer p.end()
+	defer p.cancel()
 	p.answer, p.crashed = errCrashed, true
 	defer func() {
 		if v := recover(); v != nil {
 			p.answer = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 		}
 	}()
-	err := p.bubble.trial.Deliver(ctx, &store{p})
+	err := p.bubble.trial.Deliver(p.ctx, &store{p})
 	p.answer, p.crashed = err, false
-}
-
-// end discards the goroutines that the process has left behind.
-func (p *process) end() {
-	p.cancel()
-	p.bubble.mu.Lock()
-	defer p.bubble.mu.Unlock()
-	p.ended = true
 }

@@ -119,7 +119,7 @@ func (b *bubble) arrive(p *process, name string, effect bool) Crash {
 	if p.crash != NoCrash {
 		return beyond
 	}
-	if name == extend || p.ended || b.answered {
+	if name == extend || p.ctx.Err() != nil || b.answered {
 		return NoCrash
 	}
 	b.points++

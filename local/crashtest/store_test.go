@@ -14,7 +14,7 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(*testing.T) storetest.Harness {
 		b := newBubble(nil, Trial{})
 		return storetest.Harness{
-			Store: &store{&process{bubble: b}},
+			Store: &store{newProcess(b)},
 			Plant: func(t *testing.T, r driver.Record) {
 				check.Must(t, b.records.Put(r))
 			},

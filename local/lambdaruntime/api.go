@@ -26,10 +26,6 @@ type api struct {
 	initErr atomic.Pointer[FunctionError]
 }
 
-func newAPI(arn string, gone <-chan struct{}) *api {
-	return &api{arn: arn, gone: gone, ready: make(chan struct{}), work: make(chan *invocation)}
-}
-
 func (a *api) handler() http.Handler {
 	const root = "/2018-06-01/runtime"
 	mux := http.NewServeMux()

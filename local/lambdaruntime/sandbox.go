@@ -31,7 +31,7 @@ func newSandbox(f Function, logStream string, log func(line []byte) error, stop 
 		return nil, fmt.Errorf("lambdaruntime: %w", err)
 	}
 	s := &sandbox{logStream: logStream, output: &output{forward: log}, gone: make(chan struct{})}
-	s.api = newAPI(f.arn(), s.gone)
+	s.api = &api{arn: f.arn(), gone: s.gone, ready: make(chan struct{}), work: make(chan *invocation)}
 	start, handler := supervise.Start, s.api.handler()
 	if f.Wire != nil {
 		start, handler = f.Wire.start, wire.Handler(handler, f.Wire.carry(RuntimeAPI))
