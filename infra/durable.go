@@ -195,17 +195,10 @@ func (p *IdempotentFunctionProps) ephemeral() bool {
 	return p.Table != nil && p.Table.props.Ephemeral
 }
 
-// expires and raise are parts of the text about a retention that is too short.
-func (p *IdempotentFunctionProps) expires() string {
+// expiry returns what the end of Retention means, and advice if it comes too early.
+func (p *IdempotentFunctionProps) expiry() (event, advice string) {
 	if p.Dispatches != nil {
-		return "the name of its execution may be forgotten"
+		return "the name of its execution may be forgotten", "raise Durable.Retention of the function that it dispatches"
 	}
-	return "its record expires"
-}
-
-func (p *IdempotentFunctionProps) raise() string {
-	if p.Dispatches != nil {
-		return "raise Durable.Retention of the function that it dispatches"
-	}
-	return "raise Config.Retention in the function and IdempotentFunctionProps.Retention"
+	return "its record expires", "raise Config.Retention in the function and IdempotentFunctionProps.Retention"
 }

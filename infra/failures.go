@@ -45,8 +45,9 @@ func removalPolicy(ephemeral bool) awscdk.RemovalPolicy {
 // event enters that queue.
 func (f *IdempotentFunction) refuseLate(what string, age time.Duration) (found problems) {
 	late := age + f.props.FailureRetention
+	event, advice := f.props.expiry()
 	found.when(f.props.Retention < late,
 		"Retention: %s may come %s late (%s until it is given up, %s in the failure queue), but %s after %s; %s, or lower FailureRetention",
-		what, late, age, f.props.FailureRetention, f.props.expires(), f.props.Retention, f.props.raise())
+		what, late, age, f.props.FailureRetention, event, f.props.Retention, advice)
 	return found
 }

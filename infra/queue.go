@@ -138,8 +138,9 @@ func (p *QueueProps) refuse(f *IdempotentFunction) problems {
 	found.when(!p.FIFO && p.DeadLetterRetention < p.Retention,
 		"DeadLetterRetention: %s is less than the queue's %s; a message keeps its age when it moves, and an old one would be gone at once",
 		p.DeadLetterRetention, p.Retention)
+	event, advice := f.props.expiry()
 	found.when(f.props.Retention < p.late(),
 		"Retention: a message may come %s late (the queue keeps it for %s, which FIFO counts twice, the dead-letter queue for %s), but %s after %s; %s",
-		p.late(), p.Retention, p.DeadLetterRetention, f.props.expires(), f.props.Retention, f.props.raise())
+		p.late(), p.Retention, p.DeadLetterRetention, event, f.props.Retention, advice)
 	return found
 }

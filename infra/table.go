@@ -84,7 +84,19 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 	append(found, refuseID(scope, id, "")...).panic(scope, id)
 
 	table := tableProps(p.TableName, p.ID, p.Ephemeral)
-	table.Encryption, table.Replicas, table.WitnessRegion = p.encryption(), p.replicas(), named(p.Witness)
+	table.WitnessRegion = named(p.Witness)
+	var replicas []*awsdynamodb.ReplicaTableProps
+	keys := map[string]*string{}
+	for _, r := range p.Replicas {
+		replicas = append(replicas, &awsdynamodb.ReplicaTableProps{Region: &r.Region})
+		keys[r.Region] = &r.KeyARN
+	}
+	if len(replicas) > 0 {
+		table.Replicas = &replicas
+	}
+	if p.Key != nil {
+		table.Encryption = awsdynamodb.TableEncryptionV2_CustomerManagedKey(p.Key, &keys)
+	}
 	if p.SortKey != "" {
 		table.SortKey = stringKey(p.SortKey)
 	}
@@ -127,29 +139,4 @@ func named(name string) *string {
 
 func stringKey(name string) *awsdynamodb.Attribute {
 	return &awsdynamodb.Attribute{Name: &name, Type: awsdynamodb.AttributeType_STRING}
-}
-
-func (p *IdempotencyTableProps) encryption() awsdynamodb.TableEncryptionV2 {
-	if p.Key == nil {
-		return nil
-	}
-	if len(p.Replicas) == 0 {
-		return awsdynamodb.TableEncryptionV2_CustomerManagedKey(p.Key, nil)
-	}
-	arns := make(map[string]*string, len(p.Replicas))
-	for _, r := range p.Replicas {
-		arns[r.Region] = &r.KeyARN
-	}
-	return awsdynamodb.TableEncryptionV2_CustomerManagedKey(p.Key, &arns)
-}
-
-func (p *IdempotencyTableProps) replicas() *[]*awsdynamodb.ReplicaTableProps {
-	if len(p.Replicas) == 0 {
-		return nil
-	}
-	replicas := make([]*awsdynamodb.ReplicaTableProps, 0, len(p.Replicas))
-	for _, r := range p.Replicas {
-		replicas = append(replicas, &awsdynamodb.ReplicaTableProps{Region: &r.Region})
-	}
-	return &replicas
 }
