@@ -4,9 +4,14 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 const aboutList = `
@@ -76,4 +81,112 @@ func row(w io.Writer, r *record, before time.Time) {
 	}
 	fmt.Fprintf(w, "%-10s  %-9s  %7s  %-20s  %-20s  %s\n",
 		printable(string(r.Status)), r.at(before), attempt, lease, stamp(r.Expires), printable(r.ID))
+}
+
+// scanFlags are the flags of the commands that read the whole table.
+type scanFlags struct {
+	storeFlags
+	operation, status, prefix string
+	quiet                     bool
+}
+
+func (o *scanFlags) add(f *flag.FlagSet) {
+	o.storeFlags.add(f)
+	f.StringVar(&o.operation, "operation", "", "only the records of this `operation`")
+	f.StringVar(&o.prefix, "prefix", "", "only records whose id begins with this `text`")
+	f.StringVar(&o.status, "status", "", "only records of this `status`: INPROGRESS, COMPLETED or FAILED")
+	o.addView(f)
+	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
+}
+
+// openAll parses the flags and opens the store.
+func (o *scanFlags) openAll(ctx context.Context, c *call) (*store, error) {
+	if _, err := c.parse(0); err != nil {
+		return nil, err
+	}
+	if o.prefix != "" && o.operation != "" {
+		return nil, endf(codeUsage, "--prefix excludes --operation: it begins with the operation itself")
+	}
+	switch o.status = strings.ToUpper(o.status); o.status {
+	case "", "INPROGRESS", "COMPLETED", "FAILED":
+	default:
+		return nil, endf(codeUsage, "--status is none of INPROGRESS, COMPLETED and FAILED")
+	}
+	return o.open(ctx, c.FlagSet)
+}
+
+// query returns the filter of the flags.
+func (o *scanFlags) query() driver.Filter {
+	f := driver.Filter{Status: driver.Status(o.status), Prefix: o.prefix}
+	if o.operation != "" {
+		f.Prefix = o.operation + "#"
+	}
+	return f
+}
+
+// progress is shown to a person who waits for a long scan.
+type progress struct {
+	to       io.Writer
+	redraw   bool
+	pages    int
+	items    int
+	units    float64
+	reported int
+	sweep    string // the verb of a sweep, such as "deleted"
+	swept    int    // records, so far
+}
+
+const progressItems = 10_000
+
+func newProgress(to terminal, quiet bool) *progress {
+	p := &progress{to: to.err, redraw: isTerminal(to.err)}
+	if quiet {
+		p.to = io.Discard
+	}
+	return p
+}
+
+// page shows the progress after a page: on a terminal from the second page on,
+// elsewhere after every 10,000 items or so.
+func (p *progress) page(done driver.Progress) {
+	p.pages++
+	p.items += done.Read
+	p.units += done.Units
+	switch {
+	case p.redraw && p.pages > 1:
+		fmt.Fprintf(p.to, "\r%s\x1b[K", p)
+	case !p.redraw && p.items-p.reported >= progressItems:
+		p.reported = p.items
+		fmt.Fprintln(p.to, p)
+	}
+}
+
+func (p *progress) end() {
+	if p.redraw && p.pages > 1 {
+		fmt.Fprintln(p.to)
+	}
+}
+
+func (p *progress) String() string {
+	var did []string
+	switch {
+	case p.units > 0:
+		did = append(did, fmt.Sprintf("read %d items in %d pages, %.0f read units", p.items, p.pages, p.units))
+	case p.items > p.swept:
+		did = append(did, fmt.Sprintf("read %d records", p.items))
+	}
+	if p.sweep != "" {
+		did = append(did, fmt.Sprintf("%s %d records", p.sweep, p.swept))
+	}
+	return strings.Join(did, ", ")
+}
+
+// isTerminal reports whether f is a terminal, well enough to choose a layout.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

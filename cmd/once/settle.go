@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -76,9 +75,8 @@ func (o *writeFlags) settle(ctx context.Context, to terminal, t *store, r *recor
 		fmt.Fprintf(to.err, "With --force, although %s.\n", but.reason)
 	}
 	if !o.yes {
-		fmt.Fprint(to.err, "Go on? [y/N] ")
-		if !confirmed(ctx, to.in) {
-			return endf(codeDeclined, "not confirmed; nothing was written")
+		if err := to.confirm(ctx); err != nil {
+			return err
 		}
 	}
 	changed, err := t.settle(ctx, r, c)
@@ -108,18 +106,21 @@ func (o *writeFlags) settle(ctx context.Context, to terminal, t *store, r *recor
 	return writeJSON(to.out, result)
 }
 
-// confirmed reads a yes. An interrupt ends the wait for it, but not the read,
-// which ends with the process.
-func confirmed(ctx context.Context, in io.Reader) bool {
+// confirm asks for a yes, and returns an error without one. An interrupt ends the wait for
+// it, but not the read, which ends with the process.
+func (t terminal) confirm(ctx context.Context) error {
+	fmt.Fprint(t.err, "Go on? [y/N] ")
 	answers := make(chan string, 1)
 	go func() {
-		answer, _ := bufio.NewReader(in).ReadString('\n') // an answer without its end is none
+		answer, _ := bufio.NewReader(t.in).ReadString('\n') // an answer without its end is none
 		answers <- strings.ToLower(answer)
 	}()
 	select {
 	case answer := <-answers:
-		return ctx.Err() == nil && strings.HasSuffix(answer, "\n") && slices.Contains([]string{"y", "yes"}, strings.TrimSpace(answer))
+		if ctx.Err() == nil && strings.HasSuffix(answer, "\n") && slices.Contains([]string{"y", "yes"}, strings.TrimSpace(answer)) {
+			return nil
+		}
 	case <-ctx.Done():
-		return false
 	}
+	return endf(codeDeclined, "not confirmed; nothing was written")
 }

@@ -101,9 +101,9 @@ func sweep(ctx context.Context, c *call) error {
 		if o.limit > 0 {
 			bound = fmt.Sprintf(", at most %d of them", o.limit)
 		}
-		fmt.Fprintf(c.err, "All records that expired before %s will be deleted from %s%s.\nGo on? [y/N] ", stamp(s.Before), t.place, bound)
-		if !confirmed(ctx, c.in) {
-			return endf(codeDeclined, "not confirmed; nothing was written")
+		fmt.Fprintf(c.err, "All records that expired before %s will be deleted from %s%s.\n", stamp(s.Before), t.place, bound)
+		if err := c.confirm(ctx); err != nil {
+			return err
 		}
 	}
 	p := newProgress(c.terminal, o.quiet)
