@@ -56,7 +56,7 @@ func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) 
 
 func operationRow(operation string) []awscloudwatch.IWidget {
 	return []awscloudwatch.IWidget{
-		graph("Calls by outcome", byOutcome(operation, outcomes()...)...),
+		graph("Calls by outcome", byOutcome(operation, outcomes...)...),
 		graph("Share of calls, percent",
 			percent(operation, "duplicates", 0, "replayed", "conflict"), percent(operation, "conflicts", 0, "conflict")),
 		graph("Needs a look", append(byOutcome(operation, "takeover", "lease lost", "timed out", "unknown", "mismatch"),
@@ -84,7 +84,7 @@ func storeRow(operation string) []awscloudwatch.IWidget {
 
 func refused(operation string) []awscloudwatch.IMetric {
 	metrics := []awscloudwatch.IMetric{labelled(sum("Refused", operation), "refused")}
-	for _, reason := range reasons() {
+	for _, reason := range reasons {
 		metrics = append(metrics, labelled(metric("Refused", operation, "Sum", "reason", reason), reason))
 	}
 	return metrics

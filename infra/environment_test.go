@@ -13,7 +13,7 @@ func TestVariablesThatCannotBeAreRefused(t *testing.T) {
 			newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Environment = map[string]string{name: "x"} })
 		}
 	}
-	for _, name := range reserved() {
+	for _, name := range reserved {
 		wantRefusal(t, "Environment: "+name+" is reserved by Lambda", set(name))
 	}
 	for _, name := range []string{"", "A", "1A", "_A", "A-B", "A B", "A=B", "Ä1"} {
@@ -31,7 +31,7 @@ func TestLogRetention(t *testing.T) {
 	retain := func(d awslogs.RetentionDays) func() {
 		return func() { newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.LogRetention = d }) }
 	}
-	for _, known := range logRetentions() {
+	for _, known := range logRetentions {
 		wantRefusal(t, "", retain(known))
 	}
 	wantRefusal(t, `LogRetention: "FORTNIGHT" is none`, retain("FORTNIGHT"))

@@ -108,23 +108,16 @@ func NewIdempotentFunction(scope constructs.Construct, id string, props *Idempot
 	own := constructs.NewConstruct(scope, &id)
 	f := &IdempotentFunction{props: p, scope: own, sources: map[string]bool{}}
 	if p.Dispatches != nil {
-		f.Function = p.program().deploy(own, p.variable(), p.Dispatches.Alias.FunctionArn())
+		f.Function = p.deploy(own, p.ephemeral(), p.variable(), p.Dispatches.Alias.FunctionArn())
 		p.Dispatches.GrantStartExecution(f.Function)
 		return f
 	}
-	f.Function = p.program().deploy(own, p.variable(), p.Table.Table.TableName())
+	f.Function = p.deploy(own, p.ephemeral(), p.variable(), p.Table.Table.TableName())
 	p.Table.GrantExecute(f.Function, p.Execute)
 	if p.Durable != nil {
 		f.Alias = newAlias(own, f.Function)
 	}
 	return f
-}
-
-func (p *IdempotentFunctionProps) program() program {
-	return program{
-		code: p.Code, durable: p.Durable, environment: p.Environment, ephemeral: p.ephemeral(), failureRetention: p.FailureRetention,
-		logLevel: p.LogLevel, logRetention: p.LogRetention, memorySize: p.MemorySize, timeout: p.Timeout,
-	}
 }
 
 func (p *IdempotentFunctionProps) withDefaults() IdempotentFunctionProps {
@@ -139,7 +132,7 @@ func (p *IdempotentFunctionProps) withDefaults() IdempotentFunctionProps {
 }
 
 func (p *IdempotentFunctionProps) refuse() problems {
-	found := p.program().refuse(p.variable())
+	found := p.refuseProgram(p.variable())
 	found.when(p.Table == nil && p.Dispatches == nil, "Table: it is required")
 	found = append(found, p.refuseDispatches()...)
 	found.when(p.Retention < 0, "Retention: %s is negative", p.Retention)

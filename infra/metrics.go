@@ -15,20 +15,16 @@ import (
 // idempotent/emf writes.
 const Namespace = "Once"
 
-// outcomes returns the values of idempotent.Outcome, which are those of the
+// outcomes are the values of idempotent.Outcome, which are those of the
 // dimension outcome.
-func outcomes() []string {
-	return []string{
-		"executed", "takeover", "replayed", "conflict", "mismatch",
-		"lease lost", "released", "timed out", "failed", "unknown", "not run", "suspended", "bypassed",
-	}
+var outcomes = []string{
+	"executed", "takeover", "replayed", "conflict", "mismatch",
+	"lease lost", "released", "timed out", "failed", "unknown", "not run", "suspended", "bypassed",
 }
 
-// reasons returns the values of idempotent.Refusal, which are those of the
+// reasons are the values of idempotent.Refusal, which are those of the
 // dimension reason.
-func reasons() []string {
-	return []string{"missing key", "invalid key", "unknown caller", "unreadable", "too large", "rejected"}
-}
+var reasons = []string{"missing key", "invalid key", "unknown caller", "unreadable", "too large", "rejected"}
 
 // metric returns a metric of an operation. dimension is the name and the value of a
 // further one, which is the outcome for Calls and the reason for Refused; without it, the
@@ -50,7 +46,7 @@ func metric(name, operation, statistic string, dimension ...string) awscloudwatc
 func sum(name, operation string) awscloudwatch.Metric { return metric(name, operation, "Sum") }
 
 func calls(operation, outcome string) awscloudwatch.Metric {
-	if !slices.Contains(outcomes(), outcome) {
+	if !slices.Contains(outcomes, outcome) {
 		panic("infra: no such outcome: " + outcome) // of this package, not of its callers
 	}
 	return metric("Calls", operation, "Sum", "outcome", outcome)

@@ -102,7 +102,7 @@ func TestMetricsAreThoseOfTheObserver(t *testing.T) {
 func TestDimensionsAreThoseOfTheCore(t *testing.T) {
 	code, err := os.ReadFile("../idempotent/event.go")
 	check.Must(t, err)
-	for kind, got := range map[string][]string{"Outcome": outcomes(), "Refusal": reasons()} {
+	for kind, got := range map[string][]string{"Outcome": outcomes, "Refusal": reasons} {
 		var want []string
 		for _, m := range regexp.MustCompile(`(?m)^\t`+kind+`\w+\s+`+kind+` = "(.*)"$`).FindAllSubmatch(code, -1) {
 			want = append(want, string(m[1]))

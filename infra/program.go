@@ -16,57 +16,46 @@ import (
 	"github.com/lambda-once/once/infra/internal/bootstrap"
 )
 
-// A program is a Go function on provided.al2023 and arm64 with a log group of its
-// own, as all constructs of this package deploy it.
-type program struct {
-	code             string
-	durable          *DurableOptions
-	environment      map[string]string
-	ephemeral        bool
-	failureRetention time.Duration
-	logLevel         string
-	logRetention     awslogs.RetentionDays
-	memorySize       int
-	timeout          time.Duration
-}
-
-// deploy creates the function, and sets variable to the name of its table.
-func (p program) deploy(own constructs.Construct, variable string, table *string) awslambda.Function {
-	environment := map[string]*string{"AWS_LAMBDA_LOG_LEVEL": &p.logLevel, variable: table}
-	for name, value := range p.environment {
+// deploy creates a Go function on provided.al2023 and arm64 with a log group of its own,
+// and sets variable to the name of its table. All constructs of this package deploy their
+// functions by it.
+func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral bool, variable string, table *string) awslambda.Function {
+	environment := map[string]*string{"AWS_LAMBDA_LOG_LEVEL": &p.LogLevel, variable: table}
+	for name, value := range p.Environment {
 		environment[name] = &value
 	}
 	return awslambda.NewFunction(own, jsii.String("Function"), &awslambda.FunctionProps{
 		Architecture:          awslambda.Architecture_ARM_64(),
-		Code:                  awslambda.Code_FromAsset(&p.code, nil),
-		CurrentVersionOptions: p.durable.versions(p.ephemeral),
-		DurableConfig:         p.durable.config(),
+		Code:                  awslambda.Code_FromAsset(&p.Code, nil),
+		CurrentVersionOptions: p.Durable.versions(ephemeral),
+		DurableConfig:         p.Durable.config(),
 		Environment:           &environment,
 		Handler:               jsii.String("bootstrap"),
 		// A log group of the stack: LogRetention would deploy a function of
 		// its own to set the retention.
 		LogGroup: awslogs.NewLogGroup(own, jsii.String("Logs"), &awslogs.LogGroupProps{
-			RemovalPolicy: removalPolicy(p.ephemeral), Retention: p.logRetention,
+			RemovalPolicy: removalPolicy(ephemeral), Retention: p.LogRetention,
 		}),
-		MemorySize: jsii.Number(p.memorySize),
+		MemorySize: jsii.Number(p.MemorySize),
 		Runtime:    awslambda.Runtime_PROVIDED_AL2023(),
-		Timeout:    seconds(p.timeout),
+		Timeout:    seconds(p.Timeout),
 	})
 }
 
-func (p program) refuse(variable string) (found problems) {
-	if p.code == "" {
+// refuseProgram reports what is wrong with the props that deploy uses.
+func (p *IdempotentFunctionProps) refuseProgram(variable string) (found problems) {
+	if p.Code == "" {
 		found.when(true, "Code: it is required")
-	} else if err := bootstrap.Check(p.code); err != nil {
+	} else if err := bootstrap.Check(p.Code); err != nil {
 		found.when(true, "Code: %v", err)
 	}
-	found.when(!wholeSeconds(p.failureRetention, time.Minute, maxKept), "FailureRetention: %s is not whole seconds, 1 min to 14 days", p.failureRetention)
-	found.when(!slices.Contains([]string{"DEBUG", "INFO", "WARN", "ERROR"}, p.logLevel), "LogLevel: %q is none of DEBUG, INFO, WARN and ERROR", p.logLevel)
-	found.when(p.memorySize < 128 || p.memorySize > 10240, "MemorySize: %d is not 128 to 10,240 MiB", p.memorySize)
-	found.when(!wholeSeconds(p.timeout, time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 1 s to 15 min", p.timeout)
-	found = append(found, p.durable.refuse()...)
-	found = append(found, refuseLogRetention("LogRetention", p.logRetention)...)
-	return append(found, refuseEnvironment(p.environment, "AWS_LAMBDA_LOG_LEVEL", variable)...)
+	found.when(!wholeSeconds(p.FailureRetention, time.Minute, maxKept), "FailureRetention: %s is not whole seconds, 1 min to 14 days", p.FailureRetention)
+	found.when(!slices.Contains([]string{"DEBUG", "INFO", "WARN", "ERROR"}, p.LogLevel), "LogLevel: %q is none of DEBUG, INFO, WARN and ERROR", p.LogLevel)
+	found.when(p.MemorySize < 128 || p.MemorySize > 10240, "MemorySize: %d is not 128 to 10,240 MiB", p.MemorySize)
+	found.when(!wholeSeconds(p.Timeout, time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 1 s to 15 min", p.Timeout)
+	found = append(found, p.Durable.refuse()...)
+	found = append(found, refuseLogRetention("LogRetention", p.LogRetention)...)
+	return append(found, refuseEnvironment(p.Environment, "AWS_LAMBDA_LOG_LEVEL", variable)...)
 }
 
 func wholeSeconds(d, least, most time.Duration) bool {
@@ -107,7 +96,7 @@ func refuseEnvironment(environment map[string]string, own ...string) (found prob
 		switch {
 		case slices.Contains(own, name):
 			found.when(true, "Environment: %s is set by this construct", name)
-		case slices.Contains(reserved(), name):
+		case slices.Contains(reserved, name):
 			found.when(true, "Environment: %s is reserved by Lambda, which sets it", name)
 		case !variableName.MatchString(name):
 			found.when(true, "Environment: %q is not a letter followed by at least one letter, digit or _", name)
@@ -116,30 +105,26 @@ func refuseEnvironment(environment map[string]string, own ...string) (found prob
 	return found
 }
 
-// reserved returns the variables that only Lambda may set.
-func reserved() []string {
-	return []string{
-		"AWS_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "AWS_DEFAULT_REGION", "AWS_EXECUTION_ENV", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE",
-		"AWS_LAMBDA_FUNCTION_NAME", "AWS_LAMBDA_FUNCTION_VERSION", "AWS_LAMBDA_INITIALIZATION_TYPE", "AWS_LAMBDA_LOG_GROUP_NAME",
-		"AWS_LAMBDA_LOG_STREAM_NAME", "AWS_LAMBDA_RUNTIME_API", "AWS_REGION", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
-		"LAMBDA_RUNTIME_DIR", "LAMBDA_TASK_ROOT", "_HANDLER", "_X_AMZN_TRACE_ID",
-	}
+// reserved are the variables that only Lambda may set.
+var reserved = []string{
+	"AWS_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "AWS_DEFAULT_REGION", "AWS_EXECUTION_ENV", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE",
+	"AWS_LAMBDA_FUNCTION_NAME", "AWS_LAMBDA_FUNCTION_VERSION", "AWS_LAMBDA_INITIALIZATION_TYPE", "AWS_LAMBDA_LOG_GROUP_NAME",
+	"AWS_LAMBDA_LOG_STREAM_NAME", "AWS_LAMBDA_RUNTIME_API", "AWS_REGION", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
+	"LAMBDA_RUNTIME_DIR", "LAMBDA_TASK_ROOT", "_HANDLER", "_X_AMZN_TRACE_ID",
 }
 
 func refuseLogRetention(name string, retention awslogs.RetentionDays) (found problems) {
-	found.when(!slices.Contains(logRetentions(), retention), "%s: %q is none of awslogs.RetentionDays", name, retention)
+	found.when(!slices.Contains(logRetentions, retention), "%s: %q is none of awslogs.RetentionDays", name, retention)
 	return found
 }
 
-func logRetentions() []awslogs.RetentionDays {
-	return []awslogs.RetentionDays{
-		awslogs.RetentionDays_ONE_DAY, awslogs.RetentionDays_THREE_DAYS, awslogs.RetentionDays_FIVE_DAYS,
-		awslogs.RetentionDays_ONE_WEEK, awslogs.RetentionDays_TWO_WEEKS,
-		awslogs.RetentionDays_ONE_MONTH, awslogs.RetentionDays_TWO_MONTHS, awslogs.RetentionDays_THREE_MONTHS,
-		awslogs.RetentionDays_FOUR_MONTHS, awslogs.RetentionDays_FIVE_MONTHS, awslogs.RetentionDays_SIX_MONTHS,
-		awslogs.RetentionDays_ONE_YEAR, awslogs.RetentionDays_THIRTEEN_MONTHS, awslogs.RetentionDays_EIGHTEEN_MONTHS,
-		awslogs.RetentionDays_TWO_YEARS, awslogs.RetentionDays_THREE_YEARS, awslogs.RetentionDays_FIVE_YEARS,
-		awslogs.RetentionDays_SIX_YEARS, awslogs.RetentionDays_SEVEN_YEARS, awslogs.RetentionDays_EIGHT_YEARS,
-		awslogs.RetentionDays_NINE_YEARS, awslogs.RetentionDays_TEN_YEARS, awslogs.RetentionDays_INFINITE,
-	}
+var logRetentions = []awslogs.RetentionDays{
+	awslogs.RetentionDays_ONE_DAY, awslogs.RetentionDays_THREE_DAYS, awslogs.RetentionDays_FIVE_DAYS,
+	awslogs.RetentionDays_ONE_WEEK, awslogs.RetentionDays_TWO_WEEKS,
+	awslogs.RetentionDays_ONE_MONTH, awslogs.RetentionDays_TWO_MONTHS, awslogs.RetentionDays_THREE_MONTHS,
+	awslogs.RetentionDays_FOUR_MONTHS, awslogs.RetentionDays_FIVE_MONTHS, awslogs.RetentionDays_SIX_MONTHS,
+	awslogs.RetentionDays_ONE_YEAR, awslogs.RetentionDays_THIRTEEN_MONTHS, awslogs.RetentionDays_EIGHTEEN_MONTHS,
+	awslogs.RetentionDays_TWO_YEARS, awslogs.RetentionDays_THREE_YEARS, awslogs.RetentionDays_FIVE_YEARS,
+	awslogs.RetentionDays_SIX_YEARS, awslogs.RetentionDays_SEVEN_YEARS, awslogs.RetentionDays_EIGHT_YEARS,
+	awslogs.RetentionDays_NINE_YEARS, awslogs.RetentionDays_TEN_YEARS, awslogs.RetentionDays_INFINITE,
 }

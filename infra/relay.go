@@ -93,7 +93,7 @@ func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
 	})
 	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)
 	own := constructs.NewConstruct(scope, &id)
-	function := p.program().deploy(own, "OUTBOX_TABLE", p.Outbox.Table.TableName())
+	function := p.program().deploy(own, p.Outbox.props.Ephemeral, "OUTBOX_TABLE", p.Outbox.Table.TableName())
 	p.Outbox.GrantMark(function)
 	failures := newLastQueue(own, failuresID, p.Outbox.props.Ephemeral, &awssqs.QueueProps{RetentionPeriod: seconds(p.FailureRetention)})
 	source := p.stream().ofTable(failures)
@@ -109,10 +109,10 @@ func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
 	return &Relay{Function: function, Failures: failures, scope: own}
 }
 
-func (p *RelayProps) program() program {
-	return program{
-		code: p.Code, environment: p.Environment, ephemeral: p.Outbox != nil && p.Outbox.props.Ephemeral, failureRetention: p.FailureRetention,
-		logLevel: p.LogLevel, logRetention: p.LogRetention, memorySize: p.MemorySize, timeout: p.Timeout,
+func (p *RelayProps) program() *IdempotentFunctionProps {
+	return &IdempotentFunctionProps{
+		Code: p.Code, Environment: p.Environment, FailureRetention: p.FailureRetention,
+		LogLevel: p.LogLevel, LogRetention: p.LogRetention, MemorySize: p.MemorySize, Timeout: p.Timeout,
 	}
 }
 
@@ -121,7 +121,7 @@ func (p *RelayProps) stream() *StreamProps {
 }
 
 func (p *RelayProps) refuse() problems {
-	found := p.program().refuse("OUTBOX_TABLE")
+	found := p.program().refuseProgram("OUTBOX_TABLE")
 	found.when(p.Outbox == nil, "Outbox: it is required")
 	found.when(!wholeSeconds(p.MaxAge, time.Minute, day), "MaxAge: %s is not whole seconds, 1 min to 24 h", p.MaxAge)
 	return append(found, p.stream().refuse(1000)...)
