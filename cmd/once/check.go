@@ -35,7 +35,6 @@ DescribeContinuousBackups, which functions do not need: what is not known is a
 warning. With --strict, warnings end with code 8, too.
 `
 
-// verdict of a check.
 type verdict string
 
 const (
@@ -44,7 +43,6 @@ const (
 	wrong   verdict = "wrong"   // functions fail
 )
 
-// finding is the result of a check.
 type finding struct {
 	Check   string  `json:"check"`
 	Verdict verdict `json:"verdict"`
@@ -72,7 +70,6 @@ func (f *findings) first(check string, outcomes ...outcome) {
 	}
 }
 
-// has reports whether a check has this verdict.
 func (f findings) has(v verdict) bool {
 	return slices.ContainsFunc(f, func(found finding) bool { return found.Verdict == v })
 }

@@ -35,7 +35,6 @@ func (c *postgresCheck) all(ctx context.Context) {
 	c.vanished(settings)
 }
 
-// quoted returns the name of the table in SQL.
 func (c *postgresCheck) quoted() string {
 	name := pgx.Identifier{c.options.Schema, c.table}
 	if c.options.Schema == "" {

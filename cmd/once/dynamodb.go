@@ -15,7 +15,6 @@ import (
 	"github.com/lambda-once/once/dynamo"
 )
 
-// dynamodbFlags name a table of DynamoDB.
 type dynamodbFlags struct {
 	endpoint, region, profile string
 	options                   dynamo.Options
@@ -51,7 +50,6 @@ func renames(f *flag.FlagSet, flag, usage string, fields map[string]*string) {
 	})
 }
 
-// table is an open table of DynamoDB.
 type table struct {
 	name      string
 	client    *dynamodb.Client

@@ -7,7 +7,6 @@ import (
 	"fmt"
 )
 
-// recordFlags are the flags of the commands on one record.
 type recordFlags struct {
 	keyFlags
 	storeFlags

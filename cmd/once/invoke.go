@@ -113,7 +113,6 @@ func withoutOutput(err error) error {
 	return err
 }
 
-// environment returns the environment of the function.
 func environment(extra []string) []string {
 	var env []string
 	sdk := []string{"AWS_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CA_BUNDLE"}

@@ -15,7 +15,6 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// keyFlags name a record.
 type keyFlags struct {
 	operation, record string
 	scope             scopeFlags
@@ -39,7 +38,6 @@ type wanted struct {
 // hashDigits are as many as error texts show, up to all of them.
 var hashDigits = regexp.MustCompile(`^[0-9a-f]{12,64}$`)
 
-// wanted parses the flags.
 func (k *keyFlags) wanted(c *call) (wanted, error) {
 	args, err := c.parse(1)
 	if err != nil {
@@ -146,22 +144,21 @@ type scopeFlags struct {
 
 func (s *scopeFlags) add(f *flag.FlagSet) {
 	f.StringVar(&s.verbatim, "scope", "", "the `text` of Key.Scope, as it is; needs --operation. For a scope of package handlers give --jwt, --authorizer, --iam, --cognito, --api-key, --tenant, --scope-func or --request-scope; several are its AllOf, in their order")
-	for _, kind := range []struct{ flag, prefix, usage string }{
-		{"iam", "iam", "httpapi.IAMUser: the caller's `ARN`"},
-		{"cognito", "cognito", "httpapi.CognitoIdentity: the `id` of the identity"},
-		{"api-key", "apikey", "httpapi.APIKey: the `id` of the key"},
-		{"tenant", "tenant", "httpapi.Tenant: the `id` of the tenant"},
-		{"scope-func", "func", "httpapi.ScopeFunc: the `text` that the function returns"},
-		{"request-scope", "request", "httpapi.RequestScope: the `text` that the function returns"},
+	for _, kind := range []struct {
+		flag, prefix, usage string
+		add                 func(prefix, value string) error
+	}{
+		{"iam", "iam", "httpapi.IAMUser: the caller's `ARN`", s.part},
+		{"cognito", "cognito", "httpapi.CognitoIdentity: the `id` of the identity", s.part},
+		{"api-key", "apikey", "httpapi.APIKey: the `id` of the key", s.part},
+		{"tenant", "tenant", "httpapi.Tenant: the `id` of the tenant", s.part},
+		{"scope-func", "func", "httpapi.ScopeFunc: the `text` that the function returns", s.part},
+		{"request-scope", "request", "httpapi.RequestScope: the `text` that the function returns", s.part},
+		{"jwt", "claim", "httpapi.JWTClaim: the claim's `name=value`, as sub=ada; for JWTSubject give iss and sub, in this order", s.field},
+		{"authorizer", "authorizer", "httpapi.AuthorizerField: the field's `name=value`", s.field},
 	} {
-		f.Func(kind.flag, kind.usage, func(value string) error { return s.part(kind.prefix, value) })
+		f.Func(kind.flag, kind.usage, func(value string) error { return kind.add(kind.prefix, value) })
 	}
-	f.Func("jwt", "httpapi.JWTClaim: the claim's `name=value`, as sub=ada; for JWTSubject give iss and sub, in this order", func(claim string) error {
-		return s.field("claim", claim)
-	})
-	f.Func("authorizer", "httpapi.AuthorizerField: the field's `name=value`", func(field string) error {
-		return s.field("authorizer", field)
-	})
 }
 
 func (s *scopeFlags) field(prefix, pair string) error {

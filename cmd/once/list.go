@@ -99,7 +99,6 @@ func (o *scanFlags) add(f *flag.FlagSet) {
 	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
 }
 
-// openAll parses the flags and opens the store.
 func (o *scanFlags) openAll(ctx context.Context, c *call) (*store, error) {
 	if _, err := c.parse(0); err != nil {
 		return nil, err
@@ -115,7 +114,6 @@ func (o *scanFlags) openAll(ctx context.Context, c *call) (*store, error) {
 	return o.open(ctx, c.FlagSet)
 }
 
-// query returns the filter of the flags.
 func (o *scanFlags) query() driver.Filter {
 	f := driver.Filter{Status: driver.Status(o.status), Prefix: o.prefix}
 	if o.operation != "" {

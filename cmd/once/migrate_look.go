@@ -15,7 +15,6 @@ import (
 	"github.com/lambda-once/once/idempotent/seal"
 )
 
-// lookup is the result for an event.
 type lookup string
 
 const (
@@ -45,7 +44,6 @@ func (l looked) print(w io.Writer) error {
 	return err
 }
 
-// migration looks events up in a table.
 type migration struct {
 	store  *store
 	keys   *powertools.Keyer
@@ -119,7 +117,6 @@ func unreplayable(r *record) string {
 	return ""
 }
 
-// print writes the sum of all events.
 func (m *migration) print(w io.Writer) {
 	fmt.Fprintf(w, "%d events", m.events)
 	separator := ":"

@@ -15,7 +15,6 @@ import (
 	"github.com/lambda-once/once/postgres"
 )
 
-// postgresFlags name a table of PostgreSQL.
 type postgresFlags struct {
 	connection string
 	options    postgres.Options
@@ -86,7 +85,6 @@ connects to nothing: they are for a migration.
 $IDEMPOTENCY_TABLE. The connection is --postgres, as in all commands.
 `
 
-// initPostgres is the command postgres init.
 func initPostgres(ctx context.Context, c *call) error {
 	var o storeFlags
 	o.add(c.FlagSet)

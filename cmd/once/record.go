@@ -201,12 +201,10 @@ var inWords = map[string]string{
 	undoDone: ", undone", undoPending: ", to be undone",
 }
 
-// String returns a step as text for a person.
 func (s step) String() string {
 	return fmt.Sprintf("%s, %d bytes%s%s", printable(s.Name), s.Bytes, inWords[s.Kept], inWords[s.Undo])
 }
 
-// print writes the saga below the steps.
 func (s *saga) print(w io.Writer) {
 	switch {
 	case s == nil:

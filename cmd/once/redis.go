@@ -14,7 +14,6 @@ import (
 	"github.com/lambda-once/once/redis"
 )
 
-// redisFlags name the records in Redis or Valkey.
 type redisFlags struct {
 	url     string
 	cluster bool

@@ -13,7 +13,6 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// writeFlags are the flags of the commands that write.
 type writeFlags struct {
 	recordFlags
 	yes, force bool

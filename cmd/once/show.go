@@ -78,7 +78,6 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// print writes a record for a person.
 func (r *record) print(w io.Writer, now, before time.Time) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-12s %s\n", name, fmt.Sprintf(format, args...))

@@ -24,7 +24,6 @@ they write nothing: an Observer counts them. OLDEST is the earliest end of a
 lease of those in progress, and STUCK are those without a live one.
 `
 
-// operationStats are the counts and sizes of an operation.
 type operationStats struct {
 	Operation  string    `json:"operation"`
 	InProgress int       `json:"in_progress"`

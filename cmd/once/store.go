@@ -33,7 +33,6 @@ func (o *storeFlags) addView(f *flag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "write JSON")
 }
 
-// A kind of store.
 type kind string
 
 const (
@@ -91,7 +90,6 @@ func (o *storeFlags) check(f *flag.FlagSet) (err error) {
 	return err
 }
 
-// store is an open store.
 type store struct {
 	driver.Operable
 	place string        // such as "table records"
@@ -134,7 +132,6 @@ func (s *store) get(ctx context.Context, id string) (*record, error) {
 	return newRecord(e), nil
 }
 
-// isMissing reports whether get has found no record.
 func isMissing(err error) bool {
 	var end *ending
 	return errors.As(err, &end) && end.code == codeNoRecord

@@ -63,7 +63,6 @@ func (o *sweepFlags) check(c *call) error {
 	return nil
 }
 
-// A swept is the result of a sweep.
 type swept struct {
 	Records int       `json:"records"` // deleted, or counted
 	DryRun  bool      `json:"dry_run"`

@@ -62,7 +62,6 @@ func watch(ctx context.Context, c *call) error {
 	return nil
 }
 
-// look reads the table once and shows it.
 func (o *watcher) look(ctx context.Context, w io.Writer, t *store, draw bool) error {
 	q := o.query()
 	q.Brief = true
