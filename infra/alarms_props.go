@@ -104,7 +104,7 @@ func (p *AlarmsProps) withDefaults() AlarmsProps {
 func (p *AlarmsProps) refuse() (found problems) {
 	found.when(len(p.Functions)+len(p.Operations)+len(p.Relays) == 0, "Operations: there is nothing to watch, neither Functions nor Operations nor Relays")
 	found.when(p.ConflictPercent < 0 || p.ConflictPercent > 100, "ConflictPercent: %g is not 0 to 100", p.ConflictPercent)
-	for i, all := 0, reflect.ValueOf(p).Elem(); i < all.NumField(); i++ {
+	for i, all := 0, reflect.ValueOf(p).Elem(); i < all.NumField(); i++ { // ages and thresholds
 		if v := all.Field(i); v.CanInt() {
 			found.when(v.Int() < 0, "%s: %v is negative", all.Type().Field(i).Name, v)
 		}

@@ -37,26 +37,6 @@ func (o *DurableOptions) history() time.Duration {
 	return cmp.Or(orZero(o).Retention, 14*day)
 }
 
-// versions has old versions retained: suspended executions continue with the
-// version that they began with, and CDK replaces the version when the code changes.
-func (o *DurableOptions) versions(ephemeral bool) *awslambda.VersionOptions {
-	if o == nil {
-		return nil
-	}
-	return &awslambda.VersionOptions{RemovalPolicy: removalPolicy(ephemeral)}
-}
-
-func (o *DurableOptions) config() *awslambda.DurableConfig {
-	if o == nil {
-		return nil
-	}
-	config := &awslambda.DurableConfig{ExecutionTimeout: seconds(o.ExecutionTimeout)}
-	if o.Retention > 0 {
-		config.RetentionPeriod = awscdk.Duration_Days(jsii.Number(o.Retention / day))
-	}
-	return config
-}
-
 func (o *DurableOptions) refuse() (found problems) {
 	if o == nil {
 		return nil

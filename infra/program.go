@@ -24,13 +24,11 @@ func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral boo
 	for name, value := range p.Environment {
 		environment[name] = &value
 	}
-	return awslambda.NewFunction(own, jsii.String("Function"), &awslambda.FunctionProps{
-		Architecture:          awslambda.Architecture_ARM_64(),
-		Code:                  awslambda.Code_FromAsset(&p.Code, nil),
-		CurrentVersionOptions: p.Durable.versions(ephemeral),
-		DurableConfig:         p.Durable.config(),
-		Environment:           &environment,
-		Handler:               jsii.String("bootstrap"),
+	props := &awslambda.FunctionProps{
+		Architecture: awslambda.Architecture_ARM_64(),
+		Code:         awslambda.Code_FromAsset(&p.Code, nil),
+		Environment:  &environment,
+		Handler:      jsii.String("bootstrap"),
 		// A log group of the stack: LogRetention would deploy a function of
 		// its own to set the retention.
 		LogGroup: awslogs.NewLogGroup(own, jsii.String("Logs"), &awslogs.LogGroupProps{
@@ -39,7 +37,17 @@ func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral boo
 		MemorySize: jsii.Number(p.MemorySize),
 		Runtime:    awslambda.Runtime_PROVIDED_AL2023(),
 		Timeout:    seconds(p.Timeout),
-	})
+	}
+	if p.Durable != nil {
+		// Suspended executions continue with the version that they began with, and CDK
+		// replaces the version when the code changes.
+		props.CurrentVersionOptions = &awslambda.VersionOptions{RemovalPolicy: removalPolicy(ephemeral)}
+		props.DurableConfig = &awslambda.DurableConfig{ExecutionTimeout: seconds(p.Durable.ExecutionTimeout)}
+		if p.Durable.Retention > 0 {
+			props.DurableConfig.RetentionPeriod = awscdk.Duration_Days(jsii.Number(p.Durable.Retention / day))
+		}
+	}
+	return awslambda.NewFunction(own, jsii.String("Function"), props)
 }
 
 // refuseProgram reports what is wrong with the props that deploy uses.
