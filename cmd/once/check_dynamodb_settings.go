@@ -85,7 +85,8 @@ func (t *table) checkTTL(ctx context.Context, strong bool, found *findings) {
 	turnOn := "aws dynamodb update-time-to-live --table-name " + t.name + " --time-to-live-specification Enabled=true,AttributeName=" + t.attr.Expiration
 	found.first(name,
 		outcome{attribute == t.attr.Expiration, fine, "on, by " + attribute, ""},
-		outcome{attribute != "", wrong, "by " + attribute + ", which is not " + t.attr.Expiration + ": records are kept for ever, or deleted while they count", "turn it off; after an hour, " + turnOn},
+		outcome{attribute != "", wrong, "by " + attribute + ", which is not " + t.attr.Expiration + ": records are kept for ever, or deleted while they count",
+			"turn it off; after an hour, " + turnOn},
 		outcome{strong, warning, "off, as strong consistency across Regions has none: records are kept for ever", "run once sweep from time to time, with the permissions of infra's GrantSweep"},
 		outcome{true, warning, "off: records are kept, and paid for, for ever", turnOn})
 }

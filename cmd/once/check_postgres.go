@@ -29,9 +29,23 @@ func (c *postgresCheck) all(ctx context.Context) {
 		c.say("server", wrong, err.Error(), "see --postgres, the role, its password and the name of the database")
 		return
 	}
-	c.server(settings)
+	version, _ := strconv.Atoi(settings["server_version_num"]) // an unreadable one is 0, and so too old
+	c.first("server",
+		outcome{version < oldestVersion, wrong, "PostgreSQL " + settings["server_version"], "use PostgreSQL 15 or newer"},
+		outcome{settings["replica"] == "true" || settings["transaction_read_only"] == "on", wrong, "it is read-only", "connect to the primary, for example with target_session_attrs=read-write"},
+		outcome{true, fine, "PostgreSQL " + settings["server_version"] + ", read and write", ""})
 	c.shape(ctx)
-	c.commits(settings)
+	// Claims and completions rely on isolation and durability.
+	level, commit := settings["default_transaction_isolation"], settings["synchronous_commit"]
+	c.first("isolation",
+		outcome{level == "read committed", fine, level, ""},
+		outcome{true, warning, level + ": writes that lose a conflict are repeated, and transactions fail with 40001 more often",
+			"ALTER ROLE … SET default_transaction_isolation = 'read committed', or use postgres.Collect"})
+	c.first("durability",
+		outcome{commit == "off", warning, "synchronous_commit is off: a crash of the server loses the last claims and completions, and their calls run twice",
+			"ALTER ROLE … SET synchronous_commit = on"},
+		outcome{settings["fsync"] == "off", warning, "fsync is off: a crash of the machine may lose any record", "turn fsync on"},
+		outcome{true, fine, "synchronous_commit is " + commit, ""})
 	c.vanished(settings)
 }
 
@@ -60,14 +74,6 @@ func (c *postgresCheck) settings(ctx context.Context) (map[string]string, error)
 }
 
 const oldestVersion = 150000 // the first version that the store supports
-
-func (c *postgresCheck) server(settings map[string]string) {
-	version, _ := strconv.Atoi(settings["server_version_num"]) // an unreadable one is 0, and so too old
-	c.first("server",
-		outcome{version < oldestVersion, wrong, "PostgreSQL " + settings["server_version"], "use PostgreSQL 15 or newer"},
-		outcome{settings["replica"] == "true" || settings["transaction_read_only"] == "on", wrong, "it is read-only", "connect to the primary, for example with target_session_attrs=read-write"},
-		outcome{true, fine, "PostgreSQL " + settings["server_version"] + ", read and write", ""})
-}
 
 // shape checks the table, its index, and the role's rights on it.
 func (c *postgresCheck) shape(ctx context.Context) {
@@ -104,19 +110,6 @@ func (c *postgresCheck) shape(ctx context.Context) {
 	c.first("index",
 		outcome{indexed, fine, "on " + expires, ""},
 		outcome{true, warning, "there is none on " + expires + ": each sweep reads the whole table", "run once postgres init"})
-}
-
-// commits checks isolation and durability, on which claims and completions rely.
-func (c *postgresCheck) commits(settings map[string]string) {
-	level, commit := settings["default_transaction_isolation"], settings["synchronous_commit"]
-	c.first("isolation",
-		outcome{level == "read committed", fine, level, ""},
-		outcome{true, warning, level + ": writes that lose a conflict are repeated, and transactions fail with 40001 more often",
-			"ALTER ROLE … SET default_transaction_isolation = 'read committed', or use postgres.Collect"})
-	c.first("durability",
-		outcome{commit == "off", warning, "synchronous_commit is off: a crash of the server loses the last claims and completions, and their calls run twice", "ALTER ROLE … SET synchronous_commit = on"},
-		outcome{settings["fsync"] == "off", warning, "fsync is off: a crash of the machine may lose any record", "turn fsync on"},
-		outcome{true, fine, "synchronous_commit is " + commit, ""})
 }
 
 // vanished checks how long the server keeps the transaction of a client that has

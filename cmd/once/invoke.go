@@ -31,32 +31,28 @@ standard error. On DynamoDB Local the line says whether the handler ran.
 `
 
 func invoke(ctx context.Context, c *call) (err error) {
-	var o struct {
-		event   string
-		env     []string
-		timeout time.Duration
-		times   int
-	}
-	c.StringVar(&o.event, "event", "", "a `file` with the event's JSON; - is standard input")
+	var extra []string
+	var timeout time.Duration
+	file := c.String("event", "", "a `file` with the event's JSON; - is standard input")
 	c.Func("env", "a variable of the function as `NAME=value`, or NAME for the value that it has here; repeatable", func(s string) error {
-		o.env = append(o.env, s)
+		extra = append(extra, s)
 		return nil
 	})
-	durationVar(c.FlagSet, &o.timeout, "timeout", 3*time.Second, "how long the function may run, a `duration`")
-	c.IntVar(&o.times, "times", 1, "a `number`: send the event so many times, one after the other")
+	durationVar(c.FlagSet, &timeout, "timeout", 3*time.Second, "how long the function may run, a `duration`")
+	times := c.Int("times", 1, "a `number`: send the event so many times, one after the other")
 	rest, err := c.parse(1)
 	if err != nil {
 		return err
 	}
-	if len(rest) == 0 || o.event == "" || o.times < 1 {
+	if len(rest) == 0 || *file == "" || *times < 1 {
 		return endf(codeUsage, "give a FUNCTION, its --event, and --times from 1")
 	}
-	event, err := readFile(o.event, c.in)
+	event, err := readFile(*file, c.in)
 	switch {
 	case err != nil:
 		return &ending{codeUsage, err}
 	case !json.Valid(event):
-		return endf(codeUsage, "the event is not JSON: %s", o.event)
+		return endf(codeUsage, "the event is not JSON: %s", *file)
 	}
 	binary := rest[0]
 	info, err := os.Stat(binary)
@@ -69,7 +65,7 @@ func invoke(ctx context.Context, c *call) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(filepath.Dir(binary))) }()
 	}
-	watched, env, err := watchTable(environment(o.env))
+	watched, env, err := watchTable(environment(extra))
 	if err != nil {
 		return err
 	}
@@ -77,18 +73,18 @@ func invoke(ctx context.Context, c *call) (err error) {
 		// Its errors are of calls that the function saw fail.
 		defer func() { _ = watched.Close() }()
 	}
-	function, err := lambdaruntime.Start(ctx, lambdaruntime.Function{Binary: binary, Env: env, Log: c.err, Timeout: o.timeout})
+	function, err := lambdaruntime.Start(ctx, lambdaruntime.Function{Binary: binary, Env: env, Log: c.err, Timeout: timeout})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, function.Close()) }()
-	for call := range o.times {
+	for call := range *times {
 		response, err := function.Invoke(ctx, event)
 		if err != nil {
 			return withoutOutput(err)
 		}
 		fmt.Fprintf(c.out, "%s\n", response.Payload)
-		fmt.Fprintf(c.err, "call %d of %d: %s", call+1, o.times, response.Duration.Round(time.Millisecond))
+		fmt.Fprintf(c.err, "call %d of %d: %s", call+1, *times, response.Duration.Round(time.Millisecond))
 		if watched != nil {
 			fmt.Fprintf(c.err, ", %s", watched.said())
 		}

@@ -36,7 +36,7 @@ func newRecord(e driver.Entry) *record {
 		default:
 			s := newStep(name, e.Steps[name])
 			if _, undone := e.Steps[undoStep+name]; undone {
-				s.Undo = undoDone
+				s.Undo = "done"
 			}
 			r.steps = append(r.steps, s)
 		}
@@ -140,25 +140,16 @@ type step struct {
 	Undo  string `json:"undo,omitempty"`
 }
 
-// The stored form of a step, and whether it is undone.
-const (
-	keptResult    = "result"
-	keptNothing   = "nothing" // the reason why the result could not be stored
-	keptElsewhere = "elsewhere"
-	keptUnknown   = "unknown" // it is not as Once stores it
-	undoDone      = "done"
-	undoPending   = "pending"
-)
-
 // undoable precedes a step that is undone if its call fails permanently.
 const undoable = "~"
 
-// keptBy is how the first byte of a stored step says that it is kept.
-var keptBy = map[byte]string{'=': keptResult, '!': keptNothing, '@': keptElsewhere}
+// keptBy is how the first byte of a stored step says that it is kept. Of nothing, the step
+// has the reason why the result could not be stored.
+var keptBy = map[byte]string{'=': "result", '!': "nothing", '@': "elsewhere"}
 
 func newStep(name string, stored []byte) step {
 	first := (strings.TrimPrefix(string(stored), undoable) + " ")[0]
-	return step{Name: name, Bytes: len(stored), Kept: cmp.Or(keptBy[first], keptUnknown)}
+	return step{Name: name, Bytes: len(stored), Kept: cmp.Or(keptBy[first], "unknown")}
 }
 
 // saga describes a failure with steps that are undone after it.
@@ -190,15 +181,15 @@ func (r *record) saga() *saga {
 	}
 	for i := range r.steps {
 		if s := &r.steps[i]; s.Undo == "" && slices.Contains(f.Steps, s.Name) {
-			s.Undo = undoPending
+			s.Undo = "pending"
 		}
 	}
 	return &saga{Type: f.Type, Undo: f.Steps, Undone: f.Compensated}
 }
 
 var inWords = map[string]string{
-	keptNothing: ", no result", keptElsewhere: ", its result elsewhere", keptUnknown: ", not Once's",
-	undoDone: ", undone", undoPending: ", to be undone",
+	"nothing": ", no result", "elsewhere": ", its result elsewhere", "unknown": ", not Once's",
+	"done": ", undone", "pending": ", to be undone",
 }
 
 func (s step) String() string {

@@ -25,27 +25,25 @@ lease of those in progress, and STUCK are those without a live one.
 `
 
 type operationStats struct {
-	Operation  string    `json:"operation"`
-	InProgress int       `json:"in_progress"`
-	Stuck      int       `json:"stuck"` // of those in progress
-	Completed  int       `json:"completed"`
-	Failed     int       `json:"failed"`
-	Other      int       `json:"other"`
-	Again      int64     `json:"again"`
-	Duplicates *int      `json:"duplicates"` // null: the table does not know
-	Oldest     *oldest   `json:"oldest_in_progress"`
-	Bytes      byteStats `json:"bytes"`
+	Operation  string  `json:"operation"`
+	InProgress int     `json:"in_progress"`
+	Stuck      int     `json:"stuck"` // of those in progress
+	Completed  int     `json:"completed"`
+	Failed     int     `json:"failed"`
+	Other      int     `json:"other"`
+	Again      int64   `json:"again"`
+	Duplicates *int    `json:"duplicates"` // null: the table does not know
+	Oldest     *oldest `json:"oldest_in_progress"`
+	Bytes      struct {
+		Total   int `json:"total"`
+		Average int `json:"average"`
+		Largest int `json:"largest"`
+	} `json:"bytes"`
 }
 
 type oldest struct {
 	Record string    `json:"record"`
 	Lease  time.Time `json:"lease"`
-}
-
-type byteStats struct {
-	Total   int `json:"total"`
-	Average int `json:"average"`
-	Largest int `json:"largest"`
 }
 
 // maxOperations bounds the memory if ids are chosen to have many different first
