@@ -37,16 +37,12 @@ func Append(dst, raw []byte) ([]byte, error) {
 	return canonicalize(dst, raw, false)
 }
 
-// appendMarshalled is Append for the output of json.Marshal, which
-// writes \ufffd for bytes that were not UTF-8 (and a genuine U+FFFD unescaped):
-// two different values would have one text.
-func appendMarshalled(dst, raw []byte) ([]byte, error) {
-	return canonicalize(dst, raw, true)
-}
-
 // canonicalizers are reused: their lists of members cannot live on the stack.
 var canonicalizers = sync.Pool{New: func() any { return new(canonicalizer) }}
 
+// canonicalize is Append for raw JSON, or for the output of json.Marshal, which
+// writes \ufffd for bytes that were not UTF-8 (and a genuine U+FFFD unescaped):
+// two different values would have one text.
 func canonicalize(dst, raw []byte, marshalled bool) ([]byte, error) {
 	c := canonicalizers.Get().(*canonicalizer)
 	c.raw, c.dst, c.marshalled = raw, dst, marshalled

@@ -59,17 +59,8 @@ func isFloat64(number []byte) bool {
 // Unmarshal is json.Unmarshal, except that a number within an any decodes as a
 // json.Number if a float64 would change its value.
 func Unmarshal(data []byte, result any) error {
-	if areFloat64s(data) {
+	if areFloat64s(data) || !json.Valid(data) { // a Decoder accepts text after the value
 		return json.Unmarshal(data, result)
-	}
-	return unmarshalExact(data, result)
-}
-
-// unmarshalExact preserves every digit of the numbers in interfaces.
-func unmarshalExact(data []byte, result any) error {
-	var whole json.RawMessage
-	if err := json.Unmarshal(data, &whole); err != nil {
-		return err // a Decoder accepts text after the value
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

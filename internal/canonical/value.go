@@ -26,7 +26,7 @@ func AppendValue(dst []byte, v any) ([]byte, error) {
 		return dst, &Error{Offset: -1, Reason: fmt.Sprintf(
 			"type %T has no field that encoding/json writes, so every value of it is {}; export its fields or select a part of it", v)}
 	}
-	return appendMarshalled(dst, raw)
+	return canonicalize(dst, raw, true)
 }
 
 // losesAllFields reports whether v is a struct with fields none of which JSON

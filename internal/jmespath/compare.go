@@ -3,6 +3,7 @@ package jmespath
 import (
 	"math"
 	"math/big"
+	"slices"
 )
 
 // compare evaluates a comparison. The four that order values are null for values
@@ -68,15 +69,7 @@ func equalInside(d Dialect, a, b any) bool {
 		return isNumber(b) && !notNumber(a) && !notNumber(b) && compareScalars(d, a, b) == 0
 	case []any:
 		y, ok := b.([]any)
-		if !ok || len(x) != len(y) {
-			return false
-		}
-		for i := range x {
-			if !equalInside(d, x[i], y[i]) {
-				return false
-			}
-		}
-		return true
+		return ok && slices.EqualFunc(x, y, func(a, b any) bool { return equalInside(d, a, b) })
 	case *Object:
 		y, ok := b.(*Object)
 		if !ok || len(x.Keys) != len(y.Keys) {
@@ -117,36 +110,24 @@ func isComposite(v any) bool {
 
 // compareScalars orders two strings, two decimals, or two numbers by their exact values.
 func compareScalars(d Dialect, a, b any) int {
-	if s, ok := a.(string); ok {
-		return compareStrings(d, s, b.(string))
-	}
-	if x, ok := a.(decimal); ok {
+	switch x := a.(type) {
+	case string:
+		return compareStrings(d, x, b.(string))
+	case decimal:
 		return x.compare(b.(decimal))
-	}
-	if x, ok := a.(Number); ok {
+	case Number:
 		if y, ok := b.(Number); ok {
 			return x.compare(y)
 		}
 	}
-	x, finiteA := rational(a)
-	y, finiteB := rational(b)
-	switch {
-	case finiteA && finiteB:
-		return x.Cmp(y)
-	case finiteA:
-		return int(math.Copysign(1, -b.(float64)))
-	case finiteB || a != b:
-		return int(math.Copysign(1, a.(float64)))
-	default:
-		return 0
-	}
+	return exactFloat(a).Cmp(exactFloat(b))
 }
 
-// rational returns the exact value of a number, unless it is infinite.
-func rational(v any) (*big.Rat, bool) {
+// exactFloat returns the value of a float64, or of an integer of Python.
+func exactFloat(v any) *big.Float {
 	if f, ok := v.(float64); ok {
-		r := new(big.Rat).SetFloat64(f)
-		return r, r != nil
+		return big.NewFloat(f)
 	}
-	return new(big.Rat).SetString(string(v.(Number)))
+	n, _ := new(big.Int).SetString(string(v.(Number)), 10)
+	return new(big.Float).SetInt(n)
 }

@@ -1,6 +1,7 @@
 package jmespath
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -116,19 +117,13 @@ func appendPythonFloat(dst []byte, f float64) []byte {
 	return dst
 }
 
-// appendTypeScriptFloat writes a number as ECMAScript does.
+// appendTypeScriptFloat writes a number as ECMAScript does, which encoding/json follows.
 func appendTypeScriptFloat(dst []byte, f float64) []byte {
-	switch abs := math.Abs(f); {
+	switch {
 	case math.IsNaN(f) || math.IsInf(f, 0):
 		return append(dst, "null"...)
-	case abs == 0:
+	case f == 0:
 		return append(dst, '0') // also for -0
-	case abs >= 1e-6 && abs < 1e21:
-		return strconv.AppendFloat(dst, f, 'f', -1, 64)
 	}
-	dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
-	if n := len(dst); dst[n-2] == '0' && dst[n-3] == '-' { // 1e-07
-		dst = append(dst[:n-2], dst[n-1])
-	}
-	return dst
+	return append(dst, must(json.Marshal(f))...)
 }

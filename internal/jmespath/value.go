@@ -103,8 +103,7 @@ func Units(s string) []uint16 {
 	for s != "" {
 		r, n := nextRune(s)
 		if s = s[n:]; r > 0xffff {
-			high, low := utf16.EncodeRune(r)
-			list = append(list, uint16(high), uint16(low))
+			list = utf16.AppendRune(list, r)
 		} else {
 			list = append(list, uint16(r))
 		}
@@ -129,14 +128,10 @@ func joinSurrogates(s string) string {
 		return s
 	}
 	var dst []byte
-	list := Runes(s)
-	for i := 0; i < len(list); i++ {
-		r := list[i]
-		if i+1 < len(list) {
-			if pair := utf16.DecodeRune(r, list[i+1]); pair != utf8.RuneError {
-				r = pair
-				i++
-			}
+	for list := Runes(s); len(list) > 0; list = list[1:] {
+		r := list[0]
+		if len(list) > 1 && utf16.DecodeRune(r, list[1]) != utf8.RuneError {
+			r, list = utf16.DecodeRune(r, list[1]), list[1:]
 		}
 		dst = AppendRune(dst, r)
 	}
