@@ -71,6 +71,6 @@ func (b *batch[D]) handleAll(ctx context.Context, size int, read func(i int) rec
 	if err != nil {
 		return err
 	}
-	results := v.handle(ctx, lanes.Schedule{Lanes: lanes.Separate(size)})
+	results := v.handle(ctx, lanes.Schedule{})
 	return v.batchError(results, "the source takes no report of single records")
 }

@@ -163,7 +163,7 @@ func sqsAttribute(m events.SQSMessage, name string) string {
 func sqsSchedule(messages []events.SQSMessage, continueGroups bool) lanes.Schedule {
 	switch {
 	case !isFIFO(messages):
-		return lanes.Schedule{Lanes: lanes.Separate(len(messages))}
+		return lanes.Schedule{}
 	case continueGroups:
 		return lanes.Schedule{Halt: lanes.HaltLane, Lanes: lanes.By(len(messages), func(i int) string {
 			return messages[i].Attributes["MessageGroupId"]

@@ -81,8 +81,7 @@ func JWTSubject() Scope { return AllOf(JWTClaim("iss"), JWTClaim("sub")) }
 
 // AllOf combines several scopes. A request must have each of them.
 func AllOf(scopes ...Scope) Scope {
-	all := Scope{name: "AllOf", sources: sourcesOf("AllOf", scopes, nil)}
-	all.find = func(ctx context.Context, r *incoming) (string, bool, error) {
+	return Scope{"AllOf", sourcesOf("AllOf", scopes, nil), func(ctx context.Context, r *incoming) (string, bool, error) {
 		var parts []string
 		for _, s := range scopes {
 			scope, ok, err := s.find(ctx, r)
@@ -92,8 +91,7 @@ func AllOf(scopes ...Scope) Scope {
 			parts = append(parts, strconv.Quote(scope)) // else "a"+"bc" would be "ab"+"c"
 		}
 		return strings.Join(parts, "+"), true, nil
-	}
-	return all
+	}}
 }
 
 // AuthorizerField identifies a caller by a field, such as "tenantId", of the
@@ -170,16 +168,14 @@ func FirstOf(scopes ...Scope) Scope {
 			functions[s.name] = true
 		}
 	}
-	first := Scope{name: "FirstOf", sources: sourcesOf("FirstOf", scopes, mistakes)}
-	first.find = func(ctx context.Context, r *incoming) (string, bool, error) {
+	return Scope{"FirstOf", sourcesOf("FirstOf", scopes, mistakes), func(ctx context.Context, r *incoming) (string, bool, error) {
 		for _, s := range scopes {
 			if scope, ok, err := s.find(ctx, r); ok || err != nil {
 				return scope, ok, err
 			}
 		}
 		return "", false, nil
-	}
-	return first
+	}}
 }
 
 // sourcesOf returns the adapters that support all of the scopes. It panics if

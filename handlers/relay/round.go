@@ -63,7 +63,7 @@ type event struct {
 func (e *event) round(ctx context.Context) bool {
 	batches, published := e.queue.round()
 	failed := make([][]error, len(batches)) // of each message
-	errs := e.runner.Run(ctx, lanes.Schedule{Lanes: lanes.Separate(len(batches))}, len(batches), func(ctx context.Context, turn *lanes.Turn) error {
+	errs := e.runner.Run(ctx, lanes.Schedule{}, len(batches), func(ctx context.Context, turn *lanes.Turn) error {
 		i := turn.Index()
 		return guarded(func() (err error) { failed[i], err = e.send(ctx, batches[i]); return err })
 	})
@@ -109,7 +109,7 @@ func (e *event) markPublished(ctx context.Context, published []int) {
 		keys[i] = e.queue.items[at].key
 	}
 	// Mark, as every function of the user's, runs on a goroutine of its own.
-	errs := lanes.Runner{Concurrency: 1, Errors: notRun}.Run(ctx, lanes.Schedule{Lanes: lanes.Separate(1)}, 1, func(ctx context.Context, _ *lanes.Turn) error {
+	errs := lanes.Runner{Concurrency: 1, Errors: notRun}.Run(ctx, lanes.Schedule{}, 1, func(ctx context.Context, _ *lanes.Turn) error {
 		return readable(guarded(func() error { return e.options.Mark(ctx, keys) }))
 	})
 	if errs[0] == nil {

@@ -6,7 +6,7 @@ package lanes
 // A Schedule says which records wait for which.
 type Schedule struct {
 	// Lanes lists the records of each lane by their index in the event, in
-	// ascending order.
+	// ascending order. A record in no lane waits for none.
 	Lanes [][]int
 	Halt  Halt
 	// Duplicates lists for each record the one before it with the same key, or
@@ -25,16 +25,7 @@ const (
 
 // InOrder returns one lane of all records.
 func InOrder(size int) [][]int {
-	lane := make([]int, size)
-	for i := range lane {
-		lane[i] = i
-	}
-	return [][]int{lane}
-}
-
-// Separate returns a lane for each record.
-func Separate(size int) [][]int {
-	return By(size, func(i int) int { return i })
+	return By(size, func(int) bool { return true })
 }
 
 // By puts records with the same name into one lane. Lanes are in the order of

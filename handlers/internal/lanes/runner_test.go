@@ -178,7 +178,7 @@ func TestTurnsBeginInTheOrderOfTheEvent(t *testing.T) {
 		var started []int
 		begun := time.Now()
 		runner := lanes.Runner{Concurrency: 1, Ahead: 10, Errors: runnerErrs}
-		runner.Run(t.Context(), lanes.Schedule{Lanes: lanes.Separate(10)}, 10, func(ctx context.Context, turn *lanes.Turn) error {
+		runner.Run(t.Context(), lanes.Schedule{}, 10, func(ctx context.Context, turn *lanes.Turn) error {
 			time.Sleep(time.Duration(20-turn.Index()) * time.Millisecond) // the last claim is answered first
 			if err := turn.Take(ctx); err != nil {
 				return err
@@ -209,7 +209,7 @@ func TestTimeIsCheckedAgainWhenTheTurnComes(t *testing.T) {
 			ctx := end(t.Context(), &runner)
 			begun := time.Now()
 			var refusedAfter atomic.Int64 // two records are refused at once
-			results := runner.Run(ctx, lanes.Schedule{Lanes: lanes.Separate(4)}, 4, func(ctx context.Context, turn *lanes.Turn) error {
+			results := runner.Run(ctx, lanes.Schedule{}, 4, func(ctx context.Context, turn *lanes.Turn) error {
 				if err := turn.Take(context.WithoutCancel(ctx)); err != nil {
 					refusedAfter.Store(int64(time.Since(begun)))
 					return nil // what a refused record returns does not count
@@ -242,7 +242,7 @@ func TestLaterRecordsEndTogetherAfterAFailure(t *testing.T) {
 
 func TestRecordThatEndsItsGoroutineIsUnfinished(t *testing.T) {
 	for _, ahead := range []int{0, 3} {
-		results := lanes.Runner{Concurrency: 1, Ahead: ahead, Errors: runnerErrs}.Run(t.Context(), lanes.Schedule{Lanes: lanes.Separate(3)}, 3,
+		results := lanes.Runner{Concurrency: 1, Ahead: ahead, Errors: runnerErrs}.Run(t.Context(), lanes.Schedule{}, 3,
 			func(ctx context.Context, turn *lanes.Turn) error {
 				if turn.Index() == 1 {
 					runtime.Goexit() // without its turn
@@ -257,7 +257,7 @@ func TestRecordThatEndsItsGoroutineIsUnfinished(t *testing.T) {
 func TestTurnCanBeTakenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		leaseLost := errors.New("lease lost")
-		results := lanes.Runner{Concurrency: 1, Ahead: 1, Errors: runnerErrs}.Run(t.Context(), lanes.Schedule{Lanes: lanes.Separate(2)}, 2,
+		results := lanes.Runner{Concurrency: 1, Ahead: 1, Errors: runnerErrs}.Run(t.Context(), lanes.Schedule{}, 2,
 			func(ctx context.Context, turn *lanes.Turn) error {
 				if turn.Index() == 0 {
 					time.Sleep(time.Second)
@@ -287,7 +287,7 @@ func TestSiblingsAreCountedUntilTheyArrive(t *testing.T) {
 				}
 			}
 			runner := lanes.Runner{Concurrency: 1, Unrecorded: test.unrecorded, Ahead: 9, Errors: runnerErrs}
-			runner.Run(t.Context(), lanes.Schedule{Lanes: lanes.Separate(10)}, 10, func(ctx context.Context, turn *lanes.Turn) error {
+			runner.Run(t.Context(), lanes.Schedule{}, 10, func(ctx context.Context, turn *lanes.Turn) error {
 				arrive(turn, &claims)
 				time.Sleep(10 * time.Millisecond)
 				if err := turn.Take(ctx); err != nil {

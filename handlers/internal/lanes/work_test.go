@@ -21,8 +21,8 @@ func eachWay(t *testing.T, n int, one func(t *testing.T, ctx context.Context, tu
 	}{
 		"one lane":        {lanes.InOrder(n), 0},
 		"one lane, ahead": {lanes.InOrder(n), n},
-		"lanes":           {lanes.Separate(n), 0},
-		"lanes, ahead":    {lanes.Separate(n), n},
+		"lanes":           {lanes.By(n, func(i int) int { return i }), 0},
+		"lanes, ahead":    {lanes.By(n, func(i int) int { return i }), n},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := pprof.WithLabels(t.Context(), pprof.Labels("of", "the event"))

@@ -26,7 +26,7 @@ func TestNoRecordBeginsAheadWhileAnotherYields(t *testing.T) {
 		begun := time.Now()
 		began := map[int]time.Duration{}
 		// Record 1 is replayed while 0 waits, which makes room for another claim.
-		results := yielding(2, 1).Run(t.Context(), lanes.Schedule{Lanes: lanes.Separate(4)}, 4, func(ctx context.Context, turn *lanes.Turn) error {
+		results := yielding(2, 1).Run(t.Context(), lanes.Schedule{}, 4, func(ctx context.Context, turn *lanes.Turn) error {
 			if turn.Ahead() {
 				began[turn.Index()] = time.Since(begun)
 			}
@@ -57,7 +57,7 @@ func TestNoRecordBeginsAheadWhileAnotherYields(t *testing.T) {
 // Such a record waits for a claim, and has none that another event could wait for.
 func TestYieldBeforeTheTurnDoesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		results := yielding(1, 2).Run(t.Context(), lanes.Schedule{Lanes: lanes.Separate(3)}, 3, func(ctx context.Context, turn *lanes.Turn) error {
+		results := yielding(1, 2).Run(t.Context(), lanes.Schedule{}, 3, func(ctx context.Context, turn *lanes.Turn) error {
 			switch turn.Index() {
 			case 0:
 				time.Sleep(2 * time.Second)

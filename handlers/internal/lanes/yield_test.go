@@ -30,7 +30,7 @@ func TestNoClaimIsKeptWhileARecordYields(t *testing.T) {
 			defer mu.Unlock()
 			*to = append(*to, i)
 		}
-		results := runner.Run(t.Context(), lanes.Schedule{Lanes: lanes.Separate(6)}, 6, func(ctx context.Context, turn *lanes.Turn) error {
+		results := runner.Run(t.Context(), lanes.Schedule{}, 6, func(ctx context.Context, turn *lanes.Turn) error {
 			i := turn.Index()
 			switch {
 			case i == 0:
