@@ -175,18 +175,6 @@ func (b *batch[D]) handleStream(ctx context.Context, size int, read func(i int) 
 	if b.options.Concurrency > 1 {
 		order = lanes.By(size, lane)
 	}
-	return v.firstID(v.handle(ctx, lanes.Schedule{Lanes: order, Halt: lanes.HaltEvent}))
-}
-
-// firstID returns the id of the first record that failed, if there is one.
-func (v *invocation[D]) firstID(results []error) (ids []string, _ error) {
-	if err := v.checkIDs(results); err != nil {
-		return nil, err
-	}
-	for i, err := range results {
-		if err != nil {
-			return []string{v.records[i].id}, nil
-		}
-	}
-	return nil, nil
+	ids, err = v.failedIDs(v.handle(ctx, lanes.Schedule{Lanes: order, Halt: lanes.HaltEvent}))
+	return ids[:min(len(ids), 1)], err
 }

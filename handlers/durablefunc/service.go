@@ -97,14 +97,7 @@ func (e *ServiceError) Unwrap() error { return e.Err }
 // optionalService is the service, or nothing.
 type optionalService struct{ Service }
 
-// asks returns the function that asks about executions, or nil.
-func (s optionalService) asks() func(context.Context, string) (adapter.ExecutionState, []byte, error) {
-	if s.Service == nil {
-		return nil
-	}
-	return s.ask
-}
-
+// ask asks about an execution.
 func (s optionalService) ask(ctx context.Context, arn string) (adapter.ExecutionState, []byte, error) {
 	e, err := s.GetDurableExecution(ctx, arn)
 	var coded interface{ ErrorCode() string }

@@ -86,6 +86,10 @@ func Wrap[Event any](x *idempotent.Executor, executionTimeout time.Duration, key
 		o = &Options{}
 	}
 	service := optionalService{o.Service}
+	var ask func(context.Context, string) (adapter.ExecutionState, []byte, error)
+	if o.Service != nil {
+		ask = service.ask
+	}
 	protected := idempotent.Wrap(x,
 		func(i *invocation[Event]) (k idempotent.Key, err error) {
 			if k, err = key(i.event); err != nil {
@@ -104,7 +108,7 @@ func Wrap[Event any](x *idempotent.Executor, executionTimeout time.Duration, key
 		if err != nil {
 			return nil, err
 		}
-		i := invocation[Event]{durable: durable{e.arn, until(e.start, executionTimeout), service.asks()}, request: request}
+		i := invocation[Event]{durable: durable{e.arn, until(e.start, executionTimeout), ask}, request: request}
 		if err := e.decode(&i.event); err != nil {
 			return e.end(err)
 		}

@@ -105,3 +105,14 @@ func (w *captureWriter) writeTo(client http.ResponseWriter) {
 	client.WriteHeader(w.status)
 	_, _ = client.Write(w.body.Bytes()) // a client that has gone can repeat the request
 }
+
+// ResponseTooLargeError is the error of a handler's Write for a body of more
+// than Options.MaxResponseBytes.
+type ResponseTooLargeError struct{ Limit int } // in bytes
+
+func (e *ResponseTooLargeError) Error() string {
+	return fmt.Sprintf("httpapi: the response body has more than %d bytes and cannot be stored", e.Limit)
+}
+
+// SafeText returns the whole text.
+func (e *ResponseTooLargeError) SafeText() string { return e.Error() }

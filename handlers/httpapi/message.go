@@ -1,12 +1,16 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/base64"
 	"maps"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/lambda-once/once/handlers/internal/digest"
 )
 
 // A parameter is one of a query, with its escapes resolved by unescaped.
@@ -50,17 +54,15 @@ func rawQuery(text string) (query []parameter) {
 // is not nil, contains all values. Names are taken in order: two that are the
 // same when unescaped would otherwise change the fingerprint each time.
 func mapQuery(multi map[string][]string, single map[string]string, unescape func(string) (string, error)) (query []parameter) {
-	add := func(name, value string) {
-		query = append(query, parameter{unescaped(name, unescape), unescaped(value, unescape)})
+	if multi == nil {
+		multi = make(map[string][]string, len(single))
+		for name, value := range single {
+			multi[name] = []string{value}
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(multi)) {
 		for _, value := range multi[name] {
-			add(name, value)
-		}
-	}
-	if multi == nil {
-		for _, name := range slices.Sorted(maps.Keys(single)) {
-			add(name, single[name])
+			query = append(query, parameter{unescaped(name, unescape), unescaped(value, unescape)})
 		}
 	}
 	return query
@@ -101,4 +103,40 @@ func eventRequest(caller Caller, path string, query []parameter, headers http.He
 		}
 	}
 	return r
+}
+
+// fingerprint returns a digest of the parts that a repetition must have in common: the
+// method, the path, the query and the body. If its form changes, an updated
+// function refuses repetitions of requests from before the update.
+func (r *incoming) fingerprint() string {
+	d := digest.New()
+	d.Text(r.Method)
+	// The path and not the route's template, which /accounts/1 and /accounts/2
+	// share. It is split before it is decoded: a%2Fb is one segment.
+	segments := strings.Split(r.Path, "/")
+	d.Count(len(segments))
+	for _, segment := range segments {
+		d.Text(unescaped(segment, url.PathUnescape))
+	}
+	// Proxies may reorder names. The order of one name's values can matter.
+	query := slices.Clone(r.Query)
+	slices.SortStableFunc(query, func(a, b parameter) int { return cmp.Compare(a.name, b.name) })
+	d.Count(len(query))
+	for _, p := range query {
+		d.Text(p.name)
+		d.Text(p.value)
+	}
+	kind, body := digest.Body(r.Body, r.isJSON())
+	d.Text(kind)
+	d.Text(body)
+	return d.Hex()
+}
+
+// isJSON considers the body too: curl --data sends JSON as a form.
+func (r *incoming) isJSON() bool {
+	if digest.LooksLikeJSON(r.Body) {
+		return true
+	}
+	kind, _, err := mime.ParseMediaType(r.Headers.Get("Content-Type"))
+	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
 }

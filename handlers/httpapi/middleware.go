@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -86,14 +85,6 @@ func Middleware(x *idempotent.Executor, scope Scope, o *Options) func(http.Handl
 			}
 		})
 	}
-}
-
-// ResponseTooLargeError is the error of a handler's Write for a body of more
-// than Options.MaxResponseBytes.
-type ResponseTooLargeError struct{ Limit int } // in bytes
-
-func (e *ResponseTooLargeError) Error() string {
-	return fmt.Sprintf("httpapi: the response body has more than %d bytes and cannot be stored", e.Limit)
 }
 
 // withoutClient returns a context that ends at its deadline, but not with its

@@ -2,9 +2,13 @@ package httpapi
 
 import (
 	"encoding/json"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
 )
 
 const problemContentType = "application/problem+json"
@@ -76,4 +80,108 @@ func clip(text string, limit int) string {
 		limit--
 	}
 	return text[:max(limit, 0)]
+}
+
+// problemOf returns the problem for an error of the core. It reports false for an error
+// on which a client cannot act. A client whose body is not JSON learns that its key is
+// looked for there.
+func (o *Options) problemOf(r *incoming, err error) (p problem, ok bool) {
+	p, ok = o.describe(err)
+	if ok && o.Key != nil && r.err == nil && r.found != nil && r.found.err == err && r.found.inBody() && !json.Valid(r.Body) {
+		p.detail += " The body is not JSON."
+	}
+	return p, ok
+}
+
+// describe uses the statuses and titles of draft-ietf-httpapi-idempotency-key-header-07
+// section 2.7, where it has one.
+func (o *Options) describe(err error) (p problem, ok bool) {
+	key, theKey, aKey := "idempotency key", "The idempotency key", "an idempotency key"
+	if o.Key == nil {
+		key, theKey, aKey = o.Header, "The header "+o.Header, "the header "+o.Header
+	}
+	title := strings.ToUpper(key[:1]) + key[1:]
+	switch e := err.(type) {
+	case *idempotent.MissingKeyError:
+		if e.Part == "scope" {
+			return noScope, true
+		}
+		if o.Key != nil && e.At != "" {
+			aKey += ", which is taken from " + e.At + " of the request"
+		}
+		return problem{status: http.StatusBadRequest, title: title + " is missing",
+			detail: "This operation requires " + aKey + ": another key for each request, and the same one when a request is repeated."}, true
+	case *idempotent.InvalidKeyError:
+		if e.Part == "Scope" {
+			return noScope, true
+		}
+		return problem{status: http.StatusBadRequest, title: title + " is not valid", detail: theKey + " " + e.Reason + "."}, true
+	case *idempotent.InvalidPayloadError:
+		return problem{status: http.StatusBadRequest, title: "The request cannot be read",
+			detail: "The request cannot be read: " + e.Reason + "."}, true
+	case *RequestTooLargeError:
+		return problem{status: http.StatusRequestEntityTooLarge, title: "The body is too large",
+			detail: "The body has more than " + strconv.FormatInt(e.Limit, 10) + " bytes."}, true
+	case *idempotent.InProgressError:
+		return outstanding(retryAfter(e.Until), key), true
+	case *idempotent.LeaseLostError:
+		return outstanding(1, key), true
+	case *idempotent.KeyReusedError:
+		return problem{status: http.StatusUnprocessableEntity, title: title + " is already used",
+			detail: "This " + key + " was used for another request. Each request needs a key of its own."}, true
+	case *idempotent.OutcomeUnknownError:
+		return problem{status: http.StatusInternalServerError, title: "The outcome is unknown",
+			detail: "Whether this request was carried out is unknown. It does not run again before a person has looked into it. Do not send it with another key."}, true
+	case *idempotent.ResultUnavailableError:
+		if e.Failed {
+			return problem{status: http.StatusInternalServerError, title: "The response is not available",
+				detail: "This request failed permanently, and its response is not available. Do not send it with another key before a person has looked into it."}, true
+		}
+		return problem{status: http.StatusInternalServerError, title: "The response is not available",
+			detail: "This request was carried out, but its response is not available. Do not send it with another key."}, true
+	case *idempotent.CompensationError:
+		return problem{status: http.StatusServiceUnavailable, title: "The request failed and is being undone", retryAfter: 1,
+			detail: "The request failed, and its effects are not undone yet. Send it again, with the same " + key + "."}, true
+	case *idempotent.StoreError:
+		return problem{status: http.StatusServiceUnavailable, title: "Try again", retryAfter: 1,
+			detail: "The request cannot be answered now. Send it again, with the same " + key + "."}, true
+	}
+	return problem{}, false
+}
+
+var noScope = problem{status: http.StatusForbidden, title: "The caller is unknown",
+	detail: "The request does not identify its caller in the way that this operation requires."}
+
+// internalProblem replaces an error that would tell a client nothing, if there is no
+// Lambda to report it to.
+var internalProblem = problem{status: http.StatusInternalServerError, title: "The request failed",
+	detail: "The request failed."}
+
+// responseLost replaces a response whose work is done.
+var responseLost = problem{status: http.StatusInternalServerError, title: "The response is lost",
+	detail: "This request was carried out, but its response was too large to be stored, or was cut off. Do not send it with another key."}
+
+// tooLarge replaces a response that is not stored.
+func tooLarge(status int) problem {
+	return problem{status: status, title: responseLost.title, detail: "The response was too large to be passed on."}
+}
+
+// noStatus replaces a response with a status that no response can have.
+func noStatus(status int) problem {
+	return problem{status: http.StatusInternalServerError, title: "The response has no status",
+		detail: "This request was carried out, but the handler's response has the StatusCode " + strconv.Itoa(status) + ", which is no HTTP status. Do not send the request with another key."}
+}
+
+func outstanding(retryAfter int, key string) problem {
+	return problem{status: http.StatusConflict, title: "A request is outstanding for this " + key, retryAfter: retryAfter,
+		detail: "A request with this " + key + " is being processed. Send it again, with the same key, to get its response."}
+}
+
+// retryAfter is short: the other call most likely finishes long before its
+// lease expires.
+func retryAfter(lease time.Time) int {
+	if lease.IsZero() {
+		return 1
+	}
+	return int(min(max(math.Ceil(time.Until(lease).Seconds()), 1), 2))
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -108,6 +109,24 @@ func (e *KeyFieldError) SafeText() string { return e.Error() }
 
 // Is reports whether target is ErrKeyField.
 func (e *KeyFieldError) Is(target error) bool { return target == ErrKeyField }
+
+// RequestTooLargeError reports that the body of a request has more than
+// Options.MaxRequestBytes. The handler did not run, and the client receives
+// 413.
+type RequestTooLargeError struct{ Limit int64 } // in bytes
+
+func (e *RequestTooLargeError) Error() string {
+	return fmt.Sprintf("httpapi: the request body has more than %d bytes", e.Limit)
+}
+
+// SafeText returns the whole text.
+func (e *RequestTooLargeError) SafeText() string { return e.Error() }
+
+// Refusal returns [idempotent.RefusalTooLarge].
+func (e *RequestTooLargeError) Refusal() idempotent.Refusal { return idempotent.RefusalTooLarge }
+
+// Unwrap returns an [*http.MaxBytesError].
+func (e *RequestTooLargeError) Unwrap() error { return &http.MaxBytesError{Limit: e.Limit} }
 
 // incoming is a request that is being served.
 type incoming struct {
