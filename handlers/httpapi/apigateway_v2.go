@@ -43,7 +43,8 @@ func requestV2(e *events.APIGatewayV2HTTPRequest) *incoming {
 			caller.UserARN, caller.CognitoIdentityID = a.IAM.UserARN, a.IAM.CognitoIdentity.IdentityID
 		}
 	}
-	return eventRequest(caller, e.RawPath, rawQuery(e.RawQueryString), eventHeaders(nil, e.Headers), e.Cookies, e.Body, e.IsBase64Encoded)
+	query := rawQuery(e.RawQueryString)
+	return eventRequest(caller, e.RawPath, query, eventHeaders(nil, e.Headers), e.Cookies, e.Body, e.IsBase64Encoded)
 }
 
 func respondV2(_ *events.APIGatewayV2HTTPRequest, r httpResponse) events.APIGatewayV2HTTPResponse {
@@ -75,7 +76,8 @@ func requestURL(e *events.LambdaFunctionURLRequest) *incoming {
 	if a := e.RequestContext.Authorizer; a != nil && a.IAM != nil {
 		caller.UserARN = a.IAM.UserARN
 	}
-	return eventRequest(caller, e.RawPath, rawQuery(e.RawQueryString), eventHeaders(nil, e.Headers), e.Cookies, e.Body, e.IsBase64Encoded)
+	query := rawQuery(e.RawQueryString)
+	return eventRequest(caller, e.RawPath, query, eventHeaders(nil, e.Headers), e.Cookies, e.Body, e.IsBase64Encoded)
 }
 
 func respondURL(_ *events.LambdaFunctionURLRequest, r httpResponse) events.LambdaFunctionURLResponse {
