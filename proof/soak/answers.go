@@ -85,14 +85,6 @@ func cancelled(request []byte, random *rand.Rand) *wire.Response {
 	})
 }
 
-// refusePartly refuses a part of a batch inside an HTTP 200, and sends the rest.
-func refusePartly(r *wire.Request, random *rand.Rand) (*wire.Response, error) {
-	if r.Operation == "BatchGetItem" {
-		return withholdKeys(r, random)
-	}
-	return refuseStatements(r, random)
-}
-
 // statementErrors are those with which DynamoDB refuses one statement of a batch and
 // not the others. The SDK repeats none of them.
 var statementErrors = []reason{throttling, exceeded, limited, conflict, unknown}

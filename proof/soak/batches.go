@@ -74,7 +74,7 @@ func (s *shard) advance(ctx context.Context, again bool) {
 		duplicates = len(batch)
 	}
 	again, s.again = again && !s.again, false
-	r := s.send(ctx, worker.Stream, event, batch, duplicates, nil)()
+	r := s.send(ctx, event, batch, duplicates, nil)()
 	switch {
 	case r == nil || r.Error != nil:
 		wait(ctx, time.Duration(s.random.IntN(int(retryAfter))))

@@ -33,8 +33,8 @@ type sender interface {
 	drain(ctx context.Context) // sends what is left
 }
 
-// caller is the source of single calls and of batches of a queue. Its names and choices depend on the
-// seed alone.
+// caller is the source of single calls and of batches of a queue. Its names and choices
+// depend on the seed alone.
 type caller struct {
 	*stage
 	name   string
@@ -87,9 +87,9 @@ func (c *caller) call(ctx context.Context, fresh bool) {
 	if !ok {
 		return
 	}
-	first := c.send(ctx, m.request.Kind, m.request, []message{m}, duplicates, &c.calls)
+	first := c.send(ctx, m.request, []message{m}, duplicates, &c.calls)
 	if c.random.IntN(20) == 0 {
-		c.send(ctx, m.request.Kind, m.request, []message{m}, 1, &c.calls)()
+		c.send(ctx, m.request, []message{m}, 1, &c.calls)()
 	}
 	first()
 }
@@ -109,7 +109,7 @@ func (c *caller) deliverQueue(ctx context.Context, fresh bool) {
 		}
 	}
 	if len(batch) > 0 {
-		c.send(ctx, worker.Queue, queueEvent(batch), batch, duplicates, &c.queue)()
+		c.send(ctx, queueEvent(batch), batch, duplicates, &c.queue)()
 	}
 }
 
@@ -117,9 +117,9 @@ func (c *caller) deliverQueue(ctx context.Context, fresh bool) {
 // returns nil if that is late. The ledger receives the report in any case. Messages that
 // have to be sent again go to the backlog, if there is one.
 func (c *caller) send(
-	ctx context.Context, kind worker.Kind, event any, messages []message, duplicates int, unfinished *backlog,
+	ctx context.Context, event any, messages []message, duplicates int, unfinished *backlog,
 ) (report func() *worker.Report) {
-	d := worker.Delivery{ID: c.id(), Kind: kind, Event: encode(event)}
+	d := worker.Delivery{ID: c.id(), Kind: messages[0].request.Kind, Event: encode(event)}
 	done := make(chan *worker.Report, 1)
 	if m, p := c.choose(ctx); p != nil {
 		c.waiting.Go(func() { done <- c.deliver(m, p, d, messages, duplicates) })
@@ -155,15 +155,18 @@ func finished(r *worker.Report, id string) bool {
 
 // deliver returns the report on a delivery, or nil if the process was killed with it.
 func (c *caller) deliver(m *member, p *process, d worker.Delivery, messages []message, duplicates int) *worker.Report {
+	defer p.flight.Add(-1)
 	if err := c.ledger.sent(messages, duplicates); err != nil {
 		c.fail(err)
+		return nil
 	}
+	var r worker.Report
 	began := time.Now()
-	report, err := p.deliver(d)
+	err := p.client.Call("worker.Deliver", d, &r)
 	switch {
 	case err == nil:
-		c.ledger.note(m.role, d, messages, report, time.Since(began))
-		return &report
+		c.ledger.note(m.role, d, messages, r, time.Since(began))
+		return &r
 	case p.killed.Load():
 		c.ledger.dead(m.role, d, messages, time.Since(began))
 	default:

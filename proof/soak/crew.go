@@ -78,7 +78,7 @@ func (s *stage) hire(ctx context.Context) error {
 func (s *stage) dismiss() error {
 	var errs []error
 	for _, m := range s.crew {
-		errs = append(errs, m.Kill())
+		errs = append(errs, m.end())
 	}
 	return errors.Join(errs...)
 }
@@ -122,7 +122,8 @@ func (m *member) start(ctx context.Context) error {
 	return nil
 }
 
-// enter begins a delivery. It returns nil if the worker takes none.
+// enter begins a delivery, which is in flight from then on. It returns nil if the worker
+// takes none.
 func (m *member) enter() *process {
 	if !m.gate.TryRLock() {
 		return nil
@@ -132,12 +133,8 @@ func (m *member) enter() *process {
 	return m.process
 }
 
-// deliver ends a delivery.
-func (p *process) deliver(d worker.Delivery) (r worker.Report, err error) {
-	defer p.flight.Add(-1)
-	err = p.client.Call("worker.Deliver", d, &r)
-	return r, err
-}
+// end kills the process. Its calls return an error.
+func (p *process) end() error { return errors.Join(p.Kill(), p.client.Close()) }
 
 // kill kills the process, and starts the next one. It returns how many deliveries
 // were under way.
@@ -146,7 +143,7 @@ func (m *member) kill(ctx context.Context) (flight int, err error) {
 	defer m.gate.Unlock()
 	m.killed.Store(true)
 	flight = int(m.flight.Load())
-	if err := m.Kill(); err != nil {
+	if err := m.end(); err != nil {
 		return flight, err
 	}
 	return flight, m.start(ctx)

@@ -2,7 +2,6 @@ package soak
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -206,16 +205,4 @@ func (l *ledger) unexpected(hash string, f worker.Failure) {
 	if f.Text != worker.Busy && !slices.Contains(expected, f.Type) {
 		l.found.add("unexpected error", hash, "%s: %s", f.Type, f.Text)
 	}
-}
-
-// selects returns the requests for which want holds, in the order of their keys.
-func (l *ledger) selects(want func(*entry) bool) (list []worker.Request) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, key := range slices.Sorted(maps.Keys(l.entries)) {
-		if e := l.entries[key]; want(e) {
-			list = append(list, e.Request)
-		}
-	}
-	return list
 }

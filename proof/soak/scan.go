@@ -70,9 +70,8 @@ func readRecord(e driver.Entry) (s stored) {
 		s.err = fmt.Errorf("no result: %s", r.Unavailable)
 	case r.Status == driver.Completed:
 		var result worker.Result
-		if s.err = json.Unmarshal(r.Data, &result); s.err == nil {
-			s.digest, s.err = result.Digest()
-		}
+		s.err = json.Unmarshal(r.Data, &result)
+		s.digest = result.Digest()
 	}
 	return s
 }

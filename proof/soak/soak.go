@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,7 +26,13 @@ func Run(ctx context.Context, out io.Writer, duration time.Duration, seed uint64
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	s, err := play(ctx, out, server, duration, seed)
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	if _, err := fmt.Fprintf(out, "soak: %v, seed %d\n", duration, seed); err != nil {
+		return err
+	}
+	s, err := play(ctx, server, duration, seed)
 	if err != nil {
 		return err
 	}
@@ -54,7 +62,6 @@ type stage struct {
 	// fail ends the test with an error of its own parts.
 	fail context.CancelCauseFunc
 
-	began                time.Time
 	driven, replayed     int // calls
 	kills, killsInFlight int
 	interrupted          int // deliveries
@@ -64,17 +71,11 @@ type stage struct {
 
 // play sends traffic in bad weather, and drives every key to its end in good one. When
 // it returns, nothing changes the tables any more.
-func play(parent context.Context, out io.Writer, server *tables.Server, duration time.Duration, seed uint64) (s *stage, err error) {
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
-	if _, err := fmt.Fprintf(out, "soak: %v, seed %d\n", duration, seed); err != nil {
-		return nil, err
-	}
+func play(parent context.Context, server *tables.Server, duration time.Duration, seed uint64) (s *stage, err error) {
 	ctx, fail := context.WithCancelCause(parent)
 	defer fail(nil)
 	s = &stage{
-		duration: duration, seed: seed, tables: server, ledger: newLedger(), fail: fail, began: time.Now(),
+		duration: duration, seed: seed, tables: server, ledger: newLedger(), fail: fail,
 		atThird: map[string]worker.Sample{}, atEnd: map[string]worker.Sample{},
 	}
 	for _, table := range []*string{&s.records, &s.effects} {
@@ -149,14 +150,12 @@ func (s *stage) drive(ctx context.Context) {
 	before := s.ledger.calls
 	s.drain(ctx)
 	s.driven = s.ledger.calls - before
-	n := 0
-	finished := s.ledger.selects(func(e *entry) bool {
-		n++
-		return !e.Kind.Batched() && (e.clouded || n%(1+len(s.ledger.entries)/replays) == 0)
-	})
-	s.replayed = len(finished)
-	for _, r := range finished {
-		s.calls.add(message{request: r}, 0)
+	for n, key := range slices.Sorted(maps.Keys(s.ledger.entries)) {
+		e := s.ledger.entries[key]
+		if !e.Kind.Batched() && (e.clouded || n%(1+len(s.ledger.entries)/replays) == 0) {
+			s.calls.add(message{request: e.Request}, 0)
+			s.replayed++
+		}
 	}
 	s.drain(ctx)
 }

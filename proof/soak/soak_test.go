@@ -3,6 +3,7 @@ package soak
 import (
 	"context"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -82,7 +83,9 @@ func playEnough(t *testing.T) (*stage, *auditor) {
 		duration = 3 * time.Second
 	}
 	for ; ; duration *= 4 {
-		s, err := play(t.Context(), serving.Log(t), server, duration, 0)
+		seed := rand.Uint64()
+		t.Logf("%v, seed %d", duration, seed)
+		s, err := play(t.Context(), server, duration, seed)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ func (s *stage) summary(a *auditor) string {
 		before, after := s.atThird[name], s.atEnd[name]
 		line(name, "goroutines %d → %d, heap %.1f → %.1f MB", before.Goroutines, after.Goroutines, float64(before.Heap)/1e6, float64(after.Heap)/1e6)
 	}
-	line("audit", "%d findings, after %v", len(a.found), time.Since(s.began).Round(time.Second))
+	line("audit", "%d findings, after %v", len(a.found), time.Since(l.began).Round(time.Second))
 	b.WriteString(l.histories(a.found))
 	return b.String()
 }

@@ -34,9 +34,13 @@ var throttled = fault{"throttled", 15, func(_ *weather, r *wire.Request, random 
 	return throttle(r.Operation, r.Body, random), nil
 }}
 
-// partly happens to 100 of 1,000 batches, and to nothing else.
+// partly happens to 100 of 1,000 batches, and to nothing else: a part is refused inside
+// an HTTP 200.
 var partly = fault{"partly refused", 100, func(_ *weather, r *wire.Request, random *rand.Rand) (*wire.Response, error) {
-	return refusePartly(r, random)
+	if r.Operation == "BatchGetItem" {
+		return withholdKeys(r, random)
+	}
+	return refuseStatements(r, random)
 }}
 
 // climate contains the faults of all requests.

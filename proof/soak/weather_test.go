@@ -172,7 +172,7 @@ func TestRefusedStatementsAreNotApplied(t *testing.T) {
 func TestWithheldKeysAreUnprocessed(t *testing.T) {
 	b := newBad(t)
 	client := b.answering(t, func(r *wire.Request) (*wire.Response, error) {
-		return refusePartly(r, b.random)
+		return withholdKeys(r, b.random)
 	})
 	var keys []map[string]types.AttributeValue
 	for n := range 5 {

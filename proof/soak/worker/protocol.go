@@ -2,8 +2,6 @@ package worker
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -123,15 +121,8 @@ type Result struct {
 	Blob    string
 }
 
-// Digest returns a hash of the whole result.
-func (r Result) Digest() (string, error) {
-	text, err := json.Marshal(r) // maps in the order of their keys
-	if err != nil {
-		return "", fmt.Errorf("digest of a result: %w", err)
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16]), nil
-}
+// Digest returns a hash of the whole result, with maps in the order of their keys.
+func (r Result) Digest() string { return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%#v", r))) }
 
 // Main is the slot of the effect of work without steps.
 const Main = "main"

@@ -154,10 +154,8 @@ func (w *worker) Deliver(d Delivery, r *Report) error {
 		}
 	default:
 		r.Result = &Result{}
-		if err = json.Unmarshal(out, r.Result); err == nil {
-			r.Digest, err = r.Result.Digest()
-		}
-		r.Result.Blob = ""
+		err = json.Unmarshal(out, r.Result)
+		r.Digest, r.Result.Blob = r.Result.Digest(), ""
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
