@@ -71,8 +71,8 @@ var model = regexp.MustCompile(`(?m)^model name\s*:\s*(.*\S)`)
 
 // thisMachine returns what can be found out. Not every system has the files of Linux.
 func thisMachine() machine {
-	version := strings.TrimPrefix(runtime.Version(), "go")
-	m := machine{CPU: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Go: version}
+	m := machine{CPU: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU()}
+	m.Go = strings.TrimPrefix(runtime.Version(), "go")
 	info, _ := os.ReadFile("/proc/cpuinfo")
 	if found := model.FindSubmatch(info); found != nil {
 		m.CPU = strings.Join(strings.Fields(string(found[1])), " ")

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/lambda-once/once/proof/bench/internal/work"
 )
@@ -26,9 +25,9 @@ type measure func(f work.Figures) float64
 
 var (
 	rate       measure = func(f work.Figures) float64 { return float64(f.Calls) / f.Wall.Seconds() }
-	wallMS     measure = func(f work.Figures) float64 { return milliseconds(f.Wall) / float64(f.Calls) }
-	medianMS   measure = func(f work.Figures) float64 { return milliseconds(f.Median) }
-	cpuMS      measure = func(f work.Figures) float64 { return milliseconds(f.CPU) / float64(f.Calls) }
+	wallMS     measure = func(f work.Figures) float64 { return 1000 * f.Wall.Seconds() / float64(f.Calls) }
+	medianMS   measure = func(f work.Figures) float64 { return 1000 * f.Median.Seconds() }
+	cpuMS      measure = func(f work.Figures) float64 { return 1000 * f.CPU.Seconds() / float64(f.Calls) }
 	cpuMicros  measure = func(f work.Figures) float64 { return 1000 * cpuMS(f) }
 	requests   measure = func(f work.Figures) float64 { return float64(f.Requests) / float64(f.Calls) }
 	mallocs    measure = func(f work.Figures) float64 { return counted(f.Mallocs) / float64(f.Calls) }
@@ -36,8 +35,6 @@ var (
 	writeUnits measure = func(f work.Figures) float64 { return f.WriteUnits / float64(f.Calls) }
 	readUnits  measure = func(f work.Figures) float64 { return f.ReadUnits / float64(f.Calls) }
 )
-
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // counted returns NaN for the allocations in TypeScript, which are not counted.
 func counted(n uint64) float64 {

@@ -18,20 +18,17 @@ import (
 // connect opens n connections, or finds them open: a function that runs often has them.
 // Prepared statements and scripts are known to the server from then on.
 func (w *Worker) connect(j Job, n int) error {
-	if w.On == DynamoDB {
+	switch {
+	case w.On == DynamoDB:
 		return w.connectDynamoDB(j, n)
-	}
-	if w.open[j.Endpoint] >= n {
+	case w.On == Process || w.open[j.Endpoint] >= n:
 		return nil
 	}
 	w.open[j.Endpoint] = n
-	switch w.On {
-	case PostgreSQL:
+	if w.On == PostgreSQL {
 		return w.connectPostgreSQL(j, n)
-	case Redis:
-		return w.connectRedis(j, n)
 	}
-	return nil
+	return w.connectRedis(j, n)
 }
 
 // connectDynamoDB sends requests for each job: DynamoDB Local closes connections that were
