@@ -21,20 +21,16 @@ import (
 var till string
 
 func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		binary, err := lambdaruntime.Build(context.Background(), ".", "./internal/till")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		till = binary
-		code := m.Run()
-		if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return code
-	}())
+	binary, err := lambdaruntime.Build(context.Background(), ".", "./internal/till")
+	if err != nil {
+		panic(err)
+	}
+	till = binary
+	code := m.Run()
+	if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
 }
 
 // ledger counts requests by path. It does those with one key once.

@@ -24,14 +24,12 @@ var till string
 func TestMain(m *testing.M) {
 	binary, err := lambdaruntime.Build(context.Background(), ".", "../crashtest/internal/till")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		panic(err)
 	}
 	till = binary
 	code := m.Run()
-	if err := os.RemoveAll(filepath.Dir(till)); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
+	if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
+		panic(err)
 	}
 	os.Exit(code)
 }

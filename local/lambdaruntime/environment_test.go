@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -177,7 +176,7 @@ func TestClose(t *testing.T) {
 	for _, byContext := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		r, err := lambdaruntime.Start(ctx, lambdaruntime.Function{Binary: os.Getenv(handlerVar), Timeout: time.Minute, Environments: 2})
+		r, err := lambdaruntime.Start(ctx, lambdaruntime.Function{Binary: probe, Timeout: time.Minute, Environments: 2})
 		check.Must(t, err)
 		_, err = r.Invoke(t.Context(), event("hold", addr))
 		check.Must(t, err)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,33 +16,27 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-const handlerVar = "LAMBDARUNTIME_HANDLER"
+// probe is the compiled function of these tests.
+var probe string
 
-// TestMain compiles the function once.
 func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		binary, err := lambdaruntime.Build(context.Background(), ".", "./internal/probe")
-		if err == nil {
-			err = os.Setenv(handlerVar, binary)
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		code := m.Run()
-		if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return code
-	}())
+	binary, err := lambdaruntime.Build(context.Background(), ".", "./internal/probe")
+	if err != nil {
+		panic(err)
+	}
+	probe = binary
+	code := m.Run()
+	if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
 }
 
 // start runs the compiled function. A generous timeout for a busy machine is
 // the default; tests of timeouts set their own.
 func start(t *testing.T, f lambdaruntime.Function) *lambdaruntime.Runtime {
 	t.Helper()
-	f.Binary = os.Getenv(handlerVar)
+	f.Binary = probe
 	if f.Timeout == 0 {
 		f.Timeout = time.Minute
 	}
@@ -155,21 +148,4 @@ func dead(t *testing.T, conn net.Conn) {
 	if _, err := io.Copy(io.Discard, conn); err != nil && !strings.Contains(err.Error(), "reset") {
 		t.Errorf("the process is alive: %v", err)
 	}
-}
-
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }

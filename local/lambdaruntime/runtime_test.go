@@ -3,7 +3,6 @@ package lambdaruntime_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -70,7 +69,7 @@ func TestFunctionErrors(t *testing.T) {
 
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	log := new(lines)
+	log := new(strings.Builder)
 	r := start(t, lambdaruntime.Function{Name: "f", Log: log})
 	_, err := r.Invoke(t.Context(), event("exit", ""))
 	var crash *lambdaruntime.CrashedError
@@ -137,7 +136,7 @@ func TestRefusesWhatLambdaRefuses(t *testing.T) {
 		check.Failed(t, err, payload)
 	}
 	check.Equal(t, r.ColdStarts(), 0, "processes for nothing")
-	for _, f := range []lambdaruntime.Function{{}, {Binary: "testdata"}, {Binary: os.Getenv(handlerVar), Environments: -1}} {
+	for _, f := range []lambdaruntime.Function{{}, {Binary: "testdata"}, {Binary: probe, Environments: -1}} {
 		_, err := lambdaruntime.Start(t.Context(), f)
 		check.Failed(t, err, f)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -175,7 +174,7 @@ func TestWireRefuses(t *testing.T) {
 		_, err := wire.To("things", url)
 		check.Failed(t, err, url)
 	}
-	f := lambdaruntime.Function{Binary: os.Getenv(handlerVar), Environments: 2, Wire: wire}
+	f := lambdaruntime.Function{Binary: probe, Environments: 2, Wire: wire}
 	_, err := lambdaruntime.Start(t.Context(), f)
 	check.Failed(t, err, "two environments on one wire")
 }
