@@ -138,12 +138,20 @@ func list(v any) []any {
 
 // target returns the logical id that a Ref or an Fn::GetAtt refers to, or "".
 func target(v any) string {
-	at := slices.Concat(list(at(v, "Ref")), list(at(v, "Fn::GetAtt")))
-	if len(at) == 0 {
-		return ""
+	if id, ok := at(v, "Ref").(string); ok {
+		return id
 	}
-	id, _, _ := strings.Cut(fmt.Sprint(at[0]), ".")
-	return id
+	switch attribute := at(v, "Fn::GetAtt").(type) {
+	case string:
+		id, _, _ := strings.Cut(attribute, ".")
+		return id
+	case []any:
+		if len(attribute) > 0 {
+			id, _ := attribute[0].(string)
+			return id
+		}
+	}
+	return ""
 }
 
 // refers reports whether one of the values in a list refers to a logical id.
