@@ -16,15 +16,21 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(Main(m, nil)) }
 
+// must ends the test if err is an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestEachTestHasAPrefixOfItsOwn(t *testing.T) {
 	client, prefix := NewClient(t)
 	_, other := NewClient(t)
 	if prefix == other {
 		t.Errorf("two tests share the prefix %q", prefix)
 	}
-	if err := client.Set(t.Context(), prefix+"a", "b", 0).Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, client.Set(t.Context(), prefix+"a", "b", 0).Err())
 	if got, err := client.Get(t.Context(), prefix+"a").Result(); got != "b" || err != nil {
 		t.Errorf("read %q, %v", got, err)
 	}
@@ -32,15 +38,11 @@ func TestEachTestHasAPrefixOfItsOwn(t *testing.T) {
 
 func TestStartFindsARunningServer(t *testing.T) {
 	s, err := Start(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := os.Getenv(addrVar); s.Addr() != want {
 		t.Errorf("address %s, want %s", s.Addr(), want)
 	}
-	if err := s.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Stop())
 	if _, err := look(t.Context(), s.Addr()); err != nil {
 		t.Errorf("Stop stopped a server that it had not started: %v", err)
 	}
@@ -69,14 +71,10 @@ func TestDebianPackagesRunWithoutBeingInstalled(t *testing.T) {
 		t.Skipf("%s is installed, so apt would fetch nothing", server.Path)
 	}
 	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	o := serving.Options{CacheDir: filepath.Join(cache, "once", "redis"), Log: t.Output()}
 	server, err := install(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again, err := install(t.Context(), o)
 	if err != nil || again.Path != server.Path || !slices.Equal(again.Env, server.Env) {
 		t.Errorf("the cache has %v, %v; want %v", again, err, server)
@@ -87,13 +85,7 @@ func TestDebianPackagesRunWithoutBeingInstalled(t *testing.T) {
 }
 
 func TestTheEmulatorIsRecognized(t *testing.T) {
-	emulator := func() (string, func() error, error) {
-		m, err := miniredis.Run()
-		if err != nil {
-			return "", nil, err
-		}
-		return m.Addr(), func() error { m.Close(); return nil }, nil
-	}
+	m := miniredis.RunT(t)
 	// Neither a program, nor Docker.
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv(addrVar, "")
@@ -101,16 +93,10 @@ func TestTheEmulatorIsRecognized(t *testing.T) {
 	if _, err := Start(t.Context(), o); !errors.Is(err, ErrNoRuntime) || !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
-	o.Emulator = emulator
+	o.Emulator = func() (string, func() error, error) { return m.Addr(), func() error { return nil }, nil }
 	s, err := Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	must(t, err)
+	defer func() { must(t, s.Stop()) }()
 	if emulated, err := look(t.Context(), s.Addr()); !emulated || err != nil || !s.Emulated() {
 		t.Errorf("emulated: %v, %v", emulated, err)
 	}
@@ -128,8 +114,6 @@ func TestAClusterServesEveryKey(t *testing.T) {
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: nodes.Addrs()})
 	defer client.Close()
 	for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
-		if err := client.Set(t.Context(), key, key, 0).Err(); err != nil {
-			t.Errorf("%s: %v", key, err)
-		}
+		must(t, client.Set(t.Context(), key, key, 0).Err())
 	}
 }
