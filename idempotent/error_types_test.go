@@ -155,7 +155,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	const (
 		call    = "part of a call, whose errors pass mustBeNamed in these tests"
 		asPanic = "Path panics with it"
-		asText  = "call.decoded makes it a canonical.Error, and Path that an InvalidPayloadError"
+		asText  = "decoding makes it a canonical.Error, and Path that an InvalidPayloadError"
 	)
 	for dir, explained := range map[string]map[string]string{
 		".": {
@@ -170,7 +170,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 		"../internal/jmespath": {
 			"parse": asPanic, "syntaxError": asPanic, "lexer.quoted": asPanic,
 			"checkNode": asPanic, "checkCall": asPanic, "checkArgument": asPanic, "settleCount": asPanic,
-			"decodeBase64": asText, "fromBase64": asText, "gunzip": asText, "call.content": "Path makes it a MissingKeyError",
+			"utf8Text": asText, "fromBase64": asText, "gunzip": asText, "call.content": "Path makes it a MissingKeyError",
 		},
 	} {
 		walked, err := errortypes.Parse(dir)

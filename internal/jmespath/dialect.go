@@ -73,7 +73,11 @@ func catch(err *error) {
 // must returns v, and fails with an error.
 func must[T any](v T, err error) T {
 	if err != nil {
-		panic(failure{err})
+		fail(err)
 	}
 	return v
 }
+
+// fail panics with a failure. The audit of error types sees its argument, but not that of
+// a panic.
+func fail(err error) { panic(failure{err}) }

@@ -105,7 +105,7 @@ func (l *lexer) quoted(t token) token {
 		end++
 	}
 	if end >= len(l.text) {
-		panic(failure{fmt.Errorf("%w: unclosed %c", syntaxError(l.text, end), quote)})
+		fail(fmt.Errorf("%w: unclosed %c", syntaxError(l.text, end), quote))
 	}
 	text := l.text[start:end]
 	l.pos = end + 1

@@ -25,7 +25,7 @@ type parser struct {
 // parse returns the node of an expression.
 func parse(d Dialect, expr string) *node {
 	if !utf8.ValidString(expr) {
-		panic(failure{errNotUTF8})
+		fail(errNotUTF8)
 	}
 	p := parser{d, expr, tokenize(d, expr)}
 	n := p.expression(0)
