@@ -17,7 +17,7 @@ const (
 	// longer, and is still at work when the caller retries.
 	patience = time.Second
 	// retryAfter is the longest time until a retry.
-	retryAfter = 600 * time.Millisecond
+	retryAfter = 1200 * time.Millisecond
 	queueBatch = 10
 )
 
