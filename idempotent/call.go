@@ -80,8 +80,7 @@ func (c *call) dispatch(ctx context.Context, key Key, keyErr error) conclusion {
 		// It would wait for itself.
 		return conclusion{outcome: OutcomeFailed, err: &NestedCallError{KeyHash: c.hash, Operation: x.operation}}
 	}
-	// With the skew, this process never replays a record that has expired by the clock
-	// of a different one.
+	// With the skew, a record that has expired by any clock is not replayed.
 	if record, ok := x.cache.Get(c.id, c.now.Add(x.config.ClockSkew)); ok {
 		c.event.Cached = true
 		return c.replay(ctx, record)

@@ -20,24 +20,24 @@ func (w *writer) createAs(ctx context.Context, owner string, now time.Time) prot
 		ID: w.id, Status: driver.InProgress, Owner: owner, Attempt: 1, Lease: lease,
 		Expires: w.expiresInProgress(time.Time{}, lease), Fingerprint: w.fingerprint,
 	}
-	return w.create(ctx, fresh, now.Add(-w.x.config.ClockSkew), nil)
+	return replyOf(w.x.store.Create(ctx, fresh, now.Add(-w.x.config.ClockSkew), nil))
 }
 
 // takeOver takes over a record whose lease has lapsed.
 func (w *writer) takeOver(ctx context.Context, owner string, lapsed driver.Record, now time.Time) protocol.Reply {
 	lease := w.leaseFrom(now)
 	fence := driver.Fence{ID: w.id, Owner: lapsed.Owner, Attempt: lapsed.Attempt, Lease: lapsed.Lease}
-	return w.change(ctx, fence, driver.Change{
+	return replyOf(w.x.store.Change(ctx, fence, driver.Change{
 		Owner: owner, Lease: lease,
 		Expires: w.expiresInProgress(lapsed.Expires, lease), Fingerprint: w.fingerprint,
-	})
+	}))
 }
 
 // extendOwn extends the lease of an execution for this invocation.
 func (w *writer) extendOwn(ctx context.Context, own driver.Record, now time.Time) protocol.Reply {
 	lease := w.leaseFrom(now)
 	expires := w.expiresInProgress(own.Expires, lease)
-	r := w.change(ctx, driver.Fence{ID: w.id, Owner: own.Owner}, driver.Change{Lease: lease, Expires: expires})
+	r := replyOf(w.x.store.Change(ctx, driver.Fence{ID: w.id, Owner: own.Owner}, driver.Change{Lease: lease, Expires: expires}))
 	if r.OK {
 		own.Lease, own.Expires = lease, expires
 		r.Met = own
@@ -139,7 +139,7 @@ func (w *writer) unclaim(ctx context.Context, owner string, how driver.Release) 
 	s := w.repeat(ctx, write{
 		Policy: &protocol.Unclaiming, own: driver.Record{Owner: owner},
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
-			return w.change(ctx, driver.Fence{ID: w.id, Owner: owner}, driver.Change{Release: how})
+			return replyOf(w.x.store.Change(ctx, driver.Fence{ID: w.id, Owner: owner}, driver.Change{Release: how}))
 		},
 	})
 	if s.last != nil {

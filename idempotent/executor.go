@@ -154,8 +154,7 @@ func checkOperation(operation string) error {
 	return nil
 }
 
-// weight returns about the bytes that a cached record takes in memory.
+// weight returns about the bytes that a cached record takes in memory, with its entry.
 func weight(r driver.Record) int {
-	const overhead = 400 // the record itself, its list element and map entry
-	return overhead + 2*len(r.ID) + len(r.Data) + len(r.Fingerprint) + len(r.Owner) + len(r.Payload) + len(r.Unavailable)
+	return 400 + 2*len(r.ID) + len(r.Data) + len(r.Fingerprint) + len(r.Owner) + len(r.Payload) + len(r.Unavailable)
 }

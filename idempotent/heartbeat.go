@@ -147,7 +147,7 @@ func (h *heartbeat) extend(ctx context.Context, limit time.Duration) extension {
 		// An earlier copy of this write may have landed, or a later one.
 		wrote: func(met driver.Record) bool { return !met.Lease.Before(lease) },
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
-			return h.calls.change(ctx, driver.Fence{ID: h.call.id, Owner: owner}, driver.Change{Lease: lease, Expires: expires})
+			return replyOf(x.store.Change(ctx, driver.Fence{ID: h.call.id, Owner: owner}, driver.Change{Lease: lease, Expires: expires}))
 		},
 	})
 	if ctx.Err() == nil { // else stop has cut it off

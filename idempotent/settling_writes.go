@@ -41,7 +41,7 @@ func (w *writer) asClaimedNow() *lease {
 // tryChange makes one try of a change that our owner fences.
 func (w *writer) tryChange(ctx context.Context, l *lease, change driver.Change) protocol.Reply {
 	return try(ctx, func(ctx context.Context) protocol.Reply {
-		return w.change(ctx, driver.Fence{ID: w.id, Owner: l.record.Owner}, change)
+		return replyOf(w.x.store.Change(ctx, driver.Fence{ID: w.id, Owner: l.record.Owner}, change))
 	})
 }
 
@@ -88,11 +88,11 @@ func (w *writer) sendFinish(ctx context.Context, l *lease, change driver.Change)
 				case protocol.Adopt:
 					adopted := change
 					adopted.Owner, adopted.Fingerprint = l.record.Owner, l.record.Fingerprint
-					return w.change(ctx, driver.Fence{ID: w.id, Attempt: met.Attempt, Lease: met.Lease}, adopted)
+					return replyOf(w.x.store.Change(ctx, driver.Fence{ID: w.id, Attempt: met.Attempt, Lease: met.Lease}, adopted))
 				case protocol.Recreate:
-					return w.create(ctx, w.finished(l, change, driver.Record{}), now.Add(-w.x.config.ClockSkew), nil)
+					return replyOf(w.x.store.Create(ctx, w.finished(l, change, driver.Record{}), now.Add(-w.x.config.ClockSkew), nil))
 				default:
-					return w.change(ctx, driver.Fence{ID: w.id, Owner: l.record.Owner}, change)
+					return replyOf(w.x.store.Change(ctx, driver.Fence{ID: w.id, Owner: l.record.Owner}, change))
 				}
 			})
 		},
@@ -161,7 +161,7 @@ func (w *writer) sendCreate(ctx context.Context, l *lease, change driver.Change)
 		wrote: func(met driver.Record) bool { return l.wrote(met, change) },
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			return try(ctx, func(ctx context.Context) protocol.Reply {
-				return w.create(ctx, fresh, cutoff, change.With)
+				return replyOf(w.x.store.Create(ctx, fresh, cutoff, change.With))
 			})
 		},
 	})
@@ -177,7 +177,8 @@ func (w *writer) sendAlone(ctx context.Context, with driver.Attachment) sent {
 		Policy: &protocol.CommittingAlone,
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			return try(ctx, func(ctx context.Context) protocol.Reply {
-				return w.commit(ctx, w.id, with)
+				err := w.x.transactional.Commit(ctx, w.id, with)
+				return protocol.Reply{OK: err == nil, Err: err}
 			})
 		},
 	})

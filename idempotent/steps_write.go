@@ -132,7 +132,7 @@ func (s *steps) deliver(ctx context.Context, values, before map[string][]byte) e
 	result := calls.repeat(handler, write{
 		Policy: &protocol.Stepping, own: own,
 		send: func(handler context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
-			return s.send(ctx, handler, &calls, driver.Fence{ID: s.id, Owner: own.Owner}, change)
+			return s.send(ctx, handler, driver.Fence{ID: s.id, Owner: own.Owner}, change)
 		},
 	})
 	switch result.Ruling {
@@ -183,14 +183,14 @@ func (s *steps) forget(values, before map[string][]byte) {
 
 // send is one try. It outlives the handler's context, which may end with the
 // step.
-func (s *steps) send(ctx, handler context.Context, calls *storeCalls, f driver.Fence, change driver.Change) protocol.Reply {
+func (s *steps) send(ctx, handler context.Context, f driver.Fence, change driver.Change) protocol.Reply {
 	limit := bounds.LongestTry
 	if deadline, ok := handler.Deadline(); ok {
 		limit = max(min(limit, time.Until(deadline)/2), bounds.ShortestTry)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	r := calls.change(ctx, f, change)
+	r := replyOf(s.x.store.Change(ctx, f, change))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.written = true // perhaps, if there was no answer

@@ -88,20 +88,9 @@ func backoff(try int, err error) time.Duration {
 	return min(time.Duration(try)*20*time.Millisecond, time.Second)
 }
 
-// create, change and commit are the sends of a write, which repeat counts.
-func (s *storeCalls) create(ctx context.Context, fresh driver.Record, cutoff time.Time, with any) (r protocol.Reply) {
-	r.Met, r.OK, r.Err = s.x.store.Create(ctx, fresh, cutoff, with)
-	return r
-}
-
-func (s *storeCalls) change(ctx context.Context, f driver.Fence, change driver.Change) (r protocol.Reply) {
-	r.Met, r.OK, r.Err = s.x.store.Change(ctx, f, change)
-	return r
-}
-
-func (s *storeCalls) commit(ctx context.Context, id string, with driver.Attachment) protocol.Reply {
-	err := s.x.transactional.Commit(ctx, id, with)
-	return protocol.Reply{OK: err == nil, Err: err}
+// replyOf returns the answer of the store to a write.
+func replyOf(met driver.Record, ok bool, err error) protocol.Reply {
+	return protocol.Reply{Met: met, OK: ok, Err: err}
 }
 
 func (s *storeCalls) get(ctx context.Context, id string) (driver.Record, error) {
