@@ -56,6 +56,7 @@ func audit(l *ledger, ev evidence) *auditor {
 	for _, key := range slices.Sorted(maps.Keys(l.entries)) {
 		e := l.entries[key]
 		a.told(e)
+		a.leases(e)
 		a.recordOf(e, records)
 		a.executions(e, effects[key])
 		a.bookings(e, bookings[key])
@@ -101,6 +102,16 @@ func (a *auditor) told(e *entry) {
 	}
 	if e.recorded > 1 {
 		a.found.add("second record", e.hash, "%d calls have recorded their own result", e.recorded)
+	}
+}
+
+// leases requires that no lease lapsed before its time. The attempt after one that has
+// released its record takes over no lease.
+func (a *auditor) leases(e *entry) {
+	for _, attempt := range e.early {
+		if slices.Contains(e.lapsed, attempt+1) {
+			a.found.add("lost lease", e.hash, "of attempt %d, before it could lapse", attempt)
+		}
 	}
 }
 

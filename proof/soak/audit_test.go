@@ -189,6 +189,31 @@ func TestAReportExplainsItsOwnAttemptAlone(t *testing.T) {
 	}
 }
 
+// The release that settles a transaction may be applied although its answer was lost, so
+// that a successor claims the record within the lease. It takes over no lapsed lease.
+func TestLeaseOfATransactionIsLostEarlyOnlyAfterARelease(t *testing.T) {
+	for lapsed, want := range map[bool]int{false: 0, true: 1} {
+		s := newScene(t)
+		e := s.entries["plain"]
+		e.Account = 1
+		for _, end := range []worker.End{
+			{Record: e.record, Outcome: string(idempotent.OutcomeLeaseLost), Attempt: 1},
+			{Record: e.record, Outcome: string(idempotent.OutcomeReleased), Attempt: 2, Lapsed: lapsed},
+		} {
+			s.note(role{}, worker.Delivery{Kind: worker.Transaction}, []message{{"", e.Request}}, worker.Report{Ends: []worker.End{end}}, time.Millisecond)
+		}
+		var found findings
+		for _, f := range audit(s.ledger, s.evidence).found {
+			if f.Kind == "lost lease" {
+				found = append(found, f)
+			}
+		}
+		if len(found) != want {
+			t.Errorf("lapsed %v: found %v, want %d", lapsed, found, want)
+		}
+	}
+}
+
 func TestLedgerFindsUnexpectedReports(t *testing.T) {
 	for _, c := range []struct {
 		kind   string

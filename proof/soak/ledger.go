@@ -40,8 +40,11 @@ type entry struct {
 	// recorded counts the calls that have recorded a result. More than one is
 	// wrong whatever the effects are.
 	recorded int
-	clouded  bool     // a delivery of it ended in an unusual way
-	history  []string // the ends of its calls, to find out what a finding means
+	// early are the attempts with a transaction that lost their lease before it could
+	// lapse, and lapsed those that took over one that had.
+	early, lapsed []int64
+	clouded       bool     // a delivery of it ended in an unusual way
+	history       []string // the ends of its calls, to find out what a finding means
 }
 
 // excuse identifies an execution: an attempt of a record in a delivery.
@@ -140,6 +143,9 @@ var excusing = []idempotent.Outcome{idempotent.OutcomeLeaseLost, idempotent.Outc
 
 func (l *ledger) noteEnd(e *entry, d worker.Delivery, end worker.End, took time.Duration) {
 	o, reason := idempotent.Outcome(end.Outcome), end.Outcome
+	if end.Lapsed {
+		e.lapsed = append(e.lapsed, end.Attempt)
+	}
 	if end.Lost {
 		reason = string(idempotent.OutcomeLeaseLost)
 	}
@@ -152,7 +158,10 @@ func (l *ledger) noteEnd(e *entry, d worker.Delivery, end worker.End, took time.
 		// Of work that failed or did not run, the release may have been applied by
 		// a copy whose answer was lost, and another call may have claimed since.
 		released := end.Stumbled || o == idempotent.OutcomeNotRun
-		if reason == string(idempotent.OutcomeLeaseLost) && took < worker.Lease && !released {
+		switch early := reason == string(idempotent.OutcomeLeaseLost) && took < worker.Lease && !released; {
+		case early && e.Account > 0: // the same of the release that settles its transaction
+			e.early = append(e.early, end.Attempt)
+		case early:
 			l.found.add("lost lease", e.hash, "within %v, before it could lapse", took)
 		}
 	}

@@ -51,7 +51,7 @@ func (observer) Observe(ctx context.Context, e idempotent.Event) {
 	id := e.Operation + "#" + e.KeyHash
 	j.ends = append(j.ends, End{
 		Record: id, Outcome: string(e.Outcome), Attempt: e.Attempt,
-		Lost: e.ErrorIs(idempotent.ErrLeaseLost), Stumbled: j.stumbled[id],
+		Lost: e.ErrorIs(idempotent.ErrLeaseLost), Stumbled: j.stumbled[id], Lapsed: e.Lapsed,
 	})
 }
 

@@ -110,6 +110,8 @@ type End struct {
 	// Stumbled says that the work returned an error before its first effect, in
 	// this delivery.
 	Stumbled bool
+	// Lapsed says that the call took over a lease that had lapsed.
+	Lapsed bool
 }
 
 // A Result is the result of a request.
