@@ -116,7 +116,7 @@ func (w *writer) hasTime(ctx context.Context, lease time.Time) bool {
 // claimAnew creates the record.
 func (c *call) claimAnew(ctx context.Context, a *claiming) (*lease, conclusion) {
 	a.lapsed, a.owner = false, c.ownerOf(1, a.token, "")
-	return c.sendClaim(ctx, a, "claim", driver.ReleaseDelete, false, func(ctx context.Context) protocol.Reply {
+	return c.sendClaim(ctx, a, "claim", driver.ReleaseDelete, false, func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 		return c.createAs(ctx, a.owner, a.now)
 	})
 }
@@ -132,7 +132,7 @@ func (c *call) claimLapsed(ctx context.Context, a *claiming) (*lease, conclusion
 	a.lapsed = !a.met.Lease.Equal(driver.LeaseEnded)
 	a.owner = c.ownerOf(max(a.met.Attempt, 1)+1, a.token, "")
 	saga := form.HasSaga(a.met.Steps)
-	return c.sendClaim(ctx, a, "take over", driver.ReleaseRefund, saga, func(ctx context.Context) protocol.Reply {
+	return c.sendClaim(ctx, a, "take over", driver.ReleaseRefund, saga, func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 		return c.takeOver(ctx, a.owner, a.met, a.now)
 	})
 }
@@ -152,7 +152,7 @@ func (c *call) enterOwn(ctx context.Context, a *claiming) (*lease, conclusion) {
 		if a.round++; a.round > maxRounds {
 			return nil, c.inProgress(a.met, nil)
 		}
-		return c.sendClaim(ctx, a, "extend", how, false, func(ctx context.Context) protocol.Reply {
+		return c.sendClaim(ctx, a, "extend", how, false, func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			return c.extendOwn(ctx, a.met, a.now)
 		})
 	}
@@ -176,12 +176,9 @@ func (c *call) enterOwn(ctx context.Context, a *claiming) (*lease, conclusion) {
 // stored. A call that fails open keeps its token, because the lost answer may have been
 // a yes. It never fails open over a saga: it does not know the stored steps, and
 // finishing could remove them, so that they are never undone.
-func (c *call) sendClaim(ctx context.Context, a *claiming, op string, undo driver.Release, saga bool, send func(context.Context) protocol.Reply) (*lease, conclusion) {
+func (c *call) sendClaim(ctx context.Context, a *claiming, op string, undo driver.Release, saga bool, send sendFunc) (*lease, conclusion) {
 	met, err := bounds.Within(ctx, c.ClaimTime(ctx), func(ctx context.Context) (driver.Record, error) {
-		s := c.repeat(ctx, write{
-			Policy: &protocol.Claiming, own: driver.Record{Owner: a.owner},
-			send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply { return send(ctx) },
-		})
+		s := c.repeat(ctx, &write{Policy: &protocol.Claiming, own: driver.Record{Owner: a.owner}, send: send})
 		return s.Met, s.last
 	})
 	if err == nil {

@@ -108,7 +108,7 @@ func (w *writer) sendRelease(ctx context.Context, l *lease, refund bool) sent {
 	if w.owner != protocol.OneCall {
 		how = keep // a delayed copy of its claim would make the record again, for as long as the execution may run
 	}
-	s := w.repeat(ctx, write{
+	s := w.repeat(ctx, &write{
 		Policy: l.mode.Tries(&protocol.Releasing), own: l.record, unacknowledged: l.mode.Hold != protocol.Claimed,
 		send: func(ctx context.Context, ruling protocol.Ruling, _ driver.Record) protocol.Reply {
 			if ruling == protocol.KeepSteps {
@@ -136,7 +136,7 @@ func (w *writer) unclaim(ctx context.Context, owner string, how driver.Release) 
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.UnclaimTime(ctx))
 	defer cancel()
-	s := w.repeat(ctx, write{
+	s := w.repeat(ctx, &write{
 		Policy: &protocol.Unclaiming, own: driver.Record{Owner: owner},
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			return replyOf(w.x.store.Change(ctx, driver.Fence{ID: w.id, Owner: owner}, driver.Change{Release: how}))
@@ -155,7 +155,7 @@ func (w *writer) unclaim(ctx context.Context, owner string, how driver.Release) 
 func (w *writer) reclaim(ctx context.Context, l *lease) error {
 	ctx, cancel := w.settling(ctx, l)
 	defer cancel()
-	s := w.repeat(ctx, write{
+	s := w.repeat(ctx, &write{
 		Policy: &protocol.ReclaimRelease, own: l.record,
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			return w.tryChange(ctx, l, driver.Change{Release: driver.ReleaseRefund})
@@ -167,7 +167,7 @@ func (w *writer) reclaim(ctx context.Context, l *lease) error {
 	free, own := l.record, l.record
 	free.Owner, free.Lease = "", driver.LeaseEnded
 	own.Owner = w.ownerOf(own.Attempt+1, rand.Text(), "")
-	s = w.repeat(ctx, write{
+	s = w.repeat(ctx, &write{
 		Policy: &protocol.ReclaimTakeover, own: own,
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			return try(ctx, func(ctx context.Context) protocol.Reply {

@@ -142,7 +142,7 @@ func (h *heartbeat) extend(ctx context.Context, limit time.Duration) extension {
 		h.cancel(h.timeEnds())
 	}
 	expires := x.times.ExpiresInProgress(h.expires, lease)
-	s := h.calls.repeat(limited, write{
+	s := h.calls.repeat(limited, &write{
 		Policy: &protocol.Extending, own: driver.Record{Owner: owner},
 		// An earlier copy of this write may have landed, or a later one.
 		wrote: func(met driver.Record) bool { return !met.Lease.Before(lease) },

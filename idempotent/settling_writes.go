@@ -77,7 +77,7 @@ func (w *writer) sendFinish(ctx context.Context, l *lease, change driver.Change)
 	if l.committed {
 		rules = &protocol.FinishingAfterCommit
 	}
-	s := w.repeat(ctx, write{
+	s := w.repeat(ctx, &write{
 		Policy: l.mode.Tries(rules), own: l.record,
 		wrote: func(met driver.Record) bool { return l.wrote(met, change) },
 		send: func(ctx context.Context, how protocol.Ruling, met driver.Record) protocol.Reply {
@@ -108,7 +108,7 @@ func (w *writer) sendFinish(ctx context.Context, l *lease, change driver.Change)
 func (w *writer) sendCommit(ctx context.Context, l *lease, change driver.Change) sent {
 	ctx, cancel := w.committing(ctx, l)
 	defer cancel()
-	s := w.repeat(ctx, write{
+	s := w.repeat(ctx, &write{
 		Policy: &protocol.Committing, own: l.record,
 		wrote: func(met driver.Record) bool { return l.wrote(met, change) },
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
@@ -135,7 +135,7 @@ func (w *writer) committing(ctx context.Context, l *lease) (context.Context, con
 func (w *writer) settleCommit(ctx context.Context, l *lease, change driver.Change, unacknowledged bool) sent {
 	ctx, cancel := w.settling(ctx, l)
 	defer cancel()
-	s := w.repeat(ctx, write{
+	s := w.repeat(ctx, &write{
 		Policy: &protocol.Settling, own: l.record, unacknowledged: unacknowledged,
 		wrote: func(met driver.Record) bool { return l.wrote(met, change) },
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
@@ -156,7 +156,7 @@ func (w *writer) sendCreate(ctx context.Context, l *lease, change driver.Change)
 	now := wall(time.Now())
 	change.Expires = w.x.times.ExpiresFinished(now)
 	fresh, cutoff := w.finished(l, change, driver.Record{}), now.Add(-w.x.config.ClockSkew)
-	s := w.repeat(ctx, write{
+	s := w.repeat(ctx, &write{
 		Policy: &protocol.Creating, own: l.record, unacknowledged: w.unacknowledged,
 		wrote: func(met driver.Record) bool { return l.wrote(met, change) },
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
@@ -173,7 +173,7 @@ func (w *writer) sendCreate(ctx context.Context, l *lease, change driver.Change)
 func (w *writer) sendAlone(ctx context.Context, with driver.Attachment) sent {
 	ctx, cancel := w.settling(ctx, w.asClaimedNow())
 	defer cancel()
-	return w.repeat(ctx, write{
+	return w.repeat(ctx, &write{
 		Policy: &protocol.CommittingAlone,
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			return try(ctx, func(ctx context.Context) protocol.Reply {

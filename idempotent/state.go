@@ -129,14 +129,16 @@ type ran struct {
 type write struct {
 	*protocol.Policy
 	// own is the record as the attempt knows it.
-	own driver.Record
-	// send makes one try, in the form of the last ruling, which is about met.
-	send func(ctx context.Context, how protocol.Ruling, met driver.Record) protocol.Reply
+	own  driver.Record
+	send sendFunc
 	// wrote reports whether a met record is as this write leaves it; nil: never.
 	wrote func(met driver.Record) bool
 	// unacknowledged reports that an earlier write of the call may still arrive.
 	unacknowledged bool
 }
+
+// A sendFunc makes one try, in the form of the last ruling, which is about met.
+type sendFunc func(ctx context.Context, how protocol.Ruling, met driver.Record) protocol.Reply
 
 // sent is the result of a write.
 type sent struct {

@@ -129,7 +129,7 @@ func (s *steps) deliver(ctx context.Context, values, before map[string][]byte) e
 	s.mu.Unlock()
 	change := driver.Change{Steps: values}
 	calls := storeCalls{x: s.x, tally: s.tally}
-	result := calls.repeat(handler, write{
+	result := calls.repeat(handler, &write{
 		Policy: &protocol.Stepping, own: own,
 		send: func(handler context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			return s.send(ctx, handler, driver.Fence{ID: s.id, Owner: own.Owner}, change)

@@ -12,7 +12,7 @@ import (
 
 // repeat sends a write until its policy rules on the result, or until ctx is
 // done. It is the only loop around a write.
-func (s *storeCalls) repeat(ctx context.Context, w write) sent {
+func (s *storeCalls) repeat(ctx context.Context, w *write) sent {
 	at := protocol.Progress{Unacknowledged: w.unacknowledged}
 	var denied time.Time // the first of the denials in a row
 	var lost error
@@ -34,10 +34,10 @@ func (s *storeCalls) repeat(ctx context.Context, w write) sent {
 		at.Cutoff = s.now.Add(-s.x.config.ClockSkew)
 		at.TimeUp, at.Pause = ctx.Err() != nil, backoff(at.Tries, r.Err)
 		wrote := w.wrote != nil && r.Err == nil && !r.OK && w.wrote(r.Met)
-		ruling := w.Judge(r, w.own, at, wrote)
+		ruling := w.Judge(&r, &w.own, at, wrote)
 		if ruling.SendsAgain() && !s.x.pause(ctx, at.Pause) {
 			at.TimeUp = true // a further try would be in vain, and hide the last answer
-			ruling = w.Judge(r, w.own, at, wrote)
+			ruling = w.Judge(&r, &w.own, at, wrote)
 		}
 		if r.Err != nil && !errors.Is(r.Err, driver.ErrNotWritten) && ruling != protocol.Rejected && ruling != protocol.TooLarge {
 			at.Unacknowledged = true

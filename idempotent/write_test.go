@@ -26,7 +26,7 @@ func TestRepeatKeepsItsFormOverAnOutage(t *testing.T) {
 	replies := []protocol.Reply{{Met: released}, {Err: lost}, {Met: own}, {OK: true}}
 	var forms []string
 	calls := storeCalls{x: x, tally: &tally{}}
-	s := calls.repeat(t.Context(), write{Policy: &protocol.Finishing, own: own, send: func(_ context.Context, how protocol.Ruling, about driver.Record) protocol.Reply {
+	s := calls.repeat(t.Context(), &write{Policy: &protocol.Finishing, own: own, send: func(_ context.Context, how protocol.Ruling, about driver.Record) protocol.Reply {
 		r := replies[len(forms)]
 		forms = append(forms, fmt.Sprint(how, about.Attempt))
 		return r

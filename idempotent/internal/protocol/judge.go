@@ -57,19 +57,19 @@ type Progress struct {
 // Judge rules on the answer to a try of a write under p by the attempt that
 // owns, or owned, own. It is pure. wrote reports whether a record that is finished,
 // or ours, is as this write leaves it.
-func (p *Policy) Judge(r Reply, own driver.Record, at Progress, wrote bool) Ruling {
+func (p *Policy) Judge(r *Reply, own *driver.Record, at Progress, wrote bool) Ruling {
 	switch {
 	case r.OK:
 		return Done
 	case r.Err != nil:
 		return p.judgeError(r.Err, at)
 	}
-	s := stand(r.Met, own, at.Cutoff)
+	s := stand(&r.Met, own, at.Cutoff)
 	how := p.on[s]
 	switch {
 	case (s == Finished || s == Ours) && wrote && how != Yield:
 		return Done
-	case s >= Abandoned && p.atomic && begunAnew(r.Met, own, at):
+	case s >= Abandoned && p.atomic && begunAnew(&r.Met, own, at):
 		return Vanished
 	case (s == Abandoned || s == Advanced) && p.sameAttempt && r.Met.Attempt != own.Attempt:
 		return Yield
@@ -86,7 +86,7 @@ func (p *Policy) Judge(r Reply, own driver.Record, at Progress, wrote bool) Ruli
 
 // begunAnew reports whether a record that is not ours may have been begun after
 // ours was removed, and not be a successor of ours.
-func begunAnew(met, own driver.Record, at Progress) bool {
+func begunAnew(met, own *driver.Record, at Progress) bool {
 	switch {
 	case isReleased(met):
 		return met.Attempt < own.Attempt

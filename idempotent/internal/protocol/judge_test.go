@@ -38,7 +38,7 @@ func TestFinishingOfAMetRecord(t *testing.T) {
 		{"ours, whatever its age", driver.Record{Status: driver.InProgress, Owner: me, Lease: lease.Add(-2 * time.Hour), Expires: lease.Add(-time.Hour)}, Again},
 	} {
 		ours := driver.Record{Owner: me, Fingerprint: "f", Steps: stepsOf("a", "=1", ":failure", "=1")}
-		check.Equal(t, Finishing.Judge(Reply{Met: test.met}, ours, Progress{Cutoff: lease}, false), test.want, test.name)
+		check.Equal(t, Finishing.Judge(&Reply{Met: test.met}, &ours, Progress{Cutoff: lease}, false), test.want, test.name)
 	}
 }
 

@@ -66,20 +66,20 @@ func TestEveryPolicyIsPinned(t *testing.T) {
 func pinMetRecords(t *testing.T) {
 	for _, row := range policyRows {
 		for s, r := range metRecords {
-			if got := stand(r, ownRecord, time.UnixMilli(1e12)); got != Standing(s) {
+			if got := stand(&r, &ownRecord, time.UnixMilli(1e12)); got != Standing(s) {
 				t.Fatalf("the test is wrong: standing %d is %d", s, got)
 			}
-			check.Equal(t, row.policy.Judge(Reply{Met: r}, ownRecord, Progress{Tries: 1, Cutoff: time.UnixMilli(1e12)}, false), row.on[s], row.name)
+			check.Equal(t, row.policy.Judge(&Reply{Met: r}, &ownRecord, Progress{Tries: 1, Cutoff: time.UnixMilli(1e12)}, false), row.on[s], row.name)
 			// A ruling that sends again has nothing left to send with.
 			want := row.on[s]
 			if want.SendsAgain() && row.policy != &CommittingAlone {
 				want = Unknown
 			}
-			if got := row.policy.Judge(Reply{Met: r}, ownRecord, Progress{Tries: 1, Cutoff: time.UnixMilli(1e12), TimeUp: true}, false); row.policy != &CommittingAlone && got != want {
+			if got := row.policy.Judge(&Reply{Met: r}, &ownRecord, Progress{Tries: 1, Cutoff: time.UnixMilli(1e12), TimeUp: true}, false); row.policy != &CommittingAlone && got != want {
 				t.Errorf("%s, standing %d, out of time: ruling %d, want %d", row.name, s, got, want)
 			}
 		}
-		check.Equal(t, row.policy.Judge(Reply{OK: true, Err: errAnswerLost}, ownRecord, Progress{Tries: 1}, false), Done, "stored: ruling", row.name)
+		check.Equal(t, row.policy.Judge(&Reply{OK: true, Err: errAnswerLost}, &ownRecord, Progress{Tries: 1}, false), Done, "stored: ruling", row.name)
 	}
 }
 
@@ -91,11 +91,11 @@ func pinOwnRecords(t *testing.T) {
 		if want == TakeTheirs || want == Another {
 			want = Done
 		}
-		if got := row.policy.Judge(Reply{Met: metRecords[Finished]}, ownRecord, Progress{Tries: 1}, true); row.policy != &CommittingAlone && got != want {
+		if got := row.policy.Judge(&Reply{Met: metRecords[Finished]}, &ownRecord, Progress{Tries: 1}, true); row.policy != &CommittingAlone && got != want {
 			t.Errorf("%s: ruling %d, want %d", row.name, got, want)
 		}
 	}
-	check.Equal(t, Extending.Judge(Reply{Met: metRecords[Ours]}, ownRecord, Progress{Tries: 1}, true), Done, "extending, as long as the lease that was met: ruling")
+	check.Equal(t, Extending.Judge(&Reply{Met: metRecords[Ours]}, &ownRecord, Progress{Tries: 1}, true), Done, "extending, as long as the lease that was met: ruling")
 }
 
 // What has the same attempt, or an earlier one, is no successor's.
@@ -136,7 +136,7 @@ func pinAttempts(t *testing.T) {
 		{"a release, with steps", &Releasing, driver.Record{Status: driver.InProgress, Owner: "me", Steps: stepsOf("a", "=1")}, false, KeepSteps},
 		{"a completion, with steps", &Finishing, driver.Record{Status: driver.InProgress, Owner: "me", Steps: stepsOf("a", "=1")}, false, Again},
 	} {
-		check.Equal(t, test.policy.Judge(Reply{Met: test.met}, ownRecord, Progress{Tries: 1, Unacknowledged: test.lost}, false), test.want, test.name)
+		check.Equal(t, test.policy.Judge(&Reply{Met: test.met}, &ownRecord, Progress{Tries: 1, Unacknowledged: test.lost}, false), test.want, test.name)
 	}
 }
 
@@ -145,7 +145,7 @@ func pinErrors(t *testing.T) {
 	denial := fmt.Errorf("no permission: %w", driver.ErrDenied)
 	refusal, nothing, condition := errors.New("the credentials have expired"), fmt.Errorf("conflict: %w", driver.ErrNotWritten), &driver.Rejected{Err: errors.New("no")}
 	for _, row := range policyRows {
-		judge := func(err error, at Progress) Ruling { return row.policy.Judge(Reply{Err: err}, ownRecord, at, false) }
+		judge := func(err error, at Progress) Ruling { return row.policy.Judge(&Reply{Err: err}, &ownRecord, at, false) }
 		for name, c := range map[string]struct {
 			err   error
 			tries int
@@ -189,11 +189,11 @@ func pinErrors(t *testing.T) {
 			elapsed, pause time.Duration
 			want           Ruling
 		}{{30 * time.Second, 0, Again}, {28 * time.Second, 2 * time.Second, Again}, {29 * time.Second, 2 * time.Second, Unknown}, {31 * time.Second, 0, Unknown}} {
-			check.Equal(t, limited.policy.Judge(Reply{Err: limited.err}, ownRecord, Progress{Tries: 9, Elapsed: at.elapsed, Denied: at.elapsed, Pause: at.pause}, false), at.want, limited.name, at.elapsed, at.pause)
+			check.Equal(t, limited.policy.Judge(&Reply{Err: limited.err}, &ownRecord, Progress{Tries: 9, Elapsed: at.elapsed, Denied: at.elapsed, Pause: at.pause}, false), at.want, limited.name, at.elapsed, at.pause)
 		}
 	}
 	for _, err := range []error{refusal, outage} {
-		check.Equal(t, Finishing.Judge(Reply{Err: err}, ownRecord, Progress{Tries: 9, Elapsed: time.Hour}, false), Again, err)
+		check.Equal(t, Finishing.Judge(&Reply{Err: err}, &ownRecord, Progress{Tries: 9, Elapsed: time.Hour}, false), Again, err)
 	}
 }
 

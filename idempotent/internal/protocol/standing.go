@@ -25,7 +25,7 @@ const (
 // stand reports how met stands to the attempt that owns, or owned, own.
 // own.Steps are all steps that the attempt started with and has sent. A record
 // that expired before cutoff is gone.
-func stand(met, own driver.Record, cutoff time.Time) Standing {
+func stand(met, own *driver.Record, cutoff time.Time) Standing {
 	switch {
 	case met.Status == driver.InProgress && met.Owner == own.Owner:
 		return Ours
@@ -48,7 +48,7 @@ func stand(met, own driver.Record, cutoff time.Time) Standing {
 	}
 }
 
-func isReleased(r driver.Record) bool { return r.Owner == "" && r.Lease.Equal(driver.LeaseEnded) }
+func isReleased(r *driver.Record) bool { return r.Owner == "" && r.Lease.Equal(driver.LeaseEnded) }
 
 // knowsSteps reports whether an attempt that knows some steps may finish a
 // record that contains the met ones. Finishing removes them. A step that only a
