@@ -55,13 +55,35 @@ var moments = map[string]func(operation, request string) bool{
 type output struct {
 	mu    sync.Mutex
 	lines []string
+	more  chan struct{} // closed by the next line
 }
 
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.lines = append(o.lines, strings.Split(strings.TrimSpace(string(p)), "\n")...)
+	close(o.more)
+	o.more = make(chan struct{})
 	return len(p), nil
+}
+
+// has reports whether a line contains all parts. It waits for the line, which may arrive
+// after the response.
+func (o *output) has(parts ...string) bool {
+	late := time.After(time.Minute)
+	for {
+		o.mu.Lock()
+		more := o.more
+		o.mu.Unlock()
+		if len(o.having(parts...)) > 0 {
+			return true
+		}
+		select {
+		case <-more:
+		case <-late:
+			return false
+		}
+	}
 }
 
 // having returns the lines that contain all parts.
@@ -97,7 +119,7 @@ func (c silentCall) invoke(t *testing.T, event []byte) (lambdaruntime.Response, 
 	}
 	url := behind(t, (&silence{id: id, at: moments[c.moment]}).carry)
 	_, records := dynamodblocal.NewTable(t)
-	said := &output{}
+	said := &output{more: make(chan struct{})}
 	f := lambdaruntime.StartTest(t, lambdaruntime.Function{
 		Binary: worker, Name: "silent", InitTimeout: patience, Timeout: c.timeout, Log: said,
 		Args: []string{
@@ -112,10 +134,10 @@ func (c silentCall) invoke(t *testing.T, event []byte) (lambdaruntime.Response, 
 	if err != nil {
 		t.Fatalf("%v\n%s", err, strings.Join(said.lines, "\n"))
 	}
-	if len(said.having("ERROR idempotent call", "gateway endpoint")) == 0 {
+	if !said.has("ERROR idempotent call", "gateway endpoint") {
 		t.Errorf("no line says what to do:\n%s", strings.Join(said.lines, "\n"))
 	}
-	if len(said.having(`"StoreErrors":1`, `"operation":"work"`)) == 0 {
+	if !said.has(`"StoreErrors":1`, `"operation":"work"`) {
 		t.Errorf("no metric:\n%s", strings.Join(said.lines, "\n"))
 	}
 	return res, said
