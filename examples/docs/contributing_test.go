@@ -1,6 +1,8 @@
 package docs_test
 
 import (
+	"io/fs"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,6 +18,30 @@ func TestCONTRIBUTINGNamesEveryCommand(t *testing.T) {
 	for _, target := range strings.Fields(targets[1]) {
 		if !strings.Contains(page, "`make "+target+"`") {
 			t.Errorf("CONTRIBUTING.md has no make %s", target)
+		}
+	}
+}
+
+// A file that was renamed or joined with another one leaves a wrong direction behind.
+func TestCONTRIBUTINGNamesFilesThatExist(t *testing.T) {
+	tree := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			path, err = filepath.Rel(root, path)
+			tree["/"+filepath.ToSlash(path)] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile("`([a-z_/]+\\.go)`").FindAllStringSubmatch(read(t, "CONTRIBUTING.md"), -1) {
+		exists := false
+		for path := range tree {
+			exists = exists || strings.HasSuffix(path, "/"+m[1])
+		}
+		if !exists {
+			t.Errorf("CONTRIBUTING.md names %s, which is no file", m[1])
 		}
 	}
 }
