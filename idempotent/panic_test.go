@@ -163,7 +163,8 @@ func TestObserversSurviveErrorsThatPanic(t *testing.T) {
 	}
 }
 
-// The outcome is one of the constants also when the store panics.
+// The outcome is one of the constants also when the store panics, and the call to the
+// store counts.
 func TestOutcomeOfAStoreThatPanics(t *testing.T) {
 	var seen []idempotent.Event
 	broken := hooked(memory.New(0), func(write) (driver.Record, bool, error) { panic("boom") })
@@ -171,6 +172,7 @@ func TestOutcomeOfAStoreThatPanics(t *testing.T) {
 	panicOf(func() { _, _, _ = do(t.Context(), x, mustNotRun(t)) })
 	check.Equal(t, len(seen), 1)
 	check.Equal(t, seen[0].Outcome, idempotent.OutcomeUnknown)
+	check.Equal(t, seen[0].RoundTrips, 1)
 }
 
 // No call leaves a goroutine behind: the bubble would not end.

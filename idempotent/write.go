@@ -18,10 +18,9 @@ func (s *storeCalls) repeat(ctx context.Context, w *write) sent {
 	var lost error
 	how, met := protocol.Again, driver.Record{}
 	first := time.Now()
-	for began := first; ; began = time.Now() {
+	for {
 		at.Tries++
-		r := w.send(ctx, how, met)
-		s.count(began)
+		r := s.send(ctx, w, how, met)
 		switch {
 		case !errors.Is(r.Err, driver.ErrDenied):
 			denied = time.Time{} // an outage says nothing about the permissions
@@ -55,6 +54,12 @@ func (s *storeCalls) repeat(ctx context.Context, w *write) sent {
 			how, met = ruling, r.Met
 		}
 	}
+}
+
+// send makes one try of a write, and counts it, even if the store panics.
+func (s *storeCalls) send(ctx context.Context, w *write, how protocol.Ruling, met driver.Record) protocol.Reply {
+	defer s.count(time.Now())
+	return w.send(ctx, how, met)
 }
 
 // try makes one try with a part of the time of ctx, so that a connection that
