@@ -29,6 +29,8 @@ func TestCodeThatCannotStartIsRefused(t *testing.T) {
 		"a folder without one":      {"", "main", 0o755, arm, "has no file bootstrap"},
 		"a zip without one":         {"f.zip", "main", 0o755, arm, "has no file bootstrap"},
 		"a zip of the folder":       {"f.zip", "orders/bootstrap", 0o755, arm, "has no file bootstrap"},
+		"a zip of the root":         {"f.zip", "/bootstrap", 0o755, arm, "has no file bootstrap"},
+		"a zip from elsewhere":      {"f.zip", "../bootstrap", 0o755, arm, "has no file bootstrap"},
 		"a zip for amd64":           {"f.zip", "bootstrap", 0o755, fake.Program(elf.EM_X86_64), "not a program for arm64 (EM_X86_64); build it with GOOS=linux GOARCH=arm64"},
 		"a folder for amd64":        {"", "bootstrap", 0o755, fake.Program(elf.EM_X86_64), "not a program for arm64 (EM_X86_64)"},
 		"a program of macOS":        {"f.zip", "bootstrap", 0o755, []byte("\xcf\xfa\xed\xfe\x0c\x00\x00\x01\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00"), "not a Linux program"},

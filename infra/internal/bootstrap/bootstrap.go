@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -30,6 +32,8 @@ func Check(code string) error {
 		return fmt.Errorf("%s is not a zip: %w", code, err)
 	}
 	defer z.Close()
+	// As files of z, /bootstrap and ../bootstrap would be at the top level.
+	z.File = slices.DeleteFunc(z.File, func(f *zip.File) bool { return path.Clean(f.Name) != "bootstrap" })
 	return starts(code, z)
 }
 
