@@ -101,10 +101,7 @@ func withoutClient(ctx context.Context) (context.Context, context.CancelFunc) {
 // has a key. It replaces a request without one whose body it has read by one
 // with the body again.
 func (g *guard) take(w http.ResponseWriter, r **http.Request) (request *incoming, keyed bool) {
-	request = &incoming{
-		Method: (*r).Method, Path: (*r).URL.EscapedPath(), Query: rawQuery((*r).URL.RawQuery), Headers: (*r).Header,
-		caller: Caller{Headers: (*r).Header}, native: *r,
-	}
+	request = &incoming{Method: (*r).Method, Headers: (*r).Header, caller: Caller{Headers: (*r).Header}, native: *r}
 	if g.options.Key == nil && !g.options.keyed(request) {
 		return request, false
 	}
@@ -118,9 +115,10 @@ func (g *guard) take(w http.ResponseWriter, r **http.Request) (request *incoming
 	return request, false
 }
 
-// read reads the body of a request, so that it can be compared.
+// read reads the whole request, so that it can be compared.
 func (g *guard) read(w http.ResponseWriter, request *incoming) {
 	r := request.native
+	request.Path, request.Query = r.URL.EscapedPath(), rawQuery(r.URL.RawQuery)
 	if r.PostForm != nil || r.MultipartForm != nil {
 		// Requests with different forms would have one fingerprint.
 		panic("httpapi: Middleware: a handler around it has read the body as a form")

@@ -305,3 +305,12 @@ func TestTransactionAndFirstByteAtTheSameTime(t *testing.T) {
 		}
 	}
 }
+
+// A request that no server made may lack a URL, which only a fingerprint needs.
+func TestRequestWithoutAKeyNeedsNoURL(t *testing.T) {
+	_, middleware := unkeyed(t, nil, nil)
+	w := httptest.NewRecorder()
+	middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "done") })).
+		ServeHTTP(w, &http.Request{Method: http.MethodPut, Header: http.Header{}})
+	check.Equal(t, w.Body.String(), "done")
+}
