@@ -107,8 +107,7 @@ func (c *call) nextRound(ctx context.Context, a *claiming) conclusion {
 	return conclusion{}
 }
 
-// hasTime reports whether a handler's context would have any time under a
-// lease. Otherwise nothing could run under it.
+// hasTime reports whether a handler would have any time under a lease.
 func (w *writer) hasTime(ctx context.Context, lease time.Time) bool {
 	return ctx.Err() == nil && w.now.Before(w.x.times.HandlerEnd(lease, w.Invocation))
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
-// repeat sends a write until its policy rules on the result, or until ctx is
-// done. It is the only loop around a write.
+// repeat is the only loop around a write: until its policy rules on the result, or ctx is done.
 func (s *storeCalls) repeat(ctx context.Context, w *write) sent {
 	at := protocol.Progress{Unacknowledged: w.unacknowledged}
 	var denied time.Time // the first of the denials in a row
@@ -62,8 +61,7 @@ func (s *storeCalls) send(ctx context.Context, w *write, how protocol.Ruling, me
 	return w.send(ctx, how, met)
 }
 
-// try makes one try with a part of the time of ctx, so that a connection that
-// hangs does not take it all.
+// try makes one try with a part of ctx's time, so that a hung connection does not take it all.
 func try(ctx context.Context, send func(context.Context) protocol.Reply) protocol.Reply {
 	deadline, _ := ctx.Deadline()
 	half := min(time.Until(deadline)/2, bounds.LongestTry)
@@ -83,9 +81,8 @@ func (x *Executor) pause(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// backoff returns the pause after a try that failed with err, or that met a
-// record. A denial ends with a person's help, if at all, so its pauses are
-// longer.
+// backoff returns the pause after a try that failed with err, or that met a record. A
+// denial ends with a person's help, if at all, so its pauses are longer.
 func backoff(try int, err error) time.Duration {
 	if errors.Is(err, driver.ErrDenied) {
 		return min(100*time.Millisecond<<min(try-1, 5), 2*time.Second)
