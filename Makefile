@@ -15,7 +15,7 @@ compile       = CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go -C examples build -trim
 # Compiles an example for SAM. Without ARTIFACTS_DIR, it would write /bootstrap.
 artifact      = $(if $(filter /%,$(firstword $(ARTIFACTS_DIR))),,$(error ARTIFACTS_DIR must be an absolute path: run "sam build", which sets it, or make $@ ARTIFACTS_DIR=$(CURDIR)/build/$(1)))$(call compile,$(1),$(ARTIFACTS_DIR)/bootstrap)
 
-.PHONY: demo crash-matrix soak queue-kills once once-large test test-short check mutants torture bench fuzz build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-SharedFunction build-CheckoutFunction build-RelayFunction
+.PHONY: demo crash-matrix soak queue-kills once once-large test test-short check mutants torture bench fuzz version tidy release-check build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-SharedFunction build-CheckoutFunction build-RelayFunction
 
 demo:
 	@go run ./local/cmd/demo
@@ -121,6 +121,19 @@ torture:
 # idle. RECORDS is the size of the largest table.
 bench:
 	@go -C proof/bench run . $(if $(RECORDS),-records $(RECORDS))
+
+# The version at which the modules require each other, here and in each go.mod.
+version:
+	@go -C proof run ./cmd/release version $(VERSION)
+
+# "go mod tidy" ignores go.work, and would not find our own modules.
+tidy:
+	@go -C proof run ./cmd/release tidy
+
+# Uses the modules from empty folders, through a module proxy on disk. CI does it in a
+# short form.
+release-check:
+	@go -C proof run ./cmd/release check
 
 # FUZZTIME for each target.
 fuzz:

@@ -18,8 +18,8 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/sqs v1.52.9
 	github.com/google/uuid v1.6.0
 	github.com/jackc/pgx/v5 v5.12.0
-	github.com/lambda-once/once v0.0.0
-	github.com/lambda-once/once/postgres v0.0.0
+	github.com/lambda-once/once v0.1.0
+	github.com/lambda-once/once/postgres v0.1.0
 	github.com/riverqueue/river v0.51.1
 	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.51.1
 )
@@ -55,7 +55,3 @@ require (
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 )
-
-replace github.com/lambda-once/once => ../
-
-replace github.com/lambda-once/once/postgres => ../postgres

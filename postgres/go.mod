@@ -2,11 +2,9 @@ module github.com/lambda-once/once/postgres
 
 go 1.26
 
-replace github.com/lambda-once/once => ..
-
 require (
 	github.com/jackc/pgx/v5 v5.12.0
-	github.com/lambda-once/once v0.0.0
+	github.com/lambda-once/once v0.1.0
 )
 
 require (

@@ -2,12 +2,6 @@ module github.com/lambda-once/once/proof
 
 go 1.26.0
 
-replace (
-	github.com/lambda-once/once => ..
-	github.com/lambda-once/once/postgres => ../postgres
-	github.com/lambda-once/once/redis => ../redis
-)
-
 require (
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/aws/aws-lambda-go v1.55.1
@@ -17,9 +11,9 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/jmespath-community/go-jmespath v1.1.1
-	github.com/lambda-once/once v0.0.0
-	github.com/lambda-once/once/postgres v0.0.0
-	github.com/lambda-once/once/redis v0.0.0
+	github.com/lambda-once/once v0.1.0
+	github.com/lambda-once/once/postgres v0.1.0
+	github.com/lambda-once/once/redis v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0
 )
 
@@ -58,8 +52,9 @@ require (
 	go.shabbyrobe.org/gocovmerge v0.0.0-20230507111327-fa4f82cfbf4d // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	golang.org/x/exp v0.0.0-20230314191032-db074128a8ec // indirect
+	golang.org/x/mod v0.41.0
 	golang.org/x/sync v0.22.0
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
-	golang.org/x/tools v0.48.0 // indirect
+	golang.org/x/tools v0.49.0 // indirect
 )

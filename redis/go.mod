@@ -2,11 +2,9 @@ module github.com/lambda-once/once/redis
 
 go 1.26.0
 
-replace github.com/lambda-once/once => ..
-
 require (
 	github.com/alicebob/miniredis/v2 v2.40.0
-	github.com/lambda-once/once v0.0.0
+	github.com/lambda-once/once v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0
 )
 

@@ -2,12 +2,6 @@ module github.com/lambda-once/once/cmd/once
 
 go 1.26.0
 
-replace github.com/lambda-once/once => ../..
-
-replace github.com/lambda-once/once/postgres => ../../postgres
-
-replace github.com/lambda-once/once/redis => ../../redis
-
 require (
 	github.com/aws/aws-lambda-go v1.55.1
 	github.com/aws/aws-sdk-go-v2 v1.47.6
@@ -15,9 +9,9 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
 	github.com/aws/smithy-go v1.28.8
 	github.com/jackc/pgx/v5 v5.12.0
-	github.com/lambda-once/once v0.0.0
-	github.com/lambda-once/once/postgres v0.0.0
-	github.com/lambda-once/once/redis v0.0.0
+	github.com/lambda-once/once v0.1.0
+	github.com/lambda-once/once/postgres v0.1.0
+	github.com/lambda-once/once/redis v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0
 )
 

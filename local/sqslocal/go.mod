@@ -2,8 +2,6 @@ module github.com/lambda-once/once/local/sqslocal
 
 go 1.26
 
-replace github.com/lambda-once/once => ../..
-
 tool github.com/Admiral-Piett/goaws/app/cmd
 
 require (
@@ -12,7 +10,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue v1.21.18
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
 	github.com/aws/aws-sdk-go-v2/service/sqs v1.52.9
-	github.com/lambda-once/once v0.0.0
+	github.com/lambda-once/once v0.1.0
 )
 
 require (

@@ -1,0 +1,121 @@
+// Package release packs the modules of the tree as their release would be, and uses
+// them as their users do.
+package release
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
+)
+
+// A Tree is the modules of a workspace, which require each other at one version.
+type Tree struct {
+	root    string
+	version string
+	modules []tracked
+}
+
+// tracked is a module of the tree.
+type tracked struct {
+	path string
+	dir  string // from the root, with slashes; "." is the root
+	file *modfile.File
+}
+
+// Read reads go.work in the folder root, and the go.mod of each of its modules. It returns an
+// error if a module replaces another one, or requires one of the tree at a version that
+// go.work does not replace.
+func Read(root string) (*Tree, error) {
+	work, err := readWork(root)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tree{root: root}
+	for _, r := range work.Replace {
+		t.version = r.Old.Version
+	}
+	for _, use := range work.Use {
+		name := filepath.Join(root, use.Path, "go.mod")
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		file, err := modfile.Parse(name, text, nil)
+		if err != nil {
+			return nil, err
+		}
+		if len(file.Replace) > 0 {
+			return nil, fmt.Errorf("%s: it has a replace directive, which its users would not have; go.work has those of the tree", name)
+		}
+		t.modules = append(t.modules, tracked{file.Module.Mod.Path, filepath.ToSlash(filepath.Clean(use.Path)), file})
+	}
+	for _, m := range t.modules {
+		for _, r := range m.file.Require {
+			if t.has(r.Mod.Path) && r.Mod.Version != t.version {
+				return nil, fmt.Errorf("%s requires %s, and go.work replaces %s: set both with \"make version\"", m.path, r.Mod, t.version)
+			}
+		}
+	}
+	return t, nil
+}
+
+func readWork(root string) (*modfile.WorkFile, error) {
+	name := filepath.Join(root, "go.work")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return modfile.ParseWork(name, text, nil)
+}
+
+func (t *Tree) has(path string) bool {
+	for _, m := range t.modules {
+		if m.path == path {
+			return true
+		}
+	}
+	return false
+}
+
+// SetVersion sets the version at which the modules require each other, in each go.mod
+// and in go.work.
+func (t *Tree) SetVersion(version string) error {
+	if !semver.IsValid(version) || semver.Canonical(version) != version {
+		return fmt.Errorf("%q is not a version such as v0.1.0", version)
+	}
+	for _, m := range t.modules {
+		for _, r := range m.file.Require {
+			if t.has(r.Mod.Path) {
+				if err := m.file.AddRequire(r.Mod.Path, version); err != nil {
+					return err
+				}
+			}
+		}
+		text, err := m.file.Format()
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(t.root, m.dir, "go.mod"), text, 0o644); err != nil {
+			return err
+		}
+	}
+	work, err := readWork(t.root)
+	if err != nil {
+		return err
+	}
+	for _, r := range work.Replace {
+		r.Syntax.Token = []string{r.Old.Path, version, "=>", r.New.Path}
+		if len(work.Replace) == 1 || !r.Syntax.InBlock {
+			r.Syntax.Token = append([]string{"replace"}, r.Syntax.Token...)
+		}
+	}
+	return os.WriteFile(filepath.Join(t.root, "go.work"), modfile.Format(work.Syntax), 0o644)
+}
+
+func (t *Tree) moduleVersion(m tracked) module.Version {
+	return module.Version{Path: m.path, Version: t.version}
+}
