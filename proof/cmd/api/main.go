@@ -1,0 +1,60 @@
+// Command api writes what each public package exports as text into api/, a file for each
+// package:
+//
+//	go -C proof generate ./cmd/api
+//
+// So a change of what users call shows in review. A test fails while a file is stale.
+package main
+
+//go:generate go run . ../../..
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+func main() {
+	root := "."
+	if len(os.Args) > 1 {
+		root = os.Args[1]
+	}
+	if err := writeAll(root); err != nil {
+		fmt.Fprintln(os.Stderr, "api:", err)
+		os.Exit(1)
+	}
+}
+
+func writeAll(root string) error {
+	texts, err := describeAll(root)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(root, "api")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for name, text := range texts {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	stale, err := staleFiles(dir, texts)
+	for _, name := range stale {
+		err = os.Remove(filepath.Join(dir, name))
+	}
+	return err
+}
+
+// staleFiles returns the files of packages that are gone.
+func staleFiles(dir string, texts map[string]string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		if _, ok := texts[entry.Name()]; !ok {
+			names = append(names, entry.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}
