@@ -3,6 +3,7 @@
 # Runs a command against one DynamoDB Local.
 WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
 STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+ACTIONLINT    = github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 MODULES       = . postgres redis examples infra proof local/sqslocal cmd/once
 FUZZTIME     ?= 2m
 SOAK         ?= 10m
@@ -15,7 +16,7 @@ compile       = CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go -C examples build -trim
 # Compiles an example for SAM. Without ARTIFACTS_DIR, it would write /bootstrap.
 artifact      = $(if $(filter /%,$(firstword $(ARTIFACTS_DIR))),,$(error ARTIFACTS_DIR must be an absolute path: run "sam build", which sets it, or make $@ ARTIFACTS_DIR=$(CURDIR)/build/$(1)))$(call compile,$(1),$(ARTIFACTS_DIR)/bootstrap)
 
-.PHONY: demo crash-matrix soak queue-kills once once-large test test-short check mutants torture bench fuzz version tidy release-check build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-SharedFunction build-CheckoutFunction build-RelayFunction
+.PHONY: demo crash-matrix soak queue-kills once once-large test test-short check mutants torture bench fuzz version tidy release-check binaries workflows build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-SharedFunction build-CheckoutFunction build-RelayFunction
 
 demo:
 	@go run ./local/cmd/demo
@@ -134,6 +135,20 @@ tidy:
 # short form.
 release-check:
 	@go -C proof run ./cmd/release check
+
+# The operator's command for every system, in build/release.
+binaries:
+	@mkdir -p build/release
+	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
+		os=$${target%/*}; arch=$${target#*/}; ending=; [ $$os != windows ] || ending=.exe; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -C cmd/once -trimpath -ldflags '-s -w' \
+			-o $(CURDIR)/build/release/once-$$os-$$arch$$ending . || exit 1; \
+	done
+	@ls build/release
+
+# They run elsewhere, so this is all that finds their mistakes here.
+workflows:
+	@go run $(ACTIONLINT) .github/workflows/*.yml
 
 # FUZZTIME for each target.
 fuzz:

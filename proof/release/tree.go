@@ -116,6 +116,21 @@ func (t *Tree) SetVersion(version string) error {
 	return os.WriteFile(filepath.Join(t.root, "go.work"), modfile.Format(work.Syntax), 0o644)
 }
 
+// Tags returns the tags under which the go command finds the modules in the repository.
+// The examples and the proof are not released.
+func (t *Tree) Tags() (tags []string) {
+	for _, m := range t.modules {
+		switch m.dir {
+		case "examples", "proof":
+		case ".":
+			tags = append(tags, t.version)
+		default:
+			tags = append(tags, m.dir+"/"+t.version)
+		}
+	}
+	return tags
+}
+
 func (t *Tree) moduleVersion(m tracked) module.Version {
 	return module.Version{Path: m.path, Version: t.version}
 }

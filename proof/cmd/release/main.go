@@ -3,10 +3,11 @@
 //	go -C proof run ./cmd/release version v0.1.0
 //	go -C proof run ./cmd/release tidy
 //	go -C proof run ./cmd/release check [-short]
+//	go -C proof run ./cmd/release tags
 //
 // The first sets the version at which the modules require each other, the second runs
 // "go mod tidy" in each, and the third uses them from empty folders, through a module
-// proxy on disk. Run it in the folder proof.
+// proxy on disk. The last prints the tags of that version. Run it in the folder proof.
 package main
 
 import (
@@ -16,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 
 	"github.com/lambda-once/once/proof/release"
 )
@@ -32,7 +34,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	const root = ".."
 	if len(args) == 0 || len(args) > 2 {
-		return errors.New("give version VERSION, tidy, or check [-short]")
+		return errors.New("give version VERSION, tidy, check [-short], or tags")
 	}
 	if args[0] == "check" {
 		return release.Check(ctx, os.Stdout, root, slices.Contains(args, "-short"))
@@ -43,6 +45,9 @@ func run(ctx context.Context, args []string) error {
 		return err
 	case args[0] == "tidy":
 		return tree.Tidy(ctx, os.Stdout)
+	case args[0] == "tags":
+		fmt.Println(strings.Join(tree.Tags(), "\n"))
+		return nil
 	case args[0] == "version" && len(args) == 2:
 		return tree.SetVersion(args[1])
 	}

@@ -1,0 +1,121 @@
+package release
+
+import (
+	"archive/zip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// write makes a folder with these files.
+func write(t *testing.T, files map[string]string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range files {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// two are the files of a tree with two modules.
+var two = map[string]string{
+	"go.work":     "go 1.26.0\n\nuse (\n\t.\n\t./b\n)\n\nreplace (\n\texample.com/a v0.1.0 => .\n\texample.com/a/b v0.1.0 => ./b\n)\n",
+	"go.mod":      "module example.com/a\n\ngo 1.26\n",
+	"a.go":        "package a\n",
+	"LICENSE":     "free\n",
+	"b/go.mod":    "module example.com/a/b\n\ngo 1.26\n\nrequire example.com/a v0.1.0\n",
+	"b/c/c.go":    "package c\n",
+	".gitignore":  "/ignored.go\n",
+	"ignored.go":  "package ignored\n",
+	"bb/named.go": "package bb\n",
+}
+
+func read(t *testing.T, dir string) *Tree {
+	t.Helper()
+	tree, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func TestVersionIsSetEverywhere(t *testing.T) {
+	dir := write(t, two)
+	if err := read(t, dir).SetVersion("v0.2.0"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"go.work", "b/go.mod"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || strings.Contains(string(text), "v0.1.0") || !strings.Contains(string(text), "example.com/a v0.2.0") {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+	}
+	if tags := read(t, dir).Tags(); !slices.Equal(tags, []string{"v0.2.0", "b/v0.2.0"}) {
+		t.Errorf("tags %v", tags)
+	}
+}
+
+func TestWordThatIsNoVersionChangesNothing(t *testing.T) {
+	dir := write(t, two)
+	for _, version := range []string{"", "0.2.0", "v0.2", "latest"} {
+		if err := read(t, dir).SetVersion(version); err == nil {
+			t.Errorf("%q is accepted", version)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "b", "go.mod")); err != nil || string(text) != two["b/go.mod"] {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+func TestTreeThatCannotBeReleasedIsRefused(t *testing.T) {
+	for name, mod := range map[string]string{
+		"replace":         "module example.com/a/b\n\ngo 1.26\n\nrequire example.com/a v0.1.0\n\nreplace example.com/a => ..\n",
+		"another version": "module example.com/a/b\n\ngo 1.26\n\nrequire example.com/a v0.0.9\n",
+	} {
+		dir := write(t, two)
+		if err := os.WriteFile(filepath.Join(dir, "b", "go.mod"), []byte(mod), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(dir); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func TestModulesOfThisTreeAreFitForARelease(t *testing.T) { read(t, root) }
+
+func TestModuleHasItsOwnFilesAndTheLicense(t *testing.T) {
+	dir, proxy := write(t, two), t.TempDir()
+	git(t, dir, "init", "-q")
+	if err := read(t, dir).WriteProxy(t.Context(), proxy); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string][]string{
+		"example.com/a":   {".gitignore", "LICENSE", "a.go", "bb/named.go", "go.mod", "go.work"},
+		"example.com/a/b": {"LICENSE", "c/c.go", "go.mod"},
+	} {
+		packed, err := zip.OpenReader(filepath.Join(proxy, filepath.FromSlash(path), "@v", "v0.1.0.zip"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer packed.Close()
+		var names []string
+		for _, f := range packed.File {
+			names = append(names, strings.TrimPrefix(f.Name, path+"@v0.1.0/"))
+		}
+		slices.Sort(names)
+		if !slices.Equal(names, want) {
+			t.Errorf("%s: %v, want %v", path, names, want)
+		}
+	}
+}
