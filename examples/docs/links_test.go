@@ -111,12 +111,20 @@ func TestHeadingsOfAPageDiffer(t *testing.T) {
 	}
 }
 
-// README leads to every page.
-func TestREADMELinksToEveryPage(t *testing.T) {
+// README leads to the index, and the index to every page.
+func TestIndexLinksToEveryPage(t *testing.T) {
 	all := pages(t)
-	for _, p := range all[1:] {
-		if !strings.Contains(all[0].text, "]("+p.path+")") {
-			t.Errorf("README.md does not link to %s", p.path)
+	if !strings.Contains(all[0].text, "](docs/README.md)") {
+		t.Error("README.md does not link to the index")
+	}
+	index := read(t, "docs/README.md")
+	for _, p := range all {
+		link, err := filepath.Rel("docs", p.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.path != "docs/README.md" && !strings.Contains(index, "]("+filepath.ToSlash(link)) {
+			t.Errorf("docs/README.md does not link to %s", p.path)
 		}
 	}
 }

@@ -114,18 +114,19 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// README is read in one sitting, and a page of docs has one purpose.
+// README is read in one sitting, and a page of docs has one purpose. The generated tables
+// and the measured figures are looked up, and not read.
 func TestPagesAreShort(t *testing.T) {
 	for _, p := range pages(t) {
-		lines, least := strings.Count(p.text, "\n"), 60
-		if !strings.HasPrefix(p.path, "docs/") {
-			least = 0
+		most := 3000
+		switch p.path {
+		case "README.md":
+			most = 1700
+		case "docs/performance.md", "docs/reference.md":
+			most = 5000
 		}
-		if lines < least || lines > 250 {
-			t.Errorf("%s has %d lines, want %d to 250", p.path, lines, least)
-		}
-		if words := len(strings.Fields(p.text)); p.path == "README.md" && words > 1600 {
-			t.Errorf("%s has %d words, want at most 1600", p.path, words)
+		if words := len(strings.Fields(p.text)); words > most {
+			t.Errorf("%s has %d words, want at most %d", p.path, words, most)
 		}
 	}
 }
