@@ -1,0 +1,214 @@
+package stored
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/jackc/pgx/v5/pgxpool"
+	client "github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/postgreslocal"
+	"github.com/lambda-once/once/postgres"
+	"github.com/lambda-once/once/redis"
+	"github.com/lambda-once/once/redis/redislocal"
+)
+
+var release = flag.String("write", "", "a release, such as v0.1.0, whose test data is written by this version")
+
+func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
+
+// database is one kind of store with access to what it has stored.
+type database struct {
+	store driver.Store
+	read  func(ctx context.Context) ([]byte, error) // the only record
+	plant func(ctx context.Context, text []byte) error
+}
+
+func TestStoredRecordsOfDynamoDB(t *testing.T) {
+	each(t, "dynamodb", func(t *testing.T) database {
+		db, table := dynamodblocal.NewTable(t)
+		s, err := dynamo.New(db, table, nil)
+		must(t, err)
+		return database{s, func(ctx context.Context) ([]byte, error) {
+			out, err := db.Scan(ctx, &dynamodb.ScanInput{TableName: &table})
+			if err != nil {
+				return nil, err
+			}
+			return json.MarshalIndent(plain(out.Items[0]), "", "\t")
+		}, func(ctx context.Context, text []byte) error {
+			var item map[string]attribute
+			if err := json.Unmarshal(text, &item); err != nil {
+				return err
+			}
+			_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: values(item)})
+			return err
+		}}
+	})
+}
+
+func TestStoredRecordsOfPostgreSQL(t *testing.T) {
+	server, err := postgreslocal.Start(t.Context(), nil)
+	must(t, err)
+	defer func() { must(t, server.Stop()) }()
+	t.Setenv("POSTGRESLOCAL_URL", server.URL())
+	each(t, "postgresql", func(t *testing.T) database {
+		pool, err := pgxpool.New(t.Context(), postgreslocal.NewDatabase(t))
+		must(t, err)
+		t.Cleanup(pool.Close)
+		must(t, postgres.CreateTable(t.Context(), pool, "idempotency", nil))
+		s, err := postgres.New(pool, "idempotency", nil)
+		must(t, err)
+		return database{s, func(ctx context.Context) (text []byte, err error) {
+			err = pool.QueryRow(ctx, "SELECT jsonb_pretty(to_jsonb(r)) FROM idempotency r").Scan(&text)
+			return text, err
+		}, func(ctx context.Context, text []byte) error {
+			_, err := pool.Exec(ctx, "INSERT INTO idempotency SELECT * FROM jsonb_populate_record(NULL::idempotency, $1)", text)
+			return err
+		}}
+	})
+}
+
+func TestStoredRecordsOfRedis(t *testing.T) {
+	each(t, "redis", func(t *testing.T) database {
+		db, prefix := redislocal.NewClient(t)
+		s, err := redis.New(db, &redis.Options{Prefix: prefix})
+		must(t, err)
+		return database{s, func(ctx context.Context) ([]byte, error) {
+			names, err := db.Keys(ctx, prefix+"*").Result()
+			if err != nil {
+				return nil, err
+			}
+			fields, err := db.HGetAll(ctx, names[0]).Result()
+			if err != nil {
+				return nil, err
+			}
+			encoded := map[string]string{"": names[0][len(prefix):]}
+			for name, value := range fields {
+				encoded[name] = base64.StdEncoding.EncodeToString([]byte(value))
+			}
+			return json.MarshalIndent(encoded, "", "\t")
+		}, func(ctx context.Context, text []byte) error { return plantHash(ctx, db, prefix, text) }}
+	})
+}
+
+func plantHash(ctx context.Context, db *client.Client, prefix string, text []byte) error {
+	var fields map[string]string
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return err
+	}
+	for name, value := range fields {
+		if name == "" {
+			continue
+		}
+		data, err := base64.StdEncoding.DecodeString(value)
+		if err != nil {
+			return err
+		}
+		if err := db.HSet(ctx, prefix+fields[""], name, data).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each plants every record of every release, and makes its call again.
+func each(t *testing.T, kind string, open func(t *testing.T) database) {
+	if *release != "" {
+		write(t, filepath.Join("testdata", *release, kind), open)
+	}
+	releases, err := filepath.Glob(filepath.Join("testdata", "v*"))
+	if err != nil || len(releases) == 0 {
+		t.Fatal("no test data", err)
+	}
+	all := calls()
+	for _, dir := range releases {
+		for name, c := range all {
+			t.Run(filepath.Base(dir)+" "+name, func(t *testing.T) {
+				text, err := os.ReadFile(filepath.Join(dir, kind, name+".json"))
+				if os.IsNotExist(err) && filepath.Base(dir) != "v0.1.0" {
+					return // a later release has this form first
+				}
+				must(t, err)
+				db := open(t)
+				must(t, db.plant(t.Context(), text))
+				c.check(t.Context(), t, name, db.store)
+			})
+		}
+	}
+}
+
+func write(t *testing.T, dir string, open func(t *testing.T) database) {
+	must(t, os.MkdirAll(dir, 0o755))
+	for name, c := range calls() {
+		t.Run("write "+name, func(t *testing.T) {
+			db := open(t)
+			c.store(t.Context(), t, name, db.store)
+			text, err := db.read(t.Context())
+			must(t, err)
+			must(t, os.WriteFile(filepath.Join(dir, name+".json"), append(text, '\n'), 0o644))
+		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// attribute is an attribute value as in DynamoDB's JSON.
+type attribute struct {
+	S *string              `json:",omitempty"`
+	N *string              `json:",omitempty"`
+	B []byte               `json:",omitempty"`
+	M map[string]attribute `json:",omitempty"`
+	// Empty tells the empty map from none.
+	Empty bool `json:",omitempty"`
+}
+
+func plain(item map[string]types.AttributeValue) map[string]attribute {
+	all := map[string]attribute{}
+	for name, v := range item {
+		switch v := v.(type) {
+		case *types.AttributeValueMemberS:
+			all[name] = attribute{S: &v.Value}
+		case *types.AttributeValueMemberN:
+			all[name] = attribute{N: &v.Value}
+		case *types.AttributeValueMemberB:
+			all[name] = attribute{B: v.Value}
+		case *types.AttributeValueMemberM:
+			all[name] = attribute{M: plain(v.Value), Empty: len(v.Value) == 0}
+		default:
+			panic("an attribute of another type")
+		}
+	}
+	return all
+}
+
+func values(all map[string]attribute) map[string]types.AttributeValue {
+	item := map[string]types.AttributeValue{}
+	for name, v := range all {
+		switch {
+		case v.S != nil:
+			item[name] = &types.AttributeValueMemberS{Value: *v.S}
+		case v.N != nil:
+			item[name] = &types.AttributeValueMemberN{Value: *v.N}
+		case v.M != nil || v.Empty:
+			item[name] = &types.AttributeValueMemberM{Value: values(v.M)}
+		default:
+			item[name] = &types.AttributeValueMemberB{Value: v.B}
+		}
+	}
+	return item
+}
