@@ -22,7 +22,7 @@ func (c *call) withoutRun(ctx context.Context, v protocol.Verdict, met driver.Re
 	case protocol.OutcomeLost:
 		return conclusion{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}}
 	default:
-		return conclusion{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: errors.New("the record has a status that this version does not know; inspect the record")}}
+		return conclusion{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: errors.New("the record has a status that this version does not know, as a newer version of Once may write; upgrade this function, or inspect the record")}}
 	}
 }
 

@@ -1,6 +1,7 @@
 package stored
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -15,6 +16,7 @@ import (
 	client "github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/postgreslocal"
@@ -142,9 +144,22 @@ func each(t *testing.T, kind string, open func(t *testing.T) database) {
 				db := open(t)
 				must(t, db.plant(t.Context(), text))
 				c.check(t.Context(), t, name, db.store)
+				if name == "completed" {
+					refuse(t, text, open(t))
+				}
 			})
 		}
 	}
+}
+
+// A later release gives records that this version cannot read a status of their own.
+func refuse(t *testing.T, text []byte, db database) {
+	t.Helper()
+	text = bytes.ReplaceAll(text, []byte("COMPLETED"), []byte("COMPLETED-2"))
+	encode := base64.StdEncoding.EncodeToString
+	text = bytes.ReplaceAll(text, []byte(encode([]byte("COMPLETED"))), []byte(encode([]byte("COMPLETED-2"))))
+	must(t, db.plant(t.Context(), text))
+	call{outcome: idempotent.OutcomeFailed, err: idempotent.ErrStore}.check(t.Context(), t, "completed", db.store)
 }
 
 func write(t *testing.T, dir string, open func(t *testing.T) database) {
