@@ -3,6 +3,7 @@ package docs_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/keypath"
 )
 
 // The code of docs/events.md.
@@ -54,6 +56,14 @@ func placeStreamed(ctx context.Context, r handlers.KinesisRecord[Order]) error {
 
 func park(ctx context.Context, r events.KinesisEventRecord, err error) error {
 	return deadLetters.Send(ctx, r.Kinesis.Data)
+}
+
+func deduplicationID(m handlers.SQSMessage[Order]) (idempotent.Key, error) {
+	return idempotent.Key{ID: m.Source.Attributes["MessageDeduplicationId"], Payload: m.Body}, nil
+}
+
+func month(m handlers.EventBridgeEvent[json.RawMessage]) (idempotent.Key, error) {
+	return idempotent.Key{ID: "invoices-" + m.Source.Time.UTC().Format("2006-01")}, nil
 }
 
 var deadLetters queue
@@ -107,5 +117,83 @@ func TestKafkaRecordOfATopicCreatedAnewHasTheKeyOfAnOldOne(t *testing.T) {
 	}
 	if len(placed) != 1 || placed[0] != "old" {
 		t.Errorf("placed %q", placed)
+	}
+}
+
+// A send that is repeated after the five minutes of the queue is a new message with the
+// id of the first one.
+func TestEventsPageOfDeduplicationIDs(t *testing.T) {
+	placed := 0
+	handler := handlers.SQS(executor(t, "place-order", nil), deduplicationID, func(context.Context, handlers.SQSMessage[Order]) error {
+		placed++
+		return nil
+	}, &handlers.SQSOptions{OnFailure: func(context.Context, *handlers.RecordError) {}})
+	send := func(messageID string, attributes map[string]string) int {
+		t.Helper()
+		answer, err := handler(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{
+			MessageId: messageID, Body: `{"orderId":"o"}`, Attributes: attributes, EventSourceARN: "arn:aws:sqs:us-east-1:111122223333:orders.fifo",
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(answer.BatchItemFailures)
+	}
+	for _, messageID := range []string{"m-1", "m-2"} {
+		if n := send(messageID, map[string]string{"MessageDeduplicationId": "d"}); n != 0 {
+			t.Errorf("%s: %d failures", messageID, n)
+		}
+	}
+	if placed != 1 {
+		t.Errorf("placed %d times", placed)
+	}
+	if send("m-3", nil) != 1 || placed != 1 {
+		t.Errorf("a message without the id ran, or was not reported")
+	}
+}
+
+func TestEventsPageOfSchedules(t *testing.T) {
+	input := json.RawMessage(`{"id": "arn:aws:scheduler:us-east-1:111122223333:schedule/default/daily/2026-11-23T06:00:00Z", "detail": {"report": "daily"}}`)
+	var event events.EventBridgeEvent
+	if err := json.Unmarshal(input, &event); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	sent := 0
+	handler := handlers.EventBridge(executor(t, "send-report", nil), nil, func(context.Context, handlers.EventBridgeEvent[struct{ Report string }]) error {
+		sent++
+		return nil
+	}, nil)
+	for range 2 {
+		if err := handler(ctx, event); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sent != 1 {
+		t.Errorf("sent %d times", sent)
+	}
+
+	first, err := month(handlers.EventBridgeEvent[json.RawMessage]{Source: events.EventBridgeEvent{Time: time.Date(2026, 11, 30, 23, 59, 0, 0, time.UTC)}})
+	if err != nil || first.ID != "invoices-2026-11" {
+		t.Errorf("got %+v, %v", first, err)
+	}
+}
+
+// The expressions of the page select something in events of these triggers.
+func TestEventsPageOfTriggersWithoutAHandler(t *testing.T) {
+	page := read(t, "docs/events.md")
+	for expression, c := range map[string]struct{ event, want string }{
+		"arguments.input.requestId":                        {`{"arguments": {"input": {"requestId": "r-1"}}, "identity": {"sub": "ada"}}`, "r-1"},
+		"identity.sub":                                     {`{"arguments": {"input": {"requestId": "r-1"}}, "identity": {"sub": "ada"}}`, "ada"},
+		"powertools_json(body).requestId":                  {`{"requestContext": {"connectionId": "c"}, "body": "{\"requestId\": \"r-1\"}"}`, "r-1"},
+		"join('/', [userPoolId, triggerSource, userName])": {`{"userPoolId": "p", "triggerSource": "PostConfirmation_ConfirmSignUp", "userName": "ada"}`, "p/PostConfirmation_ConfirmSignUp/ada"},
+	} {
+		key, err := keypath.Path[json.RawMessage](expression)(json.RawMessage(c.event))
+		if err != nil || key.ID != c.want {
+			t.Errorf("%s: %q, %v", expression, key.ID, err)
+		}
+		if !strings.Contains(page, "`"+expression+"`") {
+			t.Errorf("the page does not have %s", expression)
+		}
 	}
 }
