@@ -1,7 +1,11 @@
 package docs_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -143,6 +147,87 @@ func TestHTTPPageOfKeysInOtherPlaces(t *testing.T) {
 		}
 		if runs != 2 {
 			t.Errorf("%d runs", runs)
+		}
+	}
+}
+
+func signed(secret []byte) func(httpapi.Request) (idempotent.Key, error) {
+	return func(r httpapi.Request) (idempotent.Key, error) {
+		mac := hmac.New(sha256.New, secret)
+		mac.Write(r.Body)
+		signature, err := hex.DecodeString(r.Headers.Get("X-Signature"))
+		if err != nil || !hmac.Equal(signature, mac.Sum(nil)) {
+			return idempotent.Key{}, &httpapi.StatusError{Status: 401, Detail: "The signature is wrong."}
+		}
+		var event struct {
+			ID   string          `json:"id"`
+			Data json.RawMessage `json:"data"`
+		}
+		if err := json.Unmarshal(r.Body, &event); err != nil {
+			return idempotent.Key{}, &httpapi.StatusError{Status: 400, Detail: "The body is not JSON.", Err: err}
+		}
+		return idempotent.Key{ID: event.ID, Payload: event.Data}, nil
+	}
+}
+
+// Each delivery is checked, also one that is a repetition, and a counter beside the data
+// makes no other request of it.
+func TestHTTPPageOfSignedWebhooks(t *testing.T) {
+	secret := []byte("secret")
+	o := &httpapi.Options{Key: signed(secret)}
+	runs := 0
+	event := httpapi.APIGatewayV2(executor(t, "webhook", nil), httpapi.NoIdentity(), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		runs++
+		return events.APIGatewayV2HTTPResponse{StatusCode: 204}, nil
+	}, o)
+	served := httpapi.Middleware(executor(t, "webhook", nil), httpapi.NoIdentity(), o)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		runs++
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	again := func(w http.ResponseWriter, r *http.Request) { // reads the body before Middleware does
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		served.ServeHTTP(w, r)
+	}
+	for name, send := range map[string]func(body, signature string) int{
+		"event": func(body, signature string) int {
+			e := events.APIGatewayV2HTTPRequest{Body: body, Headers: map[string]string{"x-signature": signature}}
+			e.RequestContext.HTTP.Method = "POST"
+			answer, err := event(t.Context(), e)
+			if err != nil {
+				t.Error(err)
+			}
+			return answer.StatusCode
+		},
+		"middleware": func(body, signature string) int {
+			r := httptest.NewRequestWithContext(t.Context(), "POST", "/", strings.NewReader(body))
+			r.Header.Set("X-Signature", signature)
+			w := httptest.NewRecorder()
+			again(w, r)
+			return w.Code
+		},
+	} {
+		runs = 0
+		for i, c := range []struct {
+			body, secret string
+			status, runs int
+		}{
+			{`{"id": "e-1", "tries": 1, "data": {"paid": true}}`, "wrong", 401, 0},
+			{`{"id": "e-1", "tries": 1, "data": {"paid": true}}`, "secret", 204, 1},
+			{`{"id": "e-1", "tries": 2, "data": {"paid": true}}`, "secret", 204, 1},
+			{`{"id": "e-1", "tries": 3, "data": {"paid": true}}`, "wrong", 401, 1},
+			{`{"id": "e-1", "tries": 1, "data": {"paid": false}}`, "secret", 422, 1},
+			{`{"tries": 1, "data": {"paid": true}}`, "secret", 400, 1},
+			{`{`, "secret", 400, 1},
+		} {
+			mac := hmac.New(sha256.New, []byte(c.secret))
+			mac.Write([]byte(c.body))
+			if got := send(c.body, hex.EncodeToString(mac.Sum(nil))); got != c.status || runs != c.runs {
+				t.Errorf("%s, delivery %d: status %d after %d runs, want %d after %d", name, i, got, runs, c.status, c.runs)
+			}
 		}
 	}
 }
