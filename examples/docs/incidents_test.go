@@ -1,0 +1,42 @@
+package docs_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/handlers/httpapi"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// A handler that refuses while a flag is set uses up no attempt, and stores nothing.
+func TestIncidentsPageOfAKillSwitch(t *testing.T) {
+	stopped, runs := true, 0
+	handler := httpapi.APIGatewayV2(executor(t, "create-payment", &idempotent.Config{MaxAttempts: 1}), httpapi.NoIdentity(),
+		func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			if stopped {
+				return events.APIGatewayV2HTTPResponse{}, idempotent.Retryable(&httpapi.StatusError{Status: http.StatusServiceUnavailable, Detail: "Payments are stopped."})
+			}
+			runs++
+			return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusCreated}, nil
+		}, nil)
+	event := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}}
+	event.RequestContext.HTTP.Method = http.MethodPost
+	send := func(want int) {
+		t.Helper()
+		answer, err := handler(t.Context(), event)
+		if err != nil || answer.StatusCode != want {
+			t.Errorf("%d, want %d: %s, %v", answer.StatusCode, want, answer.Body, err)
+		}
+	}
+	send(503)
+	send(503)
+	stopped = false
+	send(201)
+	send(201)
+	if runs != 1 {
+		t.Errorf("%d runs", runs)
+	}
+}
