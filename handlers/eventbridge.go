@@ -18,9 +18,11 @@ type EventBridgeEvent[T any] = Delivery[events.EventBridgeEvent, T]
 // archive keeps ids: an id in the detail is safer there. Chain keys are as in
 // [SQS], in the detail: see [ChainDetail].
 //
-// The input of a schedule of EventBridge Scheduler replaces the whole event.
-// Use the form {"id":"<aws.scheduler.execution-id>","detail":{…}}. EventBridge
-// does not handle the lists that Pipes send.
+// The input of a schedule of EventBridge Scheduler replaces the whole event. Use the
+// form {"id":"<aws.scheduler.schedule-arn>/<aws.scheduler.scheduled-time>","detail":{…}}.
+// AWS describes <aws.scheduler.execution-id> as unique for each attempted invocation, so
+// with that id a retry would run again. EventBridge does not handle the lists that Pipes
+// send.
 //
 // Failures and duplicates are handled as in [SNS].
 func EventBridge[T any](x *idempotent.Executor, key func(EventBridgeEvent[T]) (idempotent.Key, error), fn func(context.Context, EventBridgeEvent[T]) error, o *EventOptions) func(context.Context, events.EventBridgeEvent) error {
