@@ -32,9 +32,9 @@ type call struct {
 }
 
 var (
-	long    = strings.Repeat("a long result ", 1000)
-	refused = errors.New("the card is refused")
-	undone  []string
+	long       = strings.Repeat("a long result ", 1000)
+	errRefused = errors.New("the card is refused")
+	undone     []string
 )
 
 func returns(s string) func(context.Context) (string, error) {
@@ -61,7 +61,7 @@ func saga(ctx context.Context, live bool) (string, error) {
 		undone = append(undone, seat)
 		return nil
 	})
-	return "", errors.Join(err, idempotent.Permanent(refused))
+	return "", errors.Join(err, idempotent.Permanent(errRefused))
 }
 
 // calls are all forms of records. A name is that of an operation and of a file.
@@ -80,17 +80,17 @@ func calls() map[string]call {
 		"long":          {first: returns(long), outcome: idempotent.OutcomeReplayed, result: long},
 		"sealed":        {config: sealed, first: returns("secret"), outcome: idempotent.OutcomeReplayed, result: "secret"},
 		"unavailable":   {config: idempotent.Config{Codec: broken{}}, first: returns("done"), outcome: idempotent.OutcomeReplayed, err: idempotent.ErrResultUnavailable},
-		"failed":        {first: func(context.Context) (string, error) { return "", idempotent.Permanent(refused) }, outcome: idempotent.OutcomeReplayed, err: idempotent.ErrReplayed},
+		"failed":        {first: func(context.Context) (string, error) { return "", idempotent.Permanent(errRefused) }, outcome: idempotent.OutcomeReplayed, err: idempotent.ErrReplayed},
 		"other-payload": {first: returns("done"), payload: "other", outcome: idempotent.OutcomeMismatch, err: idempotent.ErrKeyReused},
 		"lapsed":        {first: returns("lost"), cut: true, again: returns("again"), outcome: idempotent.OutcomeTakeover, result: "again"},
 		"lapsed-once":   {config: idempotent.Config{MaxAttempts: 1}, first: returns("lost"), cut: true, outcome: idempotent.OutcomeUnknown, err: idempotent.ErrOutcomeUnknown},
 		"lapsed-steps":  {first: stepped(true), cut: true, again: stepped(false), outcome: idempotent.OutcomeTakeover, result: "of a.b"},
 		"lapsed-sealed": {config: sealed, first: stepped(true), cut: true, again: stepped(false), outcome: idempotent.OutcomeTakeover, result: "of a.b"},
-		"lapsed-saga":   {first: func(ctx context.Context) (string, error) { return saga(ctx, true) }, cut: true, again: func(ctx context.Context) (string, error) { return saga(ctx, false) }, outcome: idempotent.OutcomeFailed, says: refused.Error()},
-		"released":      {config: idempotent.Config{MaxAttempts: 9}, first: func(context.Context) (string, error) { return "", refused }, again: returns("again"), outcome: idempotent.OutcomeTakeover, result: "again"},
+		"lapsed-saga":   {first: func(ctx context.Context) (string, error) { return saga(ctx, true) }, cut: true, again: func(ctx context.Context) (string, error) { return saga(ctx, false) }, outcome: idempotent.OutcomeFailed, says: errRefused.Error()},
+		"released":      {config: idempotent.Config{MaxAttempts: 9}, first: func(context.Context) (string, error) { return "", errRefused }, again: returns("again"), outcome: idempotent.OutcomeTakeover, result: "again"},
 		"released-steps": {first: func(ctx context.Context) (string, error) {
 			_, err := runs(ctx, "a.b", true)
-			return "", errors.Join(err, refused)
+			return "", errors.Join(err, errRefused)
 		}, again: stepped(false), outcome: idempotent.OutcomeTakeover, result: "of a.b"},
 	}
 }
