@@ -66,12 +66,12 @@ func copySources(to, root string) error {
 			return err
 		}
 		if entry.IsDir() {
-			if strings.HasPrefix(entry.Name(), ".git") || slices.Contains([]string{"bin", "build", "infra", "testdata"}, name) {
+			if strings.HasPrefix(entry.Name(), ".git") || slices.Contains([]string{"bin", "build", "testdata"}, name) {
 				return fs.SkipDir
 			}
 			return os.MkdirAll(filepath.Join(to, name), 0o755)
 		}
-		if base := entry.Name(); base != "Makefile" && base != "go.mod" && base != "go.sum" && filepath.Ext(base) != ".go" {
+		if base := entry.Name(); base != "Makefile" && !strings.HasPrefix(base, "go.") && filepath.Ext(base) != ".go" {
 			return nil
 		}
 		text, err := os.ReadFile(path)
