@@ -66,7 +66,7 @@ func TestExecutionStepNeverFailsOpen(t *testing.T) {
 				_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (int, error) { return 1, nil }, func(context.Context, int) error { return nil })
 				check.Must(t, err)
 				<-ctx.Done()
-				time.Sleep(time.Second) // past the invocation, as a process that dies
+				time.Sleep(time.Second) // of the bubble: past the invocation, as a process that dies
 				return "", errCrash
 			})
 			before := stored(t, store)

@@ -60,7 +60,7 @@ func (f *IdempotentFunction) AddHTTPAPI(id string, props *HTTPAPIProps) awsapiga
 	p.watch(api, f.props.ephemeral())
 	integration := awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Integration"), f.target(), nil)
 	for _, route := range p.Routes {
-		method, path, _ := strings.Cut(route, " ")
+		method, path, _ := strings.Cut(route, " ") // refuseRoutes has checked it
 		api.AddRoutes(&awsapigatewayv2.AddRoutesOptions{
 			Integration: integration,
 			Methods:     &[]awsapigatewayv2.HttpMethod{awsapigatewayv2.HttpMethod(method)},
@@ -118,7 +118,7 @@ const segment = `[\w.~!$&'()*+,;=:@%-]+`
 func refuseRoutes(routes []string) (found problems) {
 	there := map[string]bool{}
 	for _, route := range routes {
-		method, path, _ := strings.Cut(route, " ")
+		method, path, _ := strings.Cut(route, " ") // a route without a path has no valid one
 		known := slices.Contains([]string{"ANY", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}, method)
 		found.when(!known || !routePath.MatchString(path),
 			"Routes: %q is not a method and a path, as in \"POST /payments\" or \"GET /payments/{id}\"", route)

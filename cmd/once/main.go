@@ -61,7 +61,7 @@ type command struct {
 }
 
 func (c command) name() string {
-	name, _, _ := strings.Cut(c.usage, " ")
+	name, _, _ := strings.Cut(c.usage, " ") // without an argument, the usage is the name
 	return name
 }
 

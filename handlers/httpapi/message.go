@@ -43,7 +43,7 @@ func verbatim(text string) (string, error) { return text, nil }
 func rawQuery(text string) (query []parameter) {
 	for pair := range strings.SplitSeq(text, "&") {
 		if pair != "" {
-			name, value, _ := strings.Cut(pair, "=")
+			name, value, _ := strings.Cut(pair, "=") // a name alone has the empty value
 			query = append(query, parameter{unescaped(name, url.QueryUnescape), unescaped(value, url.QueryUnescape)})
 		}
 	}

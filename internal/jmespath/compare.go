@@ -128,6 +128,6 @@ func exactFloat(v any) *big.Float {
 	if f, ok := v.(float64); ok {
 		return big.NewFloat(f)
 	}
-	n, _ := new(big.Int).SetString(string(v.(Number)), 10)
+	n, _ := new(big.Int).SetString(string(v.(Number)), 10) // in Python, an integer
 	return new(big.Float).SetInt(n)
 }

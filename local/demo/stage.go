@@ -130,7 +130,7 @@ type outcomes map[string]int
 
 // Write receives one line: "payments/3 {…}".
 func (o outcomes) Write(line []byte) (int, error) {
-	_, text, _ := bytes.Cut(line, []byte(" "))
+	_, text, _ := bytes.Cut(line, []byte(" ")) // a line without a prefix is no call
 	var call struct {
 		Message string `json:"msg"` // absent in a line of metrics
 		Outcome string `json:"outcome"`

@@ -225,7 +225,8 @@ func TestFindPrograms(t *testing.T) {
 	check.Says(t, err, "no version")
 }
 
-// startsAnother skips a test that takes a second to start a server of its own.
+// startsAnother leaves a test that starts a further server to make test: each takes a
+// second, and with -short one of them is enough.
 func startsAnother(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

@@ -96,8 +96,8 @@ func methods(folder string) (map[string][]string, error) {
 			return nil, err
 		}
 		for n := range ast.Preorder(file) {
-			spec, _ := n.(*ast.TypeSpec)
-			if spec == nil {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
 				continue
 			}
 			if i, ok := spec.Type.(*ast.InterfaceType); ok {

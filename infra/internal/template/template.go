@@ -119,7 +119,7 @@ func Values(v any) []any {
 // at returns the value at a path of nested maps, or nil.
 func at(v any, path ...string) any {
 	for _, key := range path {
-		m, _ := v.(map[string]any)
+		m, _ := v.(map[string]any) // of any other value, nil: it has no keys
 		v = m[key]
 	}
 	return v
@@ -143,11 +143,11 @@ func target(v any) string {
 	}
 	switch attribute := at(v, "Fn::GetAtt").(type) {
 	case string:
-		id, _, _ := strings.Cut(attribute, ".")
+		id, _, _ := strings.Cut(attribute, ".") // one without a dot is an id alone
 		return id
 	case []any:
 		if len(attribute) > 0 {
-			id, _ := attribute[0].(string)
+			id, _ := attribute[0].(string) // a function in its place has no id
 			return id
 		}
 	}
@@ -160,7 +160,7 @@ func refers(values any, id string) bool {
 }
 
 func number(v any) float64 {
-	n, _ := v.(float64)
+	n, _ := v.(float64) // an absent number is 0
 	return n
 }
 
