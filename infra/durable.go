@@ -175,7 +175,7 @@ func (p *IdempotentFunctionProps) ephemeral() bool {
 	return p.Table != nil && p.Table.props.Ephemeral
 }
 
-// expiry returns what the end of Retention means, and advice if it comes too early.
+// expiry returns the meaning of the end of Retention, and advice if it comes too early.
 func (p *IdempotentFunctionProps) expiry() (event, advice string) {
 	if p.Dispatches != nil {
 		return "the name of its execution may be forgotten", "raise Durable.Retention of the function that it dispatches"

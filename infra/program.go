@@ -50,7 +50,7 @@ func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral boo
 	return awslambda.NewFunction(own, jsii.String("Function"), props)
 }
 
-// refuseProgram reports what is wrong with the props that deploy uses.
+// refuseProgram reports the mistakes in the props that deploy uses.
 func (p *IdempotentFunctionProps) refuseProgram(variable string) (found problems) {
 	if p.Code == "" {
 		found.when(true, "Code: it is required")

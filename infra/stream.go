@@ -112,7 +112,7 @@ func (p *StreamProps) start() awslambda.StartingPosition {
 	return awslambda.StartingPosition_TRIM_HORIZON
 }
 
-// refuse reports what is wrong for every stream, but for MaxAge.
+// refuse reports the mistakes of every kind of stream, except in MaxAge.
 func (p *StreamProps) refuse(most int) (found problems) {
 	found.when(p.BatchSize < 1 || p.BatchSize > most, "BatchSize: %d is not 1 to %d", p.BatchSize, most)
 	found.when(!wholeSeconds(p.BatchingWindow, 0, 5*time.Minute), "BatchingWindow: %s is not whole seconds, to 5 min", p.BatchingWindow)

@@ -22,7 +22,7 @@ func TestCONTRIBUTINGNamesEveryCommand(t *testing.T) {
 	}
 }
 
-// A file that was renamed or joined with another one leaves a wrong direction behind.
+// A file that was renamed or joined to a second one leaves a wrong direction behind.
 func TestCONTRIBUTINGNamesFilesThatExist(t *testing.T) {
 	tree := map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

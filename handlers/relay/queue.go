@@ -26,7 +26,7 @@ type lane struct {
 	message int
 }
 
-// A batch is messages of one destination, each of another aggregate.
+// A batch is messages of one destination, each of a different aggregate.
 type batch struct {
 	destination string
 	messages    []outbound.Message

@@ -40,7 +40,7 @@ func (s *subject) do(acts ...act) {
 	}
 }
 
-// then returns an act that consists of others.
+// then returns an act that consists of several acts.
 func then(acts ...act) act { return func(s *subject) { s.do(acts...) } }
 
 // another returns a second record of the same test.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// timeline prints what happens, with the time since its start.
+// timeline prints events, with the time since its start.
 type timeline struct {
 	began time.Time
 	out   io.Writer

@@ -19,7 +19,7 @@ var coldStartLines = regexp.MustCompile(`(?ms): (\d+) bytes and (\d+) bytes: ` +
 	`.*: ([\d.]+) ms in packages that only the protected function has` +
 	`.*coldstart_test\.go:\d+: (\d+) bytes$`)
 
-// measureColdStart returns what the test of examples/internal/coldstart measures.
+// measureColdStart returns the figures of the test of examples/internal/coldstart.
 func measureColdStart(ctx context.Context, examples string) (*coldStart, error) {
 	test := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "./internal/coldstart")
 	test.Dir = examples

@@ -21,7 +21,7 @@ var text string
 
 var layout = template.Must(template.New("performance.md").Parse(text))
 
-// page is what the template of the page refers to, with the tables of results.
+// page is the data of the page's template, with the tables of results.
 type page struct {
 	*results
 	Machine machine
@@ -69,7 +69,7 @@ type machine struct {
 
 var model = regexp.MustCompile(`(?m)^model name\s*:\s*(.*\S)`)
 
-// thisMachine returns what can be found out. Not every system has the files of Linux.
+// thisMachine returns the facts that can be found out. Not every system has the files of Linux.
 func thisMachine() machine {
 	m := machine{CPU: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU()}
 	m.Go = strings.TrimPrefix(runtime.Version(), "go")

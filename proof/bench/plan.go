@@ -35,7 +35,7 @@ func long(while time.Duration, records int) plan {
 	return p
 }
 
-// A scenario is what several series do, one after the other, in each round.
+// A scenario is the work of several series, one after the other, in each round.
 type scenario struct {
 	work.Case // of any series
 	calls     int

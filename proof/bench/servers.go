@@ -53,7 +53,7 @@ func startServers(ctx context.Context, p plan, log io.Writer) (*servers, error) 
 	return s, nil
 }
 
-// stop stops what was started, the last first.
+// stop stops the servers that were started, the last first.
 func (s *servers) stop() (err error) {
 	for _, stop := range slices.Backward(s.stops) {
 		err = errors.Join(err, stop())

@@ -8,7 +8,7 @@ import (
 	"github.com/lambda-once/once/proof/bench/internal/work"
 )
 
-// A target is what a measurement must be.
+// A target is the bound of a measurement.
 type target struct {
 	what string
 	// The measure of over is divided by that of under, if that has a series.
@@ -21,7 +21,7 @@ type target struct {
 
 const atLeast, atMost = "at least", "at most"
 
-// noSlower is what "not slower" means: the difference of two equal series
+// noSlower is the bound of "not slower": the difference of two equal series
 // reaches it by chance.
 const noSlower = 0.97
 
@@ -138,7 +138,7 @@ func (r *results) Targets() table {
 	return t
 }
 
-// word is what the page calls batches of a kind.
+// word is the page's word for batches of a kind.
 func word(k work.Kind) string {
 	if k == work.Requeue || k == work.Restream {
 		return "redelivered"

@@ -27,7 +27,7 @@ type mode struct {
 	// first is where a process is killed before the run, which then begins with
 	// a takeover after the lease. The zero value means nowhere.
 	first kill.Point
-	// world creates the world of one run, which shares nothing with others. Its Check
+	// world creates the world of one run, which shares nothing with further runs. Its Check
 	// stores in the result which effects it has seen.
 	world func(context.Context, *stage) (*kill.World, error)
 }

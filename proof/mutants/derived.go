@@ -39,7 +39,7 @@ var (
 	setting = regexp.MustCompile(`(\w+): (30 \* time\.Second|\w+)`)
 )
 
-// instead has another value for each cell, flag and limit.
+// instead has a different value for each cell, flag and limit.
 var instead = map[string]string{
 	"true": "false", "1": "2", "maxReleases": "maxReleases + 1", "30 * time.Second": "time.Hour",
 	"Again": "Yield", "Adopt": "Yield", "Recreate": "Yield", "Landed": "Yield",

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// modules returns what the module in a folder of the user costs, a line for each other
+// modules returns the cost of the module in a folder of the user, a line for each further
 // module: "links", or "downloads" if only tests or unused packages need it.
 func (u *user) modules(ctx context.Context, folder string) (string, error) {
 	folder = filepath.Join(u.dir, folder)
@@ -40,7 +40,7 @@ func (u *user) modules(ctx context.Context, folder string) (string, error) {
 	return strings.Join(slices.Compact(lines), ""), nil
 }
 
-// pinned is the file with what each try costs.
+// pinned is the file with the cost of each try.
 const pinned = "proof/release/testdata/modules.txt"
 
 // compare returns an error if a try costs something else than the file says.

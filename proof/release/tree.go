@@ -27,7 +27,7 @@ type tracked struct {
 }
 
 // Read reads go.work in the folder root, and the go.mod of each of its modules. It returns an
-// error if a module replaces another one, or requires one of the tree at a version that
+// error if a module replaces a different one, or requires one of the tree at a version that
 // go.work does not replace.
 func Read(root string) (*Tree, error) {
 	work, err := readWork(root)

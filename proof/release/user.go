@@ -50,7 +50,7 @@ func (u *user) run(ctx context.Context, script string) error {
 	return nil
 }
 
-// follow does what a page says: it writes each program under the name before it, and
+// follow obeys a page: it writes each program under the name before it, and
 // runs each command, up to the section until.
 func (u *user) follow(ctx context.Context, page, from, until string) error {
 	_, page, found := strings.Cut(page, from)

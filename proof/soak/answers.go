@@ -89,7 +89,7 @@ func cancelled(request []byte, random *rand.Rand) *wire.Response {
 // not the others. The SDK repeats none of them.
 var statementErrors = []reason{throttling, exceeded, limited, conflict, unknown}
 
-// refuseStatements refuses some statements of a batch, and sends the others one by one.
+// refuseStatements refuses some statements of a batch, and sends the rest one by one.
 // One that ends in an InternalServerError may have been applied.
 func refuseStatements(r *wire.Request, random *rand.Rand) (*wire.Response, error) {
 	var in map[string]any
@@ -142,7 +142,7 @@ func withholdKeys(r *wire.Request, random *rand.Rand) (*wire.Response, error) {
 	return made(http.StatusOK, out), nil
 }
 
-// resend sends a request with another body, and returns the decoded answer. Without a
+// resend sends a request with a different body, and returns the decoded answer. Without a
 // success, out is nil.
 func resend(r *wire.Request, in any) (out map[string]any, a *wire.Response, err error) {
 	r.Body = encode(in)

@@ -115,7 +115,7 @@ func (a *auditor) leases(e *entry) {
 	}
 }
 
-// recordOf requires a finished record, with what callers were told.
+// recordOf requires a finished record, which agrees with the answers to callers.
 func (a *auditor) recordOf(e *entry, records map[string]stored) {
 	r, ok := records[e.record]
 	want := driver.Completed

@@ -8,7 +8,7 @@ import (
 	"github.com/lambda-once/once/proof/soak/worker"
 )
 
-// disturbances are what happens besides the traffic, and the time between two.
+// disturbances are the events besides the traffic, and the time between two.
 var disturbances = []struct {
 	from, to time.Duration
 	happen   func(ctx context.Context, s *stage, random *rand.Rand) error
@@ -32,7 +32,7 @@ func kill(ctx context.Context, s *stage, random *rand.Rand) error {
 	return err
 }
 
-// freeze stops another worker past its leases.
+// freeze stops a further worker past its leases.
 func freeze(ctx context.Context, s *stage, random *rand.Rand) error {
 	s.freezes++
 	return s.pick(random, false).freeze(ctx, between(random, worker.Lease*5/4, worker.Lease*2))

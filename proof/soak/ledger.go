@@ -22,7 +22,7 @@ type ledger struct {
 	excuses  map[excuse]string
 	outcomes map[string]int
 	errors   map[string]int
-	found    findings // what needs no audit
+	found    findings // those that need no audit
 
 	calls, deliveries, duplicates int
 }
@@ -44,7 +44,7 @@ type entry struct {
 	// lapse, and lapsed those that took over one that had.
 	early, lapsed []int64
 	clouded       bool     // a delivery of it ended in an unusual way
-	history       []string // the ends of its calls, to find out what a finding means
+	history       []string // the ends of its calls, which explain a finding
 }
 
 // excuse identifies an execution: an attempt of a record in a delivery.

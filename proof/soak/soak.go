@@ -18,7 +18,7 @@ import (
 // Run sends traffic with faults for a duration. What follows, until every key is
 // finished and audited, takes longer the more keys there are. The seed determines all
 // choices; 0 is a new one. Run prints it, and then a summary, and returns an error that
-// lists what the audit found. The program must call [worker.Serve] first, because the
+// lists the findings of the audit. The program must call [worker.Serve] first, because the
 // workers are processes of its own binary.
 func Run(ctx context.Context, out io.Writer, duration time.Duration, seed uint64) (err error) {
 	server, err := tables.Start(ctx, out)

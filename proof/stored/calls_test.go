@@ -1,5 +1,5 @@
-// Package stored tests that this version reads, finishes and takes over what released
-// versions have stored. The test data of a release is never changed.
+// Package stored tests that this version reads, finishes and takes over the records of
+// released versions. The test data of a release is never changed.
 package stored
 
 import (

@@ -29,7 +29,7 @@ var release = flag.String("write", "", "a release, such as v0.1.0, whose test da
 
 func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
 
-// database is one kind of store with access to what it has stored.
+// database is one kind of store with access to its stored records.
 type database struct {
 	store driver.Store
 	read  func(ctx context.Context) ([]byte, error) // the only record

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// private are the folders whose packages nobody outside of this repository imports.
+// private are the folders that only this repository imports.
 var private = []string{"internal", "testdata", "proof", "examples", "cmd"}
 
 // describeAll returns the text of each public package below root by the name of its file.
@@ -92,7 +92,7 @@ func isSeen(d ast.Decl) bool {
 	return true
 }
 
-// bare removes from a declaration what its users do not see.
+// bare removes bodies and values, which users do not see.
 func bare(d ast.Decl) ast.Decl {
 	switch d := d.(type) {
 	case *ast.FuncDecl:

@@ -1,9 +1,9 @@
-// Command api writes what each public package exports as text into api/, a file for each
+// Command api writes the exported API of each public package into api/, a text file for each
 // package:
 //
 //	go -C proof generate ./cmd/api
 //
-// So a change of what users call shows in review. A test fails while a file is stale.
+// So a change of the API shows in review. A test fails while a file is stale.
 package main
 
 //go:generate go run . ../../..

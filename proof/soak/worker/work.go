@@ -40,7 +40,7 @@ type run struct {
 // begun, so that the other one wakes up while it runs.
 const longestTakeover = 2 * time.Second
 
-// work does what a request of any kind asks for.
+// work does the work of a request of any kind.
 func (w *worker) work(ctx context.Context, request Request) (Result, error) {
 	claim, _ := idempotent.FromContext(ctx)
 	j := journalOf(ctx)

@@ -135,7 +135,7 @@ func (w *worker) protect(kind Kind, x *idempotent.Executor) any {
 	return idempotent.Wrap(x, key, w.work)
 }
 
-// Deliver makes the calls of a delivery, and reports what they returned. The deadline
+// Deliver makes the calls of a delivery, and reports their results. The deadline
 // is that of an invocation.
 func (w *worker) Deliver(d Delivery, r *Report) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
@@ -169,7 +169,7 @@ func (w *worker) Deliver(d Delivery, r *Report) error {
 // Sample measures the worker, which must be idle.
 func (w *worker) Sample(_ int, s *Sample) error {
 	w.connections.CloseIdleConnections()
-	// Twice, because what a pool drops survives the first collection.
+	// Twice, because objects of a pool survive the first collection.
 	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats

@@ -55,7 +55,7 @@ func (w *Worker) stream(x *idempotent.Executor, j Job, h *handler) func(i int) e
 	})
 }
 
-// batches returns what delivers batch i of a job. All of them are made before.
+// batches returns the function that delivers batch i of a job. All of them are made before.
 func batches[Event any](
 	j Job, add func(e *Event, id string, body []byte), deliver func(context.Context, Event) (failed int, err error),
 ) func(i int) error {

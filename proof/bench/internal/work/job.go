@@ -23,7 +23,7 @@ const (
 	Restream  Kind = "restream"  // the same batches again
 )
 
-// A Case is what one series does, and the key of its figures.
+// A Case is the work of one series, and the key of its figures.
 type Case struct {
 	Series  string
 	Kind    Kind

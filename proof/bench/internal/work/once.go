@@ -13,7 +13,7 @@ import (
 	onceredis "github.com/lambda-once/once/redis"
 )
 
-// caller returns what makes the calls of a job. The executor has opened the pool.
+// caller returns the function that makes the calls of a job. The executor has opened the pool.
 func (w *Worker) caller(x *idempotent.Executor, j Job, h *handler) caller {
 	switch {
 	case w.ByHand && w.On == PostgreSQL:

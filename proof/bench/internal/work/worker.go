@@ -87,7 +87,7 @@ func (w *Worker) Measure(j Job, f *Figures) error {
 	return err
 }
 
-// prepare returns what one call, or one batch, of a job is.
+// prepare returns the function that makes one call, or one batch, of a job.
 func (w *Worker) prepare(j Job, h *handler) (func(i int) error, error) {
 	x, err := w.executor(j)
 	if err != nil {
