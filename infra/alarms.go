@@ -87,9 +87,10 @@ func (a *alarms) operation(name string, p *AlarmsProps) {
 func (a *alarms) function(f *IdempotentFunction, p *AlarmsProps) {
 	name := *f.scope.Node().Id()
 	a.invocations(name, f.Function, p)
-	for i, api := range f.apis {
-		a.add(name+suffix(i)+"ServerErrors", name+": the API returns 5xx. The function fails, runs too long, or does not exist.",
-			api.MetricServerError(metricOptions("Sum")), float64(p.ServerErrors))
+	several := map[string]int{}
+	for _, s := range f.signals {
+		a.add(name+suffix(several[s.id])+s.id, name+": "+s.advice, s.metric, s.threshold(p))
+		several[s.id]++
 	}
 	options := metricOptions("Maximum")
 	for i, q := range f.queues {
@@ -127,6 +128,22 @@ func (a *alarms) invocations(name string, function awslambda.Function, p *Alarms
 		lambdaMetric(function, "Errors", "Sum"), float64(p.Errors))
 	a.add(name+"Throttles", name+": Lambda throttles the function. See its concurrency, and the account's.",
 		lambdaMetric(function, "Throttles", "Sum"), float64(p.Throttles))
+}
+
+// A signal is a metric of an event source, with the alarm on it.
+type signal struct {
+	id, advice string
+	metric     awscloudwatch.IMetric
+	threshold  func(*AlarmsProps) float64
+}
+
+// watchServerErrors adds the alarm on the responses with status 5xx of an event
+// source.
+func (f *IdempotentFunction) watchServerErrors(source string, metric awscloudwatch.IMetric) {
+	f.signals = append(f.signals, signal{
+		id: "ServerErrors", advice: source + " returns 5xx. The function fails, runs too long, or does not exist.",
+		metric: metric, threshold: func(p *AlarmsProps) float64 { return float64(p.ServerErrors) },
+	})
 }
 
 // suffix returns a number for all but the first, so that the alarms of the first

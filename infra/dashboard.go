@@ -95,8 +95,8 @@ func functionRow(f *IdempotentFunction) []awscloudwatch.IWidget {
 	if f.asyncSink != nil {
 		failing = append(failing, lambdaMetric(f.Function, f.undelivered(), "Sum"))
 	}
-	for _, api := range f.apis {
-		failing = append(failing, api.MetricServerError(metricOptions("Sum")))
+	for _, s := range f.signals {
+		failing = append(failing, s.metric)
 	}
 	return append([]awscloudwatch.IWidget{graph("Errors and throttles of the function", failing...)}, sourceWidgets(f)...)
 }

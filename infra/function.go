@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
@@ -89,7 +88,7 @@ type IdempotentFunction struct {
 
 	props     IdempotentFunctionProps
 	scope     constructs.Construct
-	apis      []awsapigatewayv2.HttpApi
+	signals   []signal // metrics of event sources
 	queues    []*Queue
 	sources   map[string]bool // by their paths
 	streams   bool

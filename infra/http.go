@@ -67,7 +67,7 @@ func (f *IdempotentFunction) AddHTTPAPI(id string, props *HTTPAPIProps) awsapiga
 			Path:        &path,
 		})
 	}
-	f.apis = append(f.apis, api)
+	f.watchServerErrors("the API", api.MetricServerError(metricOptions("Sum")))
 	return api
 }
 
