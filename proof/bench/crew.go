@@ -30,7 +30,7 @@ type worker struct {
 }
 
 // startCrew starts the workers, and returns the version of Node. Without Node or npm, the
-// series in TypeScript is left out, and the version is "".
+// series in TypeScript are left out, and the version is "".
 func startCrew(ctx context.Context, log io.Writer) (_ crew, node string, err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -42,7 +42,7 @@ func startCrew(ctx context.Context, log io.Writer) (_ crew, node string, err err
 		if s.Node {
 			command, node, err = nodeWorker(ctx, log)
 			if err != nil {
-				if _, err := fmt.Fprintln(log, "without Powertools for TypeScript:", err); err != nil {
+				if _, err := fmt.Fprintln(log, "without TypeScript:", err); err != nil {
 					return nil, "", errors.Join(err, c.stop())
 				}
 				continue

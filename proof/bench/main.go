@@ -1,6 +1,6 @@
-// Bench measures Once beside the SDK by hand and Powertools for TypeScript on DynamoDB
-// Local, and all stores side by side, and writes docs/performance.md. Run it with "make
-// bench".
+// Bench measures Once beside the SDK by hand, in Go and in TypeScript, and Powertools for
+// TypeScript on DynamoDB Local, and all stores side by side, and writes
+// docs/performance.md. Run it with "make bench".
 package main
 
 import (

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/lambda-once/once/proof/bench/internal/work"
@@ -43,6 +44,31 @@ type scenario struct {
 	keys      int // a number, which repetitions share with the first calls
 }
 
+// counted names the scenario in the table of counts. The same name has the same count.
+func (s scenario) counted() string {
+	switch {
+	case s.Metered && s.Kind == work.Steps:
+		return "capacity of steps"
+	case s.Metered:
+		return "capacity of calls"
+	case s.Kind == work.Steps:
+		return "calls with steps"
+	case s.Kind == work.Queue, s.Kind == work.Requeue, s.Kind == work.Stream, s.Kind == work.Restream:
+		return fmt.Sprintf("batches of %d", s.Size)
+	case s.Kind == work.Memory, s.Kind == work.Yardstick:
+		return "duplicates in memory, beside JSON"
+	case s.Kind == work.Cached:
+		return "cached duplicates"
+	case s.Records > 0:
+		return "calls by the size of the table"
+	}
+	of := map[work.Server]string{work.PostgreSQL: "PostgreSQL and Redis", work.Process: "memory"}[work.All[s.by[0].name].On]
+	if of == "" {
+		of = "DynamoDB"
+	}
+	return fmt.Sprintf("calls of %s, %s", of, calling(s.Callers))
+}
+
 // A series is a way to make calls, as the page shows it. Package work knows it by name.
 type series struct{ name, label, color string }
 
@@ -59,9 +85,10 @@ const (
 var (
 	callSeries = []series{
 		{"hand", "SDK by hand", grey}, {"once", "Once", blue}, {"grouped", "Once, Group 1", green},
-		{"grouped-4", "Once, Group 4", violet}, {"typescript", "Powertools for TypeScript", orange},
+		{"grouped-4", "Once, Group 4", violet}, {"typescript", "TypeScript by hand", pink}, powertools,
 	}
-	meteredSeries = []series{callSeries[0], callSeries[1], {"read-first", "Once, ReadFirst", violet}, callSeries[4]}
+	powertools    = series{"powertools", "Powertools for TypeScript", orange}
+	meteredSeries = []series{callSeries[0], callSeries[1], {"read-first", "Once, ReadFirst", violet}, powertools}
 	storeSeries   = []series{
 		{"hand", "DynamoDB by hand", grey}, {"once", "Once on DynamoDB", blue},
 		{"postgres-hand", "PostgreSQL by hand", violet}, {"postgres", "Once on PostgreSQL", green},
@@ -123,7 +150,7 @@ func (p plan) scenarios() (all []scenario) {
 	}
 	one := work.Case{Callers: 1}
 	add(batchSeries, 40, work.Case{Callers: 1, Size: 1}, work.Queue, work.Requeue)
-	add([]series{callSeries[1], callSeries[4]}, 5000, one, work.Cached)
+	add([]series{callSeries[1], powertools}, 5000, one, work.Cached)
 	add(onceAlone, 20_000, one, work.Memory, work.Yardstick)
 	for _, n := range steps {
 		add(onceAlone, 4, work.Case{Callers: 1, Size: n}, work.Steps)

@@ -11,7 +11,7 @@ const svgHead = `<svg xmlns="http://www.w3.org/2000/svg" width="906" height="384
 <title>%[1]s</title>
 <style>
 text { font: 11px system-ui, sans-serif; text-anchor: middle }
-.title { font-size: 14px } .value { font-size: 8.5px } .left { text-anchor: start }
+.title { font-size: 14px } .value { font-size: 8.5px } .value, .left { text-anchor: start }
 text { fill: #1f2328 } .paper { fill: #ffffff } .quartiles { stroke: #1f2328 }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6edf3 } .paper { fill: #0d1117 } .quartiles { stroke: #e6edf3 }
@@ -23,6 +23,9 @@ text { fill: #e6edf3 } .paper { fill: #0d1117 } .quartiles { stroke: #e6edf3 }
 
 // The edges of the bars' area. The legend is to the right of it.
 const left, right, top, bottom = 10, 472, 36, 254
+
+// valueSpace is for the value above the highest bar.
+const valueSpace = 34
 
 // svg draws the chart.
 func (c chart) svg(r *results) string {
@@ -39,7 +42,7 @@ func (c chart) svg(r *results) string {
 			}
 		}
 	}
-	y := func(v float64) float64 { return bottom - (bottom-top)*v/(1.1*highest) } // space for the values
+	y := func(v float64) float64 { return bottom - (bottom-top-valueSpace)*v/highest }
 	var svg strings.Builder
 	draw := func(format string, args ...any) { fmt.Fprintf(&svg, format+"\n", args...) }
 	fmt.Fprintf(&svg, svgHead, c.title, (left+right)/2)
@@ -62,7 +65,8 @@ func (c chart) svg(r *results) string {
 			draw(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`,
 				middle-.46*each, y(v.mid), .92*each, bottom-y(v.mid), s.color)
 			draw(`<path class="quartiles" d="M%.1f,%.1fV%.1f"/>`, middle, y(v.low), y(v.high))
-			draw(`<text class="value" x="%.1f" y="%.1f">%s</text>`, middle, y(v.high)-3, rounded(v.mid, 2))
+			// Upright, a value is as wide as its font is high, which is less than a bar.
+			draw(`<text class="value" transform="translate(%.1f,%.1f)rotate(-90)">%s</text>`, middle+3, y(v.high)-3, rounded(v.mid, 2))
 		}
 	}
 	return svg.String() + "</svg>\n"

@@ -79,13 +79,34 @@ func added(latency time.Duration) string { return fmt.Sprintf("+%d ms", latency.
 
 func (r *results) Rates() table { return r.calls(callSeries, "grouped", r.cell(rate)) }
 
-// Ratios returns the table of rates over those of the SDK by hand.
+// Ratios returns the table of rates over those of the SDK by hand in the same language.
 func (r *results) Ratios() table {
-	return r.calls(callSeries[1:], "grouped", func(c work.Case) string {
+	return r.calls(append(slices.Clone(callSeries[1:4]), powertools), "grouped", func(c work.Case) string {
 		hand := c
 		hand.Series = "hand"
+		if work.All[c.Series].Node {
+			hand.Series = "typescript"
+		}
 		return spreadOf(r.ratio(c, hand, rate)).String()
 	})
+}
+
+// Counts returns the table of the calls, or batches, that a figure has in a round.
+func (r *results) Counts() table {
+	t := table{{"a figure of"}}
+	for _, latency := range r.latencies {
+		t[0] = append(t[0], added(latency))
+	}
+	rows := map[string][]string{}
+	for _, s := range r.scenarios() {
+		name := s.counted()
+		if rows[name] == nil {
+			rows[name] = append([]string{name}, slices.Repeat([]string{"–"}, len(r.latencies))...)
+			t = append(t, rows[name])
+		}
+		rows[name][1+slices.Index(r.latencies, s.Latency)] = thousands(fmt.Sprint(s.calls))
+	}
+	return t
 }
 
 func (r *results) Costs() table {

@@ -1,11 +1,11 @@
-// The worker of the series in TypeScript: it answers jobs, a line of JSON-RPC each, as
+// The worker of the series for Node: it answers jobs, a line of JSON-RPC each, as
 // internal/work does in Go.
 import { createInterface } from 'node:readline';
 import { Agent } from 'node:http';
-import { IdempotencyAlreadyInProgressError, IdempotencyConfig, makeIdempotent } from '@aws-lambda-powertools/idempotency';
-import { DynamoDBPersistenceLayer } from '@aws-lambda-powertools/idempotency/dynamodb';
 import { DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 
+// protect makes a handler idempotent: by hand, or with Powertools.
+const { protect, InProgress } = await import(`./${process.env.ONCE_BENCH_SERIES}.mjs`);
 const charge = 'ch_8e03978e4b5f';
 const agent = new Agent({ keepAlive: true, maxSockets: 128 });
 let requests = 0;
@@ -38,21 +38,14 @@ async function measure(job) {
   let started = null;
   let held = null;
   const result = { charge: job.Bytes > 0 ? 'x'.repeat(job.Bytes - '{"charge":""}'.length) : charge };
-  const config = new IdempotencyConfig({
-    eventKeyJmesPath: 'id',
-    payloadValidationJmesPath: '[customer, amount, currency]',
-    expiresAfterSeconds: 24 * 3600,
-    useLocalCache: job.Kind === 'cached',
-  });
-  config.registerLambdaContext({ getRemainingTimeInMillis: () => 60_000 });
-  const call = makeIdempotent(async () => {
+  const call = protect(client(job.Endpoint), job, async () => {
     runs++;
     if (held) {
       started.shift()();
       await held.opened;
     }
     return result;
-  }, { config, persistenceStore: new DynamoDBPersistenceLayer({ tableName: job.Table, awsSdkV3Client: client(job.Endpoint) }) });
+  });
 
   const once = async (i) => {
     const got = await call({ id: `${job.Keys}-${i}`, customer: 'cus_4711', amount: 129900, currency: 'EUR' });
@@ -74,7 +67,7 @@ async function measure(job) {
       try {
         await once(i % job.Callers);
       } catch (err) {
-        if (err instanceof IdempotencyAlreadyInProgressError) return;
+        if (err instanceof InProgress) return;
         throw err;
       }
       throw new Error('a conflict ends without an error');

@@ -37,7 +37,8 @@ var All = map[string]Series{
 	"grouped":    {Store: dynamo.Options{Group: 1}},
 	"grouped-4":  {Store: dynamo.Options{Group: 4}},
 	"read-first": {Config: idempotent.Config{ReadFirst: true}},
-	"typescript": {Node: true},
+	"typescript": {Node: true, ByHand: true},
+	"powertools": {Node: true},
 
 	"postgres-hand": {On: PostgreSQL, ByHand: true},
 	"postgres":      {On: PostgreSQL},
