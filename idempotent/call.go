@@ -33,7 +33,6 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error 
 	// none of the stored steps could settle it, and the service repeats the step anyway.
 	c.FailOpen = x.config.OnStoreError == FailOpen && c.owner == protocol.OneCall
 	c.readsFirst = x.config.ReadFirst || o.ReadFirst
-	c.event.Operation = x.operation
 	// Deferred, so that a panic of the handler is observed too.
 	var e conclusion
 	defer func() {
@@ -72,7 +71,6 @@ func (c *call) dispatch(ctx context.Context, key Key, keyErr error) conclusion {
 	if keyErr != nil {
 		return c.withoutKey(ctx, keyErr)
 	}
-	c.event.KeyHash = c.hash
 	if x.disabled {
 		return c.bypass(ctx)
 	}
@@ -82,7 +80,7 @@ func (c *call) dispatch(ctx context.Context, key Key, keyErr error) conclusion {
 	}
 	// With the skew, a record that has expired by any clock is not replayed.
 	if record, ok := x.cache.Get(c.id, c.now.Add(x.config.ClockSkew)); ok {
-		c.event.Cached = true
+		c.cached = true
 		return c.replay(ctx, record)
 	}
 	if x.flights != nil {
@@ -123,31 +121,33 @@ func (c *call) withoutKey(ctx context.Context, err error) conclusion {
 
 // report observes a call. After a panic, its conclusion is empty.
 func (c *call) report(ctx context.Context, e conclusion) {
-	c.event.Total = time.Since(c.began)
+	event := Event{
+		Operation: c.x.operation, KeyHash: c.hash, Attempt: c.attempt,
+		// After a panic of a store or a codec, the outcome is unknown.
+		Outcome: cmp.Or(e.outcome, c.abandoned, OutcomeUnknown),
+		Lapsed:  c.lapsed, Joined: c.joined, Cached: c.cached, Permanent: c.permanent,
+		Total: time.Since(c.began), Handler: c.handlerTime, Err: e.err,
+	}
 	c.sum.mu.Lock()
-	c.event.RoundTrips, c.event.Store = c.sum.roundTrips, c.sum.spent
+	event.RoundTrips, event.Store = c.sum.roundTrips, c.sum.spent
 	switch all := c.sum.suppressed; {
-	case len(all) == 0:
-		c.event.Err = e.err
 	case len(all) == 1 && e.err == nil:
-		c.event.Err = all[0]
-	default:
-		c.event.Err = errors.Join(append([]error{e.err}, all...)...)
+		event.Err = all[0]
+	case len(all) > 0:
+		event.Err = errors.Join(append([]error{e.err}, all...)...)
 	}
 	c.sum.mu.Unlock()
-	// After a panic of a store or a codec, the outcome is unknown.
-	c.event.Outcome = cmp.Or(e.outcome, c.abandoned, OutcomeUnknown)
-	if c.turn != nil && c.event.Outcome != OutcomeReplayed {
-		c.event.Outcome = OutcomeNotRun // the call is made again, in its turn
+	if c.turn != nil && event.Outcome != OutcomeReplayed {
+		event.Outcome = OutcomeNotRun // the call is made again, in its turn
 	}
-	if c.event.Outcome == OutcomeNotRun {
-		c.event.Attempt = 0
+	if event.Outcome == OutcomeNotRun {
+		event.Attempt = 0
 	}
-	if c.cutOff && c.event.Outcome == OutcomeReleased {
-		c.event.Outcome = OutcomeTimedOut
+	if c.cutOff && event.Outcome == OutcomeReleased {
+		event.Outcome = OutcomeTimedOut
 	}
-	if event, ok := c.options.Event.(*Event); ok {
-		*event = c.event
+	if told, ok := c.options.Event.(*Event); ok {
+		*told = event
 	}
-	c.x.config.Observer.Observe(ctx, c.event)
+	c.x.config.Observer.Observe(ctx, event)
 }

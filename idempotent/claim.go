@@ -78,7 +78,7 @@ func (c *call) decide(ctx context.Context, a *claiming) (*lease, conclusion) {
 	case protocol.AwaitOwner:
 		return nil, c.awaitOwner(ctx, a)
 	case protocol.RunHandler:
-		c.event.Lapsed = c.event.Lapsed || a.lapsed // whether it runs or not
+		c.lapsed = c.lapsed || a.lapsed // whether it runs or not
 		return c.enterOwn(ctx, a)
 	case protocol.OutcomeLost:
 		if e := c.askFirst(ctx, a.met); e.outcome != "" {
@@ -184,7 +184,7 @@ func (c *call) sendClaim(ctx context.Context, a *claiming, op string, undo drive
 		a.met = met
 		return nil, conclusion{}
 	}
-	c.event.Lapsed = a.lapsed || c.event.Lapsed // it may have landed, and no later call sees it
+	c.lapsed = a.lapsed || c.lapsed // it may have landed, and no later call sees it
 	unavailable := errors.Is(err, driver.ErrUnavailable) && !saga
 	if unavailable && c.FailOpen && ctx.Err() == nil {
 		c.tally.suppress(&StoreError{Op: op + ", failed open", Executed: c.turn == nil, Err: err})

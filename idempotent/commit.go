@@ -123,12 +123,12 @@ func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) 
 	switch s.Ruling {
 	case protocol.Done:
 		l.record.Attempt = 1
-		c.event.Attempt = 1
+		c.attempt = 1
 		return nil, c.recorded(l, s.Met)
 	case protocol.Landed:
 		// The claim that failed open had landed.
 		l.record, l.mode.Hold = s.Met, protocol.Claimed
-		c.event.Attempt = s.Met.Attempt
+		c.attempt = s.Met.Attempt
 		return c.commit(ctx, l, with)
 	case protocol.Another:
 		return nil, c.yieldTo(ctx, l, s.Met)
@@ -153,7 +153,7 @@ func (c *call) createFailure(ctx context.Context, l *lease, cause error) conclus
 		s := c.sendCreate(ctx, l, change)
 		switch err = s.Err; s.Ruling {
 		case protocol.Done:
-			c.event.Attempt = 1
+			c.attempt = 1
 			c.share(s.Met)
 			return conclusion{outcome: OutcomeFailed, err: bare(cause)}
 		case protocol.Landed, protocol.Another:

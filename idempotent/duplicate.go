@@ -138,7 +138,7 @@ func (c *call) join(ctx context.Context) conclusion {
 			// A leader that failed, panicked or was released leaves no record:
 			// try again.
 			if record := f.Record(); record != nil {
-				c.event.Joined = true
+				c.joined = true
 				return c.replay(ctx, *record)
 			}
 		case <-left.C:

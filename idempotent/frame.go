@@ -42,7 +42,7 @@ func (c *call) startLease(hold protocol.Hold, record driver.Record) *lease {
 		f.steps.budgetLock = make(chan struct{}, 1)
 		f.steps.owner, f.steps.attempt = record.Owner, record.Attempt
 	}
-	c.event.Attempt = record.Attempt
+	c.attempt = record.Attempt
 	return &lease{mode: protocol.Mode{Hold: hold, Owner: c.owner}, record: record, frame: f}
 }
 

@@ -56,7 +56,7 @@ func (c *call) inTurn(ctx context.Context, l *lease) error {
 		err = turn(ctx)
 		// Neither the handler's time nor the store's.
 		waited := time.Since(began)
-		c.event.Handler -= waited
+		c.handlerTime -= waited
 		c.began = c.began.Add(waited)
 		if err == nil {
 			err = l.heart.stale()
@@ -101,7 +101,7 @@ func (c *call) underLease(ctx context.Context, l *lease, fn func(context.Context
 	var err error
 	defer func() {
 		c.cutOff = h.cutOff() && (err != nil || !returned)
-		c.event.Handler += time.Since(began)
+		c.handlerTime += time.Since(began)
 		l.frame.steps.close()
 		h.stop()
 		l.frame.steps.noteSent(l) // also those that were answered meanwhile

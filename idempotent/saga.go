@@ -113,7 +113,7 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 		if err := c.reclaim(ctx, l); err != nil {
 			return nil, &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: bare(cause)}
 		}
-		c.event.Attempt = l.record.Attempt
+		c.attempt = l.record.Attempt
 	}
 	begun := s.failed != nil
 	if !begun {

@@ -60,7 +60,7 @@ func (c *call) facts(ctx context.Context, l *lease, r *ran) protocol.Run {
 	left.Failed = r.err != nil
 	if left.Failed && !left.Undoing && !left.Stopped && r.undone == protocol.NotBegun {
 		class := l.frame.classify(r.err)
-		left.Permanent, left.Retryable, c.event.Permanent = class.permanent, class.retryable, class.permanent
+		left.Permanent, left.Retryable, c.permanent = class.permanent, class.retryable, class.permanent
 	}
 	if left.Failed || left.Panicked {
 		left.Unacknowledged = l.frame.steps.unacknowledged() != nil
@@ -113,7 +113,7 @@ func (c *call) undo(ctx context.Context, l *lease, r *ran) {
 	}
 	r.err, r.undone = r.cause, protocol.AllUndone
 	undone, err := c.compensate(ctx, l, r.cause)
-	c.event.Permanent = err == nil // else the next attempt has to undo the rest
+	c.permanent = err == nil // else the next attempt has to undo the rest
 	if r.names = undone; err != nil {
 		r.err, r.undone = err, protocol.SomeUndone
 	}
@@ -156,7 +156,7 @@ func (c *call) end(ctx context.Context, l *lease, plan protocol.Plan, r ran) con
 		err = c.timedOut(l, err)
 	}
 	if plan == protocol.Leave {
-		c.event.Permanent = false
+		c.permanent = false
 		return conclusion{outcome: OutcomeSuspended, err: bare(err)}
 	}
 	if err == nil && r.panicked && l.mode.Hold != protocol.Optimistic {

@@ -19,22 +19,22 @@ type call struct {
 	writer
 	work  work
 	began time.Time
-	event Event
-	// options are the settings that an adapter made for the call.
-	options *options.Options
-	// finished is the record for the cache and for joined calls; nil while there
-	// is no result to share.
-	finished *driver.Record
+	// The event will have these figures.
+	attempt                           int64
+	handlerTime                       time.Duration
+	lapsed, joined, cached, permanent bool
 	// cutOff reports whether the handler, or its undo, failed after its time.
 	cutOff bool
-	// turn waits until the handler may run. It is nil without, and once the
-	// turn is taken.
-	turn func(context.Context) error
-	// readsFirst reports whether the configuration or the adapter says to read the
-	// record before the claim.
+	// readsFirst reports whether to read the record before the claim.
 	readsFirst bool
 	// waited reports that the adapter knows of a wait for a duplicate.
 	waited bool
+	// options are the settings that an adapter made for the call.
+	options *options.Options
+	// finished is the record for the cache and for joined calls, or nil.
+	finished *driver.Record
+	// turn waits until the handler may run. It is nil without one, and once taken.
+	turn func(context.Context) error
 	// runs is the last run of the handler. Each may have an attachment.
 	runs *handlerRun
 	// abandoned is the outcome of a call whose handler panicked.
@@ -50,11 +50,11 @@ type writer struct {
 	storeCalls
 	// outer is the innermost handler that the call was made in, or nil.
 	outer *frame
+	// unacknowledged reports whether a write without a claim may still arrive.
+	unacknowledged bool
 	// owner is who owns the claim, and execution that owner, or nil.
 	owner     protocol.Owner
 	execution *options.Execution
-	// unacknowledged reports whether a write without a claim may still arrive.
-	unacknowledged bool
 }
 
 // storeCalls calls the store, and counts the calls.
