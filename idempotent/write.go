@@ -17,9 +17,9 @@ func (s *storeCalls) repeat(ctx context.Context, w *write) sent {
 	var lost error
 	how, met := protocol.Again, driver.Record{}
 	first := time.Now()
-	for {
+	for began := first; ; began = time.Now() {
 		at.Tries++
-		r := s.send(ctx, w, how, met)
+		r := s.send(ctx, w, began, how, met)
 		switch {
 		case !errors.Is(r.Err, driver.ErrDenied):
 			denied = time.Time{} // an outage says nothing about the permissions
@@ -56,8 +56,8 @@ func (s *storeCalls) repeat(ctx context.Context, w *write) sent {
 }
 
 // send makes one try of a write, and counts it, even if the store panics.
-func (s *storeCalls) send(ctx context.Context, w *write, how protocol.Ruling, met driver.Record) protocol.Reply {
-	defer s.count(time.Now())
+func (s *storeCalls) send(ctx context.Context, w *write, began time.Time, how protocol.Ruling, met driver.Record) protocol.Reply {
+	defer s.count(began)
 	return w.send(ctx, how, met)
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"strconv"
+	"strings"
 )
 
 // areFloat64s reports whether each number of a JSON text is exact as a float64. It
@@ -17,11 +18,13 @@ func areFloat64s(text []byte) bool {
 		case b == '"':
 			i = afterString(text, i+1)
 		case b == '-' || isDigit(b):
-			end := len(text) - len(bytes.TrimLeft(text[i:], "+-.eE0123456789"))
-			if !isFloat64(text[i:end]) {
+			begin := i // bytes.TrimLeft would build its set of digits for each number
+			for i < len(text) && (isDigit(text[i]) || strings.IndexByte("+-.eE", text[i]) >= 0) {
+				i++
+			}
+			if !isFloat64(text[begin:i]) {
 				return false
 			}
-			i = end
 		default:
 			i++
 		}
