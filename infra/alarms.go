@@ -1,13 +1,10 @@
 package infra
 
 import (
-	"fmt"
-
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
@@ -25,10 +22,10 @@ func NewAlarms(scope constructs.Construct, id string, props *AlarmsProps) []awsc
 		a.operation(operation, &p)
 	}
 	for _, f := range p.Functions {
-		a.function(f, &p)
+		a.source(*f.scope.Node().Id(), f.watched(), &p)
 	}
 	for _, r := range p.Relays {
-		a.relay(r, &p)
+		a.source(*r.scope.Node().Id(), r.watched(), &p)
 	}
 	return a.made
 }
@@ -84,75 +81,13 @@ func (a *alarms) operation(name string, p *AlarmsProps) {
 	}
 }
 
-func (a *alarms) function(f *IdempotentFunction, p *AlarmsProps) {
-	name := *f.scope.Node().Id()
-	a.invocations(name, f.Function, p)
+// source adds the alarms of a function, or of a relay, and of its event sources.
+func (a *alarms) source(name string, watched []signal, p *AlarmsProps) {
 	several := map[string]int{}
-	for _, s := range f.signals {
+	for _, s := range watched {
 		a.add(name+suffix(several[s.id])+s.id, name+": "+s.advice, s.metric, s.threshold(p))
 		several[s.id]++
 	}
-	options := metricOptions("Maximum")
-	for i, q := range f.queues {
-		id := name + suffix(i)
-		a.add(id+"DeadLetters", name+": messages are in the dead-letter queue. Repair the cause of their failure, and send them back.",
-			q.DeadLetters.MetricApproximateNumberOfMessagesVisible(options), 1)
-		a.add(id+"QueueAge", name+": the oldest message waits too long. The function fails, or is too slow for the load.",
-			q.Queue.MetricApproximateAgeOfOldestMessage(options), p.queueAge(q).Seconds())
-	}
-	for i, q := range f.failures {
-		a.add(name+suffix(i)+"Failures", name+": Lambda has given up on events. Repair the cause of their failure, and send them again.",
-			q.MetricApproximateNumberOfMessagesVisible(options), 1)
-	}
-	if f.asyncSink != nil {
-		a.add(name+"Undelivered", name+": Lambda cannot put events into the failure queue, and drops them. Check the permissions of the function's role.",
-			lambdaMetric(f.Function, f.undelivered(), "Sum"), 1)
-	}
-	if f.streams {
-		a.add(name+"IteratorAge", name+": the function is behind its stream. A record blocks a shard, or the function is too slow.",
-			lambdaMetric(f.Function, "IteratorAge", "Maximum"), float64(p.IteratorAge.Milliseconds()))
-	}
-}
-
-func (a *alarms) relay(r *Relay, p *AlarmsProps) {
-	name := *r.scope.Node().Id()
-	a.invocations(name, r.Function, p)
-	a.add(name+"Failures", name+": Lambda has given up on messages of the outbox. Repair the cause of their failure, publish the messages without a mark, and empty the queue.",
-		r.Failures.MetricApproximateNumberOfMessagesVisible(metricOptions("Maximum")), 1)
-	a.add(name+"IteratorAge", name+": messages wait too long in the outbox. A destination refuses one, which blocks its shard, or the relay is too slow.",
-		lambdaMetric(r.Function, "IteratorAge", "Maximum"), float64(p.OutboxAge.Milliseconds()))
-}
-
-func (a *alarms) invocations(name string, function awslambda.Function, p *AlarmsProps) {
-	a.add(name+"Errors", name+": invocations fail. See the function's log; without a line there, it does not start.",
-		lambdaMetric(function, "Errors", "Sum"), float64(p.Errors))
-	a.add(name+"Throttles", name+": Lambda throttles the function. See its concurrency, and the account's.",
-		lambdaMetric(function, "Throttles", "Sum"), float64(p.Throttles))
-}
-
-// A signal is a metric of an event source, with the alarm on it.
-type signal struct {
-	id, advice string
-	metric     awscloudwatch.IMetric
-	threshold  func(*AlarmsProps) float64
-}
-
-// watchServerErrors adds the alarm on the responses with status 5xx of an event
-// source.
-func (f *IdempotentFunction) watchServerErrors(source string, metric awscloudwatch.IMetric) {
-	f.signals = append(f.signals, signal{
-		id: "ServerErrors", advice: source + " returns 5xx. The function fails, runs too long, or does not exist.",
-		metric: metric, threshold: func(p *AlarmsProps) float64 { return float64(p.ServerErrors) },
-	})
-}
-
-// suffix returns a number for all but the first, so that the alarms of the first
-// stay the same when more are added.
-func suffix(i int) string {
-	if i == 0 {
-		return ""
-	}
-	return fmt.Sprint(i + 1)
 }
 
 // AlarmTopicProps are the props of [NewAlarmTopic]. The zero value of every

@@ -83,13 +83,6 @@ type AlarmsProps struct {
 	Throttles int
 }
 
-func (p *AlarmsProps) queueAge(q *Queue) time.Duration {
-	if p.QueueAge != 0 {
-		return p.QueueAge
-	}
-	return min(time.Hour, q.props.Retention/2)
-}
-
 func (p *AlarmsProps) withDefaults() AlarmsProps {
 	all := filled(p, AlarmsProps{
 		ConflictPercent: 20, Errors: 5, IteratorAge: time.Hour, LapsedLeases: 1, Mismatches: 10, OutboxAge: 5 * time.Minute,
@@ -117,9 +110,10 @@ func (p *AlarmsProps) refuse() (found problems) {
 		if f == nil {
 			continue
 		}
-		for _, q := range f.queues {
-			found.when(p.QueueAge >= q.props.Retention, "QueueAge: no message of %s reaches the age of %s, its retention is %s",
-				*q.Queue.Node().Path(), p.QueueAge, q.props.Retention)
+		for _, s := range f.watched() {
+			if s.refuse != nil {
+				found = append(found, s.refuse(p)...)
+			}
 		}
 	}
 	return found

@@ -102,7 +102,7 @@ func (f *IdempotentFunction) newFailures(id string) awssqs.Queue {
 	queue := newLastQueue(f.scope, id+failuresID, f.props.ephemeral(), &awssqs.QueueProps{
 		RetentionPeriod: seconds(f.props.FailureRetention),
 	})
-	f.failures = append(f.failures, queue)
+	f.watchFailures(queue)
 	return queue
 }
 

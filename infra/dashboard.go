@@ -45,11 +45,11 @@ func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) 
 	}
 	for _, f := range p.Functions {
 		board.AddWidgets(heading("# " + *f.scope.Node().Id() + "\nInvocations, waiting events, and events that were given up."))
-		board.AddWidgets(functionRow(f)...)
+		board.AddWidgets(sourceRow(f.watched())...)
 	}
 	for _, r := range p.Relays {
 		board.AddWidgets(heading("# " + *r.scope.Node().Id() + "\nPublished messages, and messages that were given up."))
-		board.AddWidgets(relayRow(r)...)
+		board.AddWidgets(sourceRow(r.watched())...)
 	}
 	return board
 }
@@ -90,46 +90,20 @@ func refused(operation string) []awscloudwatch.IMetric {
 	return metrics
 }
 
-func functionRow(f *IdempotentFunction) []awscloudwatch.IWidget {
-	failing := []awscloudwatch.IMetric{lambdaMetric(f.Function, "Errors", "Sum"), lambdaMetric(f.Function, "Throttles", "Sum")}
-	if f.asyncSink != nil {
-		failing = append(failing, lambdaMetric(f.Function, f.undelivered(), "Sum"))
+// sourceRow returns a graph for each title among the signals.
+func sourceRow(watched []signal) (row []awscloudwatch.IWidget) {
+	var titles []string
+	shown := map[string][]awscloudwatch.IMetric{}
+	for _, s := range watched {
+		if shown[s.graph] == nil {
+			titles = append(titles, s.graph)
+		}
+		shown[s.graph] = append(shown[s.graph], s.metric)
 	}
-	for _, s := range f.signals {
-		failing = append(failing, s.metric)
-	}
-	return append([]awscloudwatch.IWidget{graph("Errors and throttles of the function", failing...)}, sourceWidgets(f)...)
-}
-
-func sourceWidgets(f *IdempotentFunction) []awscloudwatch.IWidget {
-	options := metricOptions("Maximum")
-	var dead, age []awscloudwatch.IMetric
-	for _, q := range f.queues {
-		dead = append(dead, q.DeadLetters.MetricApproximateNumberOfMessagesVisible(options))
-		age = append(age, q.Queue.MetricApproximateAgeOfOldestMessage(options))
-	}
-	for _, q := range f.failures {
-		dead = append(dead, q.MetricApproximateNumberOfMessagesVisible(options))
-	}
-	var row []awscloudwatch.IWidget
-	if len(dead) > 0 {
-		row = append(row, graph("Given up: dead letters and failures", dead...))
-	}
-	if len(age) > 0 {
-		row = append(row, graph("Age of the oldest message, s", age...))
-	}
-	if f.streams {
-		row = append(row, graph("Behind the stream, ms", lambdaMetric(f.Function, "IteratorAge", "Maximum")))
+	for _, title := range titles {
+		row = append(row, graph(title, shown[title]...))
 	}
 	return row
-}
-
-func relayRow(r *Relay) []awscloudwatch.IWidget {
-	return []awscloudwatch.IWidget{
-		graph("Errors and throttles of the relay", lambdaMetric(r.Function, "Errors", "Sum"), lambdaMetric(r.Function, "Throttles", "Sum")),
-		graph("Given up: failures", r.Failures.MetricApproximateNumberOfMessagesVisible(metricOptions("Maximum"))),
-		graph("Behind the outbox, ms", lambdaMetric(r.Function, "IteratorAge", "Maximum")),
-	}
 }
 
 func labelled(m awscloudwatch.Metric, label string) awscloudwatch.Metric {

@@ -88,12 +88,10 @@ type IdempotentFunction struct {
 
 	props     IdempotentFunctionProps
 	scope     constructs.Construct
-	signals   []signal // metrics of event sources
-	queues    []*Queue
 	sources   map[string]bool // by their paths
+	signals   []signal        // of its sources
 	streams   bool
-	failures  []awssqs.Queue // of streams and asynchronous sources
-	asyncSink awssqs.Queue   // nil before the first asynchronous source
+	asyncSink awssqs.Queue // nil before the first asynchronous source
 }
 
 // NewIdempotentFunction creates a Go function on provided.al2023 and arm64 with a

@@ -82,6 +82,6 @@ func metricOptions(statistic string) *awscloudwatch.MetricOptions {
 }
 
 // lambdaMetric returns a metric of Lambda itself.
-func lambdaMetric(function awslambda.Function, name, statistic string) awscloudwatch.Metric {
+func lambdaMetric(function awslambda.IFunction, name, statistic string) awscloudwatch.Metric {
 	return function.Metric(&name, metricOptions(statistic))
 }

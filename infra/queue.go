@@ -54,8 +54,6 @@ const (
 type Queue struct {
 	Queue       awssqs.Queue
 	DeadLetters awssqs.Queue
-
-	props QueueProps
 }
 
 // AddQueue creates a queue with a dead-letter queue, and feeds the function from
@@ -102,9 +100,8 @@ func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 		source.MaxConcurrency = jsii.Number(p.MaxConcurrency)
 	}
 	f.target().AddEventSource(awslambdaeventsources.NewSqsEventSource(queue, source))
-	q := &Queue{Queue: queue, DeadLetters: dead, props: p}
-	f.queues = append(f.queues, q)
-	return q
+	f.watchQueue(queue, dead, p.Retention)
+	return &Queue{Queue: queue, DeadLetters: dead}
 }
 
 func (p *QueueProps) visibility(f *IdempotentFunction) time.Duration {
