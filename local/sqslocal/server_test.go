@@ -12,22 +12,6 @@ import (
 	"github.com/lambda-once/once/local/sqslocal"
 )
 
-// receive waits until the queue delivers a message.
-func receive(t *testing.T, client *sqs.Client, url string) string {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		out, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(out.Messages) > 0 {
-			return *out.Messages[0].Body
-		}
-	}
-	t.Fatalf("nothing comes from %s", url)
-	return ""
-}
-
 func TestNewQueue(t *testing.T) {
 	client, q := sqslocal.NewQueue(t, &sqslocal.QueueOptions{MaxReceiveCount: 2, VisibilityTimeout: time.Second})
 	if want := "arn:aws:sqs:us-east-1:123456789012:TestNewQueue"; q.ARN != want {

@@ -1,0 +1,100 @@
+package sqslocal_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/local/lambdaruntime"
+	"github.com/lambda-once/once/local/sqslocal"
+	"github.com/lambda-once/once/local/sqslocal/eventsource"
+)
+
+type parcel struct {
+	ID string `json:"id"`
+	To string `json:"to"`
+}
+
+func parcelKey(m handlers.SQSMessage[parcel]) (idempotent.Key, error) {
+	return idempotent.Key{ID: m.Body.ID, Payload: m.Body}, nil
+}
+
+// receive waits until the queue delivers a message.
+func receive(t *testing.T, client *sqs.Client, url string) string {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		out, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Messages) > 0 {
+			return *out.Messages[0].Body
+		}
+	}
+	t.Fatalf("nothing comes from %s", url)
+	return ""
+}
+
+func TestParcelWithoutAddressRunsOnceAndReachesTheDeadLetterQueue(t *testing.T) {
+	client, queue := sqslocal.NewQueue(t, &sqslocal.QueueOptions{MaxReceiveCount: 2, VisibilityTimeout: time.Second})
+	x, err := idempotent.New("ship-parcel", memory.New(0), &idempotent.Config{Retention: 28 * 24 * time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := map[string]int{}
+	handler := handlers.SQS(x, parcelKey, func(_ context.Context, m handlers.SQSMessage[parcel]) error {
+		runs[m.Body.ID]++
+		if m.Body.To == "" {
+			return idempotent.Permanent(errors.New("a parcel needs an address"))
+		}
+		return nil
+	}, nil)
+	for _, body := range []string{`{"id": "p-1", "to": "Ada"}`, `{"id": "p-1", "to": "Ada"}`, `{"id": "p-2"}`} {
+		if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &queue.URL, MessageBody: &body}); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	ctx, stop := context.WithCancel(t.Context())
+	mapping := eventsource.Mapping{
+		Client: client, QueueURL: queue.URL, QueueARN: queue.ARN,
+		MaximumConcurrency: 1, ReportBatchItemFailures: true,
+		Invoke: func(ctx context.Context, payload []byte) (r lambdaruntime.Response, err error) {
+			var event events.SQSEvent
+			if err := json.Unmarshal(payload, &event); err != nil {
+				return r, err
+			}
+			report, err := handler(ctx, event)
+			if err != nil {
+				return r, err
+			}
+			r.Payload, err = json.Marshal(report)
+			return r, err
+		},
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- mapping.Run(ctx) }()
+	dead := receive(t, client, queue.DeadLetterURL)
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+
+	if dead != `{"id": "p-2"}` {
+		t.Errorf("the dead-letter queue has %s", dead)
+	}
+	if runs["p-1"] != 1 {
+		t.Errorf("p-1, which was sent twice, ran %d times", runs["p-1"])
+	}
+	if runs["p-2"] != 1 {
+		t.Errorf("p-2, which was received twice, ran %d times", runs["p-2"])
+	}
+}
