@@ -83,7 +83,7 @@ func (f *IdempotentFunction) failuresOfEvents() awssqs.Queue {
 	refuseID(f.scope, id, failuresID).panic(f.scope, id)
 	f.asyncSink = f.newFailures(id)
 	invocations := &awslambda.EventInvokeConfigOptions{MaxEventAge: seconds(maxEventAge), RetryAttempts: jsii.Number(2)}
-	if f.Alias == nil {
+	if f.props.Durable == nil {
 		invocations.OnFailure = awslambdadestinations.NewSqsDestination(f.asyncSink)
 	} else {
 		f.asyncSink.GrantSendMessages(f.Function)
@@ -99,7 +99,7 @@ const failuresID = "Failures"
 
 // newFailures creates the queue of the events that Lambda gives up.
 func (f *IdempotentFunction) newFailures(id string) awssqs.Queue {
-	queue := newLastQueue(f.scope, id+failuresID, f.props.ephemeral(), &awssqs.QueueProps{
+	queue := newLastQueue(f.scope, id+failuresID, f.props.store().ephemeral(), &awssqs.QueueProps{
 		RetentionPeriod: seconds(f.props.FailureRetention),
 	})
 	f.watchFailures(queue)
@@ -130,7 +130,7 @@ func removalPolicy(ephemeral bool) awscdk.RemovalPolicy {
 // event enters that queue.
 func (f *IdempotentFunction) refuseLate(what string, age time.Duration) (found problems) {
 	late := age + f.props.FailureRetention
-	event, advice := f.props.expiry()
+	event, advice := f.props.store().expiry()
 	found.when(f.props.Retention < late,
 		"Retention: %s may come %s late (%s until it is given up, %s in the failure queue), but %s after %s; %s, or lower FailureRetention",
 		what, late, age, f.props.FailureRetention, event, f.props.Retention, advice)

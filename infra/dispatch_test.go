@@ -72,7 +72,7 @@ func TestDispatcherRefuses(t *testing.T) {
 	wantRefusals(t, map[string]func(*IdempotentFunctionProps){
 		"Dispatches: the function is not durable":         func(p *IdempotentFunctionProps) { p.Dispatches = ordinary },
 		"Durable: a dispatcher is an ordinary function":   func(p *IdempotentFunctionProps) { p.Durable = &DurableOptions{ExecutionTimeout: time.Hour} },
-		"Table, Execute: a dispatcher has no records":     func(p *IdempotentFunctionProps) { p.Table = ordinary.props.Table },
+		"Table, Dispatches: a function has one of them":   func(p *IdempotentFunctionProps) { p.Table = ordinary.props.Table },
 		"Retention: 744h0m0s is longer than the 720h0m0s": func(p *IdempotentFunctionProps) { p.Retention = 31 * day },
 		"DURABLE_FUNCTION is set by this construct":       func(p *IdempotentFunctionProps) { p.Environment = map[string]string{"DURABLE_FUNCTION": "x"} },
 	}, func(change func(*IdempotentFunctionProps)) { newDispatcher(t, newStack(), change) })

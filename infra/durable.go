@@ -72,7 +72,7 @@ func newAlias(own constructs.Construct, function awslambda.Function) awslambda.A
 
 // executionsOf returns the pattern of the ARNs of all executions, which contain a
 // version and never an alias.
-func executionsOf(function awslambda.Function) *string {
+func executionsOf(function awslambda.IFunction) *string {
 	return awscdk.Fn_Join(jsii.String(""), &[]*string{function.FunctionArn(), jsii.String(":*/durable-execution/*")})
 }
 
@@ -94,7 +94,7 @@ func (f *IdempotentFunction) refuseWait(source string, longest time.Duration) (f
 
 // batchSize returns the default size of a batch.
 func (f *IdempotentFunction) batchSize(records int) int {
-	if f.Alias != nil {
+	if f.props.Durable != nil {
 		return 1 // a batch is one execution, with one key
 	}
 	return records
@@ -103,7 +103,7 @@ func (f *IdempotentFunction) batchSize(records int) int {
 // undelivered returns the metric of events that Lambda could not put into the
 // failure queue.
 func (f *IdempotentFunction) undelivered() string {
-	if f.Alias != nil {
+	if f.props.Durable != nil {
 		return "DeadLetterErrors"
 	}
 	return "DestinationDeliveryFailures"
@@ -143,42 +143,6 @@ func (f *IdempotentFunction) GrantReadExecutions(grantee awsiam.IGrantable) awsi
 
 func (f *IdempotentFunction) refuseExecutions(grantee awsiam.IGrantable) (found problems) {
 	found.when(grantee == nil, "grantee: it is required")
-	found.when(f.Alias == nil, "Durable: the function is not durable, and has no executions")
+	found.when(f.props.Durable == nil, "Durable: the function is not durable, and has no executions")
 	return found
-}
-
-func (p *IdempotentFunctionProps) refuseDispatches() (found problems) {
-	if p.Dispatches == nil {
-		return nil
-	}
-	found.when(p.Dispatches.Alias == nil, "Dispatches: the function is not durable, and has no executions")
-	found.when(p.Durable != nil, "Durable: a dispatcher is an ordinary function")
-	found.when(p.Table != nil || p.Execute != nil, "Table, Execute: a dispatcher has no records; for a function with records, use GrantStartExecution")
-	history := p.Dispatches.props.Durable.history()
-	found.when(p.Retention > history, "Retention: %s is longer than the %s for which the service knows the name of an execution", p.Retention, history)
-	return found
-}
-
-// variable returns the name of the variable that this package sets.
-func (p *IdempotentFunctionProps) variable() string {
-	if p.Dispatches != nil {
-		return "DURABLE_FUNCTION"
-	}
-	return "IDEMPOTENCY_TABLE"
-}
-
-// ephemeral reports whether queues and logs go with their stack.
-func (p *IdempotentFunctionProps) ephemeral() bool {
-	if p.Dispatches != nil {
-		return p.Dispatches.props.ephemeral()
-	}
-	return p.Table != nil && p.Table.props.Ephemeral
-}
-
-// expiry returns the meaning of the end of Retention, and advice if it comes too early.
-func (p *IdempotentFunctionProps) expiry() (event, advice string) {
-	if p.Dispatches != nil {
-		return "the name of its execution may be forgotten", "raise Durable.Retention of the function that it dispatches"
-	}
-	return "its record expires", "raise Config.Retention in the function and IdempotentFunctionProps.Retention"
 }

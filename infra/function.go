@@ -19,6 +19,10 @@ type IdempotentFunctionProps struct {
 	// command local/cmd/lambdazip writes such a zip.
 	Code string
 
+	// Configure changes the props of CDK before the function is created, for
+	// everything that has no prop here: a VPC, layers, a role. Default: none.
+	Configure func(*awslambda.FunctionProps)
+
 	// Dispatches makes the function a dispatcher, for durablefunc.Dispatch: it may
 	// start executions of this durable function, and its environment has the ARN of
 	// the function's alias as DURABLE_FUNCTION. It excludes Durable, Execute and
@@ -77,9 +81,10 @@ type IdempotentFunctionProps struct {
 }
 
 // An IdempotentFunction is a function that uses Once. Create one with
-// [NewIdempotentFunction], and add event sources with its methods.
+// [NewIdempotentFunction], or protect one of yours with [Protect], and add event
+// sources with its methods.
 type IdempotentFunction struct {
-	Function awslambda.Function
+	Function awslambda.IFunction
 
 	// Alias names the newest version of a durable function, and is nil otherwise.
 	// Lambda refuses to invoke a durable function without a version or an alias, so
@@ -103,18 +108,18 @@ func NewIdempotentFunction(scope constructs.Construct, id string, props *Idempot
 	p := props.withDefaults()
 	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)
 	own := constructs.NewConstruct(scope, &id)
-	f := &IdempotentFunction{props: p, scope: own, sources: map[string]bool{}}
-	if p.Dispatches != nil {
-		f.Function = p.deploy(own, p.ephemeral(), p.variable(), p.Dispatches.Alias.FunctionArn())
-		p.Dispatches.GrantStartExecution(f.Function)
-		return f
-	}
-	f.Function = p.deploy(own, p.ephemeral(), p.variable(), p.Table.Table.TableName())
-	p.Table.GrantExecute(f.Function, p.Execute)
+	function := p.deploy(own, p.store().ephemeral(), p.store().variables())
+	f := p.protect(own, function)
 	if p.Durable != nil {
-		f.Alias = newAlias(own, f.Function)
+		f.Alias = newAlias(own, function)
 	}
 	return f
+}
+
+// protect connects a function to its store.
+func (p *IdempotentFunctionProps) protect(own constructs.Construct, function awslambda.IFunction) *IdempotentFunction {
+	p.store().connect(function, p)
+	return &IdempotentFunction{Function: function, props: *p, scope: own, sources: map[string]bool{}}
 }
 
 func (p *IdempotentFunctionProps) withDefaults() IdempotentFunctionProps {
@@ -129,16 +134,27 @@ func (p *IdempotentFunctionProps) withDefaults() IdempotentFunctionProps {
 }
 
 func (p *IdempotentFunctionProps) refuse() problems {
-	found := p.refuseProgram(p.variable())
-	found.when(p.Table == nil && p.Dispatches == nil, "Table: it is required")
-	found = append(found, p.refuseDispatches()...)
+	found := p.refuseProgram()
+	found = append(found, p.refuseFacts()...)
+	stored := p.refuseStore()
+	if len(stored) == 0 {
+		found = append(found, refuseEnvironment(p.Environment, p.store().variables())...)
+	}
+	found = append(found, stored...)
+	_, disabled := p.Environment["ONCE_DISABLED"]
+	found.when(disabled, "Environment: ONCE_DISABLED is for unit tests of a handler; in a deployment, every duplicate would run")
+	return found
+}
+
+// refuseFacts reports mistakes in the facts of the function's code.
+func (p *IdempotentFunctionProps) refuseFacts() (found problems) {
+	found.when(!wholeSeconds(p.FailureRetention, time.Minute, maxKept), "FailureRetention: %s is not whole seconds, 1 min to 14 days", p.FailureRetention)
+	found.when(!wholeSeconds(p.Timeout, time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 1 s to 15 min", p.Timeout)
 	found.when(p.Retention < 0, "Retention: %s is negative", p.Retention)
 	found = append(found, refuseOperations(p.Operations)...)
 	for _, operation := range p.Operations {
 		found.when(p.Execute != nil && len(p.Execute.Operations) > 0 && !slices.Contains(p.Execute.Operations, operation),
 			"Operations: Execute does not allow %q", operation)
 	}
-	_, disabled := p.Environment["ONCE_DISABLED"]
-	found.when(disabled, "Environment: ONCE_DISABLED is for unit tests of a handler; in a deployment, every duplicate would run")
 	return found
 }

@@ -40,7 +40,7 @@ type ExecuteOptions struct {
 // table.
 func (t *IdempotencyTable) GrantExecute(grantee awsiam.IGrantable, options *ExecuteOptions) awsiam.Grant {
 	o := orZero(options)
-	t.refuse(&o).panic(t.Table, "")
+	t.refuseExecute(&o).panic(t.Table, "")
 	actions := []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
 	if o.Group {
 		actions = append(actions, "dynamodb:BatchGetItem", "dynamodb:PartiQLDelete", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate")
@@ -62,7 +62,7 @@ func (t *IdempotencyTable) GrantSweep(grantee awsiam.IGrantable) awsiam.Grant {
 	return t.grant(grantee, []string{"dynamodb:DeleteItem", "dynamodb:Scan"}, nil)
 }
 
-func (t *IdempotencyTable) refuse(o *ExecuteOptions) (found problems) {
+func (t *IdempotencyTable) refuseExecute(o *ExecuteOptions) (found problems) {
 	found.when(o.Transactions && t.props.Strong,
 		"Transactions: DynamoDB has no transactions on a table with strong consistency across Regions")
 	found.when(o.Operations != nil && len(o.Operations) == 0,

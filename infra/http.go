@@ -57,7 +57,7 @@ func (f *IdempotentFunction) AddHTTPAPI(id string, props *HTTPAPIProps) awsapiga
 	p := filled(props, HTTPAPIProps{AccessLogRetention: f.props.LogRetention, BurstLimit: 500, RateLimit: 1000})
 	append(p.refuse(f), refuseID(f.scope, id, "")...).panic(f.scope, id)
 	api := awsapigatewayv2.NewHttpApi(f.scope, &id, &awsapigatewayv2.HttpApiProps{DefaultAuthorizer: p.Authorizer})
-	p.watch(api, f.props.ephemeral())
+	p.watch(api, f.props.store().ephemeral())
 	integration := awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Integration"), f.target(), nil)
 	for _, route := range p.Routes {
 		method, path, _ := strings.Cut(route, " ") // refuseRoutes has checked it

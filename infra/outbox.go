@@ -61,6 +61,10 @@ func NewOutbox(scope constructs.Construct, id string, props *OutboxProps) *Outbo
 	return &Outbox{Table: awsdynamodb.NewTableV2(scope, &id, table), props: p}
 }
 
+func (o *Outbox) variables() map[string]*string {
+	return map[string]*string{"OUTBOX_TABLE": o.Table.TableName()}
+}
+
 // GrantPublish allows a function to write messages in its transactions: PutItem
 // within TransactWriteItems. It does not pass the name of the table to the
 // function.
@@ -95,6 +99,10 @@ type RelayProps struct {
 	// Code is the path of a zip or a folder with an executable "bootstrap" for
 	// arm64.
 	Code string
+
+	// Configure changes the props of CDK before the function is created, as
+	// IdempotentFunctionProps.Configure does. Default: none.
+	Configure func(*awslambda.FunctionProps)
 
 	// Environment adds variables to OUTBOX_TABLE and AWS_LAMBDA_LOG_LEVEL. Default:
 	// none.
@@ -163,7 +171,7 @@ func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
 	})
 	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)
 	own := constructs.NewConstruct(scope, &id)
-	function := p.program().deploy(own, p.Outbox.props.Ephemeral, "OUTBOX_TABLE", p.Outbox.Table.TableName())
+	function := p.program().deploy(own, p.Outbox.props.Ephemeral, p.Outbox.variables())
 	p.Outbox.GrantMark(function)
 	failures := newLastQueue(own, failuresID, p.Outbox.props.Ephemeral, &awssqs.QueueProps{RetentionPeriod: seconds(p.FailureRetention)})
 	source := p.stream().ofTable(failures)
@@ -181,7 +189,7 @@ func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
 
 func (p *RelayProps) program() *IdempotentFunctionProps {
 	return &IdempotentFunctionProps{
-		Code: p.Code, Environment: p.Environment, FailureRetention: p.FailureRetention,
+		Code: p.Code, Configure: p.Configure, Environment: p.Environment, FailureRetention: p.FailureRetention,
 		LogLevel: p.LogLevel, LogRetention: p.LogRetention, MemorySize: p.MemorySize, Timeout: p.Timeout,
 	}
 }
@@ -191,8 +199,12 @@ func (p *RelayProps) stream() *StreamProps {
 }
 
 func (p *RelayProps) refuse() problems {
-	found := p.program().refuseProgram("OUTBOX_TABLE")
+	program := p.program()
+	found := append(program.refuseProgram(), program.refuseFacts()...)
 	found.when(p.Outbox == nil, "Outbox: it is required")
+	if p.Outbox != nil {
+		found = append(found, refuseEnvironment(p.Environment, p.Outbox.variables())...)
+	}
 	found.when(!wholeSeconds(p.MaxAge, time.Minute, day), "MaxAge: %s is not whole seconds, 1 min to 24 h", p.MaxAge)
 	return append(found, p.stream().refuse(1000)...)
 }

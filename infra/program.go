@@ -17,10 +17,11 @@ import (
 )
 
 // deploy creates a Go function on provided.al2023 and arm64 with a log group of its own,
-// and sets variable to the name of its table. All constructs of this package deploy their
+// and with the variables of its store. All constructs of this package deploy their
 // functions by it.
-func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral bool, variable string, table *string) awslambda.Function {
-	environment := map[string]*string{"AWS_LAMBDA_LOG_LEVEL": &p.LogLevel, variable: table}
+func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral bool, variables map[string]*string) awslambda.Function {
+	environment := map[string]*string{"AWS_LAMBDA_LOG_LEVEL": &p.LogLevel}
+	maps.Copy(environment, variables)
 	for name, value := range p.Environment {
 		environment[name] = &value
 	}
@@ -47,23 +48,23 @@ func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral boo
 			props.DurableConfig.RetentionPeriod = awscdk.Duration_Days(jsii.Number(p.Durable.Retention / day))
 		}
 	}
+	if p.Configure != nil {
+		p.Configure(props)
+	}
 	return awslambda.NewFunction(own, jsii.String("Function"), props)
 }
 
-// refuseProgram reports the mistakes in the props that deploy uses.
-func (p *IdempotentFunctionProps) refuseProgram(variable string) (found problems) {
+// refuseProgram reports the mistakes in the props that deploy alone uses.
+func (p *IdempotentFunctionProps) refuseProgram() (found problems) {
 	if p.Code == "" {
 		found.when(true, "Code: it is required")
 	} else if err := bootstrap.Check(p.Code); err != nil {
 		found.when(true, "Code: %v", err)
 	}
-	found.when(!wholeSeconds(p.FailureRetention, time.Minute, maxKept), "FailureRetention: %s is not whole seconds, 1 min to 14 days", p.FailureRetention)
 	found.when(!slices.Contains([]string{"DEBUG", "INFO", "WARN", "ERROR"}, p.LogLevel), "LogLevel: %q is none of DEBUG, INFO, WARN and ERROR", p.LogLevel)
 	found.when(p.MemorySize < 128 || p.MemorySize > 10240, "MemorySize: %d is not 128 to 10,240 MiB", p.MemorySize)
-	found.when(!wholeSeconds(p.Timeout, time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 1 s to 15 min", p.Timeout)
 	found = append(found, p.Durable.refuse()...)
-	found = append(found, refuseLogRetention("LogRetention", p.LogRetention)...)
-	return append(found, refuseEnvironment(p.Environment, "AWS_LAMBDA_LOG_LEVEL", variable)...)
+	return append(found, refuseLogRetention("LogRetention", p.LogRetention)...)
 }
 
 func wholeSeconds(d, least, most time.Duration) bool {
@@ -99,10 +100,11 @@ var variableName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]+$`)
 
 // refuseEnvironment reports names that this package sets, and names that Lambda
 // does not accept.
-func refuseEnvironment(environment map[string]string, own ...string) (found problems) {
+func refuseEnvironment(environment map[string]string, own map[string]*string) (found problems) {
 	for _, name := range slices.Sorted(maps.Keys(environment)) {
+		_, set := own[name]
 		switch {
-		case slices.Contains(own, name):
+		case set || name == "AWS_LAMBDA_LOG_LEVEL":
 			found.when(true, "Environment: %s is set by this construct", name)
 		case slices.Contains(reserved, name):
 			found.when(true, "Environment: %s is reserved by Lambda, which sets it", name)

@@ -79,7 +79,7 @@ func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 	if p.FIFO {
 		fifo = jsii.Bool(true)
 	}
-	dead := newLastQueue(own, "DeadLetters", f.props.ephemeral(), &awssqs.QueueProps{
+	dead := newLastQueue(own, "DeadLetters", f.props.store().ephemeral(), &awssqs.QueueProps{
 		Fifo: fifo, RetentionPeriod: seconds(p.DeadLetterRetention),
 	})
 	queue := awssqs.NewQueue(own, jsii.String("Queue"), &awssqs.QueueProps{
@@ -135,7 +135,7 @@ func (p *QueueProps) refuse(f *IdempotentFunction) problems {
 	found.when(!p.FIFO && p.DeadLetterRetention < p.Retention,
 		"DeadLetterRetention: %s is less than the queue's %s; a message keeps its age when it moves, and an old one would be gone at once",
 		p.DeadLetterRetention, p.Retention)
-	event, advice := f.props.expiry()
+	event, advice := f.props.store().expiry()
 	found.when(f.props.Retention < p.late(),
 		"Retention: a message may come %s late (the queue keeps it for %s, which FIFO counts twice, the dead-letter queue for %s), but %s after %s; %s",
 		p.late(), p.Retention, p.DeadLetterRetention, event, f.props.Retention, advice)

@@ -66,6 +66,7 @@ type IdempotencyTableProps struct {
 type IdempotencyTable struct {
 	Table awsdynamodb.TableV2
 
+	records
 	props IdempotencyTableProps
 	arns  []*string // of all its Regions
 }

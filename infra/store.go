@@ -1,0 +1,96 @@
+package infra
+
+import "github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+
+// A store contains the records of a function. For a dispatcher, the service of the
+// durable function stands for it, because it knows the names of the executions.
+type store interface {
+	// connect allows a function the calls of the store.
+	connect(function awslambda.IFunction, p *IdempotentFunctionProps)
+
+	// ephemeral reports whether queues and logs go with their stack.
+	ephemeral() bool
+
+	// expiry returns the meaning of the end of Retention, and advice if it comes too
+	// early.
+	expiry() (event, advice string)
+
+	// refuse reports props that contradict the store.
+	refuse(p *IdempotentFunctionProps) problems
+
+	// variables returns the environment that leads the function to the store. It is
+	// called only if refuse reports nothing.
+	variables() map[string]*string
+}
+
+// stores returns the stores that the props name. A function has exactly one.
+func (p *IdempotentFunctionProps) stores() (all []store) {
+	if p.Table != nil {
+		all = append(all, p.Table)
+	}
+	if p.Dispatches != nil {
+		all = append(all, dispatched{p.Dispatches})
+	}
+	return all
+}
+
+// store returns the only store of props that are not refused.
+func (p *IdempotentFunctionProps) store() store { return p.stores()[0] }
+
+func (p *IdempotentFunctionProps) refuseStore() (found problems) {
+	all := p.stores()
+	found.when(len(all) == 0, "Table: it is required")
+	found.when(len(all) > 1, "Table, Dispatches: a function has one of them; one with records starts executions with GrantStartExecution")
+	for _, s := range all {
+		found = append(found, s.refuse(p)...)
+	}
+	return found
+}
+
+// records is the part that all stores of records have in common.
+type records struct{}
+
+func (records) expiry() (event, advice string) {
+	return "its record expires", "raise Config.Retention in the function and Retention in its props"
+}
+
+func (t *IdempotencyTable) connect(function awslambda.IFunction, p *IdempotentFunctionProps) {
+	t.GrantExecute(function, p.Execute)
+}
+
+func (t *IdempotencyTable) ephemeral() bool { return t.props.Ephemeral }
+
+func (t *IdempotencyTable) refuse(p *IdempotentFunctionProps) problems {
+	o := orZero(p.Execute)
+	return t.refuseExecute(&o)
+}
+
+func (t *IdempotencyTable) variables() map[string]*string {
+	return map[string]*string{"IDEMPOTENCY_TABLE": t.Table.TableName()}
+}
+
+// dispatched is a durable function, for its dispatcher.
+type dispatched struct{ *IdempotentFunction }
+
+func (d dispatched) connect(function awslambda.IFunction, _ *IdempotentFunctionProps) {
+	d.GrantStartExecution(function)
+}
+
+func (d dispatched) ephemeral() bool { return d.props.store().ephemeral() }
+
+func (dispatched) expiry() (event, advice string) {
+	return "the name of its execution may be forgotten", "raise Durable.Retention of the function that it dispatches"
+}
+
+func (d dispatched) refuse(p *IdempotentFunctionProps) (found problems) {
+	found.when(d.props.Durable == nil, "Dispatches: the function is not durable, and has no executions")
+	found.when(p.Durable != nil, "Durable: a dispatcher is an ordinary function")
+	found.when(p.Execute != nil, "Execute: a dispatcher has no records")
+	history := d.props.Durable.history()
+	found.when(p.Retention > history, "Retention: %s is longer than the %s for which the service knows the name of an execution", p.Retention, history)
+	return found
+}
+
+func (d dispatched) variables() map[string]*string {
+	return map[string]*string{"DURABLE_FUNCTION": d.Alias.FunctionArn()}
+}
