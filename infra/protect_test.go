@@ -1,0 +1,80 @@
+package infra
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/check"
+	"github.com/lambda-once/once/infra/internal/template"
+)
+
+const functionARN = "arn:aws:lambda:eu-west-1:111122223333:function:orders"
+
+// ownFunction is a function of a team, with a timeout of 20 s.
+func ownFunction(t *testing.T, stack awscdk.Stack) awslambda.Function {
+	t.Helper()
+	code := zip(t)
+	return awslambda.NewFunction(stack, jsii.String("Own"), &awslambda.FunctionProps{
+		Code: awslambda.Code_FromAsset(&code, nil), Handler: jsii.String("bootstrap"),
+		Runtime: awslambda.Runtime_PROVIDED_AL2023(), Timeout: seconds(20 * time.Second),
+	})
+}
+
+// importedFunction is a function of a second stack, or of a pipeline.
+func importedFunction(stack awscdk.Stack) awslambda.IFunction {
+	return awslambda.Function_FromFunctionAttributes(stack, jsii.String("Import"), &awslambda.FunctionAttributes{
+		FunctionArn: jsii.String(functionARN), Role: newRole(stack), SameEnvironment: jsii.Bool(true),
+	})
+}
+
+func TestProtectedFunctionHasTheTableAndItsPermissions(t *testing.T) {
+	stack := newStack()
+	f := Protect(stack, "Orders", ownFunction(t, stack), &ProtectProps{Retention: 28 * day, Table: NewIdempotencyTable(stack, "Table", nil)})
+	f.AddQueue("Queue", nil)
+	deployed := synth(t, stack)
+	function := deployed.Functions()[0]
+	check.Equal(t, function.Properties["Environment"], any(map[string]any{"Variables": map[string]any{"IDEMPOTENCY_TABLE": ref("Table")}}))
+	check.Contains(t, function.Statements, "dynamodb:PutItem")
+	check.Equal(t, deployed.Resources()["OrdersQueue"].Properties()["VisibilityTimeout"], 120.0)
+	obeys(t, deployed, template.DLQ, template.Report, template.Visible)
+}
+
+func TestImportedFunctionHasPermissions(t *testing.T) {
+	stack := newStack()
+	f := Protect(stack, "Orders", importedFunction(stack), &ProtectProps{
+		Retention: 28 * day, Table: NewIdempotencyTable(stack, "Table", nil), Timeout: 30 * time.Second,
+	})
+	f.AddQueue("Queue", nil)
+	deployed := synth(t, stack)
+	check.Contains(t, only(t, deployed, "AWS::IAM::Policy"), "dynamodb:PutItem")
+	check.Equal(t, only(t, deployed, mappingType).Properties()["FunctionName"], "orders")
+	check.Equal(t, deployed.Resources()["OrdersQueue"].Properties()["VisibilityTimeout"], 180.0)
+}
+
+func TestProtectRefuses(t *testing.T) {
+	for words, protect := range map[string]func(awscdk.Stack, *ProtectProps){
+		"function: it is required": func(s awscdk.Stack, p *ProtectProps) { Protect(s, "Orders", nil, p) },
+		"function: it is imported without its role": func(s awscdk.Stack, p *ProtectProps) {
+			p.Timeout = time.Second
+			Protect(s, "Orders", awslambda.Function_FromFunctionArn(s, jsii.String("Import"), jsii.String(functionARN)), p)
+		},
+		"Timeout: it is required": func(s awscdk.Stack, p *ProtectProps) { Protect(s, "Orders", importedFunction(s), p) },
+		"Timeout: 30s is declared, and the function has 20s": func(s awscdk.Stack, p *ProtectProps) {
+			p.Timeout = 30 * time.Second
+			Protect(s, "Orders", ownFunction(t, s), p)
+		},
+		"Table: it is required": func(s awscdk.Stack, p *ProtectProps) {
+			p.Table = nil
+			Protect(s, "Orders", ownFunction(t, s), p)
+		},
+	} {
+		t.Run(words, func(t *testing.T) {
+			stack := newStack()
+			wantRefusal(t, words, func() { protect(stack, &ProtectProps{Table: NewIdempotencyTable(stack, "Table", nil)}) })
+		})
+	}
+}
