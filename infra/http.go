@@ -1,13 +1,9 @@
 package infra
 
 import (
-	"regexp"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2integrations"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -27,6 +23,12 @@ type HTTPAPIProps struct {
 	// of an account.
 	BurstLimit int
 
+	// Configure changes the props of CDK before the API is created, such as
+	// DefaultDomainMapping and CorsPreflight, for which see [RoutesProps]. It must
+	// leave DefaultAuthorizer to Authorizer, and the default stage in place.
+	// Default: none.
+	Configure func(*awsapigatewayv2.HttpApiProps)
+
 	// Public lets anyone call. Callers then share their keys, unless the function
 	// distinguishes them in another way. It excludes Authorizer. Default: false.
 	Public bool
@@ -36,9 +38,7 @@ type HTTPAPIProps struct {
 	// of an account.
 	RateLimit int
 
-	// Routes are methods with paths, such as "POST /payments" or "GET
-	// /payments/{id}". A variable is a whole segment of the path. The last one may
-	// be {proxy+}, which matches the rest of the path. Default: none, which is
+	// Routes are methods with paths; see [RoutesProps]. Default: none, which is
 	// refused.
 	Routes []string
 }
@@ -55,32 +55,34 @@ const maxHTTPTime = 30 * time.Second
 // executions, is longer than such an API waits: 30 s.
 func (f *IdempotentFunction) AddHTTPAPI(id string, props *HTTPAPIProps) awsapigatewayv2.HttpApi {
 	p := filled(props, HTTPAPIProps{AccessLogRetention: f.props.LogRetention, BurstLimit: 500, RateLimit: 1000})
-	append(p.refuse(f), refuseID(f.scope, id, "")...).panic(f.scope, id)
-	api := awsapigatewayv2.NewHttpApi(f.scope, &id, &awsapigatewayv2.HttpApiProps{DefaultAuthorizer: p.Authorizer})
-	p.watch(api, f.props.store().ephemeral())
-	integration := awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Integration"), f.target(), nil)
-	for _, route := range p.Routes {
-		method, path, _ := strings.Cut(route, " ") // refuseRoutes has checked it
-		api.AddRoutes(&awsapigatewayv2.AddRoutesOptions{
-			Integration: integration,
-			Methods:     &[]awsapigatewayv2.HttpMethod{awsapigatewayv2.HttpMethod(method)},
-			Path:        &path,
-		})
+	routes := RoutesProps{Authorizer: p.Authorizer, Public: p.Public, Routes: p.Routes}
+	made := awsapigatewayv2.HttpApiProps{DefaultAuthorizer: p.Authorizer}
+	if p.Configure != nil {
+		p.Configure(&made)
 	}
-	f.watchServerErrors("the API", api.MetricServerError(metricOptions("Sum")))
+	found := append(routes.refuse(f, made.DefaultAuthorizer, made.CorsPreflight, nil), p.refuse(&made)...)
+	append(found, refuseID(f.scope, id, "")...).panic(f.scope, id)
+	api := awsapigatewayv2.NewHttpApi(f.scope, &id, &made)
+	p.watch(api, f.props.store().ephemeral())
+	f.route(api, api, &routes)
 	return api
 }
 
-func (p *HTTPAPIProps) refuse(f *IdempotentFunction) problems {
-	found := f.refuseWait("an HTTP API", maxHTTPTime)
-	found.when((p.Authorizer == nil) == !p.Public, "Public: state one of Authorizer and Public, which decides whether callers share their keys")
-	found = append(found, refuseLogRetention("AccessLogRetention", p.AccessLogRetention)...)
+func (p *HTTPAPIProps) refuse(made *awsapigatewayv2.HttpApiProps) problems {
+	found := refuseLogRetention("AccessLogRetention", p.AccessLogRetention)
 	found.when(p.BurstLimit < 0, "BurstLimit: %d is negative", p.BurstLimit)
+	found.when(made.DefaultAuthorizer != p.Authorizer, "Configure: set Authorizer in place of DefaultAuthorizer")
+	found.when(made.CreateDefaultStage != nil && !*made.CreateDefaultStage,
+		"Configure: CreateDefaultStage is false, and the access log and the limits are those of the default stage; make the API yourself, and call AddRoutes")
 	found.when(p.RateLimit < 0, "RateLimit: %d is negative", p.RateLimit)
-	found.when(len(p.Routes) == 0, "Routes: at least one is required")
-	found = append(found, refuseRoutes(p.Routes)...)
-	found.when(f.props.Timeout > maxHTTPTime,
-		"Routes: the API returns 503 after %s, while the function may run for %s; lower its Timeout", maxHTTPTime, f.props.Timeout)
+	return found
+}
+
+// refuseSlow reports a function that may run longer than its caller waits.
+func (f *IdempotentFunction) refuseSlow(source string, longest time.Duration) problems {
+	found := f.refuseWait(source, longest)
+	found.when(f.props.Timeout > longest, "Timeout: %s returns an error after %s, while the function may run for %s; lower its Timeout",
+		source, longest, f.props.Timeout)
 	return found
 }
 
@@ -107,26 +109,3 @@ func (p *HTTPAPIProps) watch(api awsapigatewayv2.HttpApi, ephemeral bool) {
 		ThrottlingBurstLimit: jsii.Number(p.BurstLimit), ThrottlingRateLimit: jsii.Number(p.RateLimit),
 	})
 }
-
-// routePath matches / or segments, each a text or a variable. Neither CDK nor API
-// Gateway accepts a / at the end.
-var routePath = regexp.MustCompile(`^/$|^(/(` + segment + `|\{[\w.:-]+\}))*/(` + segment + `|\{[\w.:-]+\+?\})$`)
-
-// segment matches the characters of a path in RFC 3986.
-const segment = `[\w.~!$&'()*+,;=:@%-]+`
-
-func refuseRoutes(routes []string) (found problems) {
-	there := map[string]bool{}
-	for _, route := range routes {
-		method, path, _ := strings.Cut(route, " ") // a route without a path has no valid one
-		known := slices.Contains([]string{"ANY", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}, method)
-		found.when(!known || !routePath.MatchString(path),
-			"Routes: %q is not a method and a path, as in \"POST /payments\" or \"GET /payments/{id}\"", route)
-		found.when(there[routeID(route)], "Routes: %q is listed twice", route)
-		there[routeID(route)] = true
-	}
-	return found
-}
-
-// routeID returns the part of a construct id by which CDK distinguishes routes.
-func routeID(route string) string { return strings.ReplaceAll(route, "/", "--") }

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2authorizers"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscertificatemanager"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/jsii-runtime-go"
 
@@ -16,9 +18,8 @@ import (
 func TestHTTPAPI(t *testing.T) {
 	stack := newStack()
 	newFunction(t, stack, nil).AddHTTPAPI("API", &HTTPAPIProps{
-		Authorizer: awsapigatewayv2authorizers.NewHttpJwtAuthorizer(jsii.String("JWT"), jsii.String("https://issuer.example.com"),
-			&awsapigatewayv2authorizers.HttpJwtAuthorizerProps{JwtAudience: jsii.Strings("payments")}),
-		Routes: []string{"POST /payments"},
+		Authorizer: newAuthorizer(),
+		Routes:     []string{"POST /payments"},
 	})
 	deployed := synth(t, stack)
 	route := only(t, deployed, "AWS::ApiGatewayV2::Route").Properties()
@@ -37,7 +38,7 @@ func TestHTTPAPIRefuses(t *testing.T) {
 		"RateLimit: -1 is negative":              {Public: true, Routes: post, RateLimit: -1},
 		`AccessLogRetention: "FORTNIGHT" is non`: {Public: true, Routes: post, AccessLogRetention: "FORTNIGHT"},
 	}, func(props HTTPAPIProps) { newFunction(t, newStack(), nil).AddHTTPAPI("API", &props) })
-	wantRefusals(t, map[string]time.Duration{"": 30 * time.Second, "the API returns 503 after 30s": 31 * time.Second}, func(timeout time.Duration) {
+	wantRefusals(t, map[string]time.Duration{"": 30 * time.Second, "an HTTP API returns an error after 30s": 31 * time.Second}, func(timeout time.Duration) {
 		newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Timeout = timeout }).AddHTTPAPI("API", &HTTPAPIProps{Public: true, Routes: post})
 	})
 }
@@ -76,4 +77,47 @@ func TestHTTPAPIIsLoggedAndThrottled(t *testing.T) {
 			check.Contains(t, line["functionRequestId"], "requestId")
 		})
 	}
+}
+
+func TestHTTPAPIIsConfigured(t *testing.T) {
+	stack := newStack()
+	domain := awsapigatewayv2.NewDomainName(stack, jsii.String("Domain"), &awsapigatewayv2.DomainNameProps{
+		Certificate: awscertificatemanager.Certificate_FromCertificateArn(stack, jsii.String("Certificate"), jsii.String("arn:aws:acm:eu-west-1:111122223333:certificate/a")),
+		DomainName:  jsii.String("api.example.com"),
+	})
+	newFunction(t, stack, nil).AddHTTPAPI("API", &HTTPAPIProps{
+		Configure: func(p *awsapigatewayv2.HttpApiProps) {
+			p.CorsPreflight = browsers("idempotency-key")
+			p.DefaultDomainMapping = &awsapigatewayv2.DomainMappingOptions{DomainName: domain}
+		},
+		Public: true, Routes: []string{"$default"},
+	})
+	deployed := synth(t, stack)
+	check.Equal(t, only(t, deployed, "AWS::ApiGatewayV2::ApiMapping").Properties()["Stage"], "$default")
+	cors := only(t, deployed, "AWS::ApiGatewayV2::Api").Properties()["CorsConfiguration"].(map[string]any)
+	check.Equal(t, cors["AllowHeaders"], []any{"idempotency-key"})
+	check.Equal(t, only(t, deployed, "AWS::ApiGatewayV2::Route").Properties()["RouteKey"], "$default")
+}
+
+func TestHTTPAPIRefusesAConfigurationThatContradictsIt(t *testing.T) {
+	wantRefusals(t, map[string]func(*awsapigatewayv2.HttpApiProps){
+		"set Authorizer in place of DefaultAuth": func(p *awsapigatewayv2.HttpApiProps) { p.DefaultAuthorizer = newAuthorizer() },
+		"Configure: CreateDefaultStage is false": func(p *awsapigatewayv2.HttpApiProps) { p.CreateDefaultStage = jsii.Bool(false) },
+		"CORS: add Idempotency-Key to the allow": func(p *awsapigatewayv2.HttpApiProps) { p.CorsPreflight = browsers("Content-Type") },
+	}, func(configure func(*awsapigatewayv2.HttpApiProps)) {
+		newFunction(t, newStack(), nil).AddHTTPAPI("API", &HTTPAPIProps{Configure: configure, Public: true, Routes: []string{"POST /"}})
+	})
+}
+
+// browsers returns a CORS that lets browsers send these headers, and read those of Once.
+func browsers(headers ...string) *awsapigatewayv2.CorsPreflightOptions {
+	return &awsapigatewayv2.CorsPreflightOptions{
+		AllowHeaders: jsii.Strings(headers...), AllowOrigins: jsii.Strings("https://shop.example.com"),
+		ExposeHeaders: jsii.Strings("Idempotent-Replayed", "Retry-After"), MaxAge: seconds(time.Minute),
+	}
+}
+
+func newAuthorizer() awsapigatewayv2.IHttpRouteAuthorizer {
+	return awsapigatewayv2authorizers.NewHttpJwtAuthorizer(jsii.String("JWT"), jsii.String("https://issuer.example.com"),
+		&awsapigatewayv2authorizers.HttpJwtAuthorizerProps{JwtAudience: jsii.Strings("payments")})
 }
