@@ -67,12 +67,14 @@ func TestSourcesInvokeTheAliasOfADurableFunction(t *testing.T) {
 			source.add(newFunction(t, stack, durable(30*time.Second)))
 			deployed := synth(t, stack)
 			for kind, property := range map[string]string{
-				mappingType:                      "FunctionName",
-				invocationsType:                  "Qualifier",
-				"AWS::Lambda::Permission":        "FunctionName",
-				"AWS::ApiGatewayV2::Integration": "IntegrationUri",
-				"AWS::SNS::Subscription":         "Endpoint",
-				"AWS::Events::Rule":              "Targets",
+				mappingType:                                "FunctionName",
+				invocationsType:                            "Qualifier",
+				"AWS::Lambda::Permission":                  "FunctionName",
+				"AWS::ApiGateway::Method":                  "Integration",
+				"AWS::ApiGatewayV2::Integration":           "IntegrationUri",
+				"AWS::ElasticLoadBalancingV2::TargetGroup": "Targets",
+				"AWS::SNS::Subscription":                   "Endpoint",
+				"AWS::Events::Rule":                        "Targets",
 			} {
 				for id, r := range deployed.Resources(kind) {
 					own := strings.Contains(id, "BucketNotificationsHandler") // CDK's own function

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -22,8 +23,14 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 		"function":  func(id string) { NewIdempotentFunction(stack, id, &f.props) },
 		"relay":     func(id string) { NewRelay(stack, id, &RelayProps{Code: f.props.Code, Outbox: outbox}) },
 		"API":       func(id string) { f.AddHTTPAPI(id, &HTTPAPIProps{Public: true, Routes: []string{"POST /"}}) },
-		"queue":     func(id string) { f.AddQueue(id, nil) },
-		"stream":    func(id string) { f.AddStream(id, awskinesis.NewStream(newStack(), jsii.String(id+"Stream"), nil), nil) },
+		"routes": func(id string) {
+			f.AddRoutes(id, awsapigatewayv2.NewHttpApi(newStack(), jsii.String("Shared"), nil), &RoutesProps{Public: true, Routes: []string{"POST /"}})
+		},
+		"rule": func(id string) {
+			f.AddListenerRule(id, newListener(newFunction(t, newStack(), nil)), &ListenerRuleProps{Conditions: anyPath(), Priority: 1, Public: true})
+		},
+		"queue":  func(id string) { f.AddQueue(id, nil) },
+		"stream": func(id string) { f.AddStream(id, awskinesis.NewStream(newStack(), jsii.String(id+"Stream"), nil), nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantRefusal(t, "id: it is empty", func() { construct("") })

@@ -4,9 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
@@ -41,6 +43,19 @@ func sources() map[string]source {
 		}},
 		"HTTP": {30 * time.Second, 0, func(f *IdempotentFunction) awssqs.Queue {
 			f.AddHTTPAPI("HTTP", &HTTPAPIProps{Public: true, Routes: []string{"POST /payments"}})
+			return nil
+		}},
+		"REST": {31 * time.Second, 0, func(f *IdempotentFunction) awssqs.Queue {
+			api := awsapigateway.NewRestApi(f.scope, jsii.String("API"), nil)
+			f.AddRESTRoutes(api.Root(), &RESTRoutesProps{IntegrationTimeout: 31 * time.Second, Public: true, Routes: []string{"POST /payments"}})
+			return nil
+		}},
+		"ALB": {time.Minute, 0, func(f *IdempotentFunction) awssqs.Queue {
+			f.AddListenerRule("ALB", newListener(f), &ListenerRuleProps{Conditions: anyPath(), Priority: 1, Public: true})
+			return nil
+		}},
+		"URL": {15 * time.Minute, 0, func(f *IdempotentFunction) awssqs.Queue {
+			f.AddURL(&URLProps{Auth: awslambda.FunctionUrlAuthType_NONE})
 			return nil
 		}},
 		"SNS": {0, 6 * time.Hour, func(f *IdempotentFunction) awssqs.Queue { return f.AddTopic(newTopic(f)) }},
