@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
 
 func TestParcelIsCommittedWithItsRecord(t *testing.T) {
-	client, table := dynamodblocal.NewTable(t) // the key is id; the test's own items may be here, too
+	client, table := dynamodblocal.NewTable(t) // the key is id; the test's own items may be here as well
 	store, err := dynamo.New(client, table, nil)
 	if err != nil {
 		t.Fatal(err)
