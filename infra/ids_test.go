@@ -31,6 +31,8 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 		},
 		"queue":  func(id string) { f.AddQueue(id, nil) },
 		"stream": func(id string) { f.AddStream(id, awskinesis.NewStream(newStack(), jsii.String(id+"Stream"), nil), nil) },
+		"Kafka":  func(id string) { f.AddKafka(id, msk(nil)) },
+		"MQ":     func(id string) { f.AddMQ(id, activeMQ(f)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantRefusal(t, "id: it is empty", func() { construct("") })
@@ -41,6 +43,8 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 	wantRefusal(t, `id: "Logs" is already in use in S/Function`, func() { f.AddQueue("Logs", nil) })
 	f.AddStream("Async", newStream(f), nil)
 	wantRefusal(t, `"AsyncFailures" is already in use`, func() { f.AddTopic(newTopic(f)) })
+	f.AddStream("Orders", awskinesis.NewStream(stack, jsii.String("Orders"), nil), nil)
+	wantRefusal(t, `"OrdersFailures" is already in use`, func() { f.AddKafka("Orders", msk(nil)) })
 }
 
 func TestTablesThatCannotBeAreRefused(t *testing.T) {

@@ -41,6 +41,8 @@ func sources() map[string]source {
 				DynamoStream: awsdynamodb.StreamViewType_NEW_IMAGE, PartitionKey: stringKey("id"),
 			}), nil)
 		}},
+		"Kafka":     {maxBrokerTime, 0, func(f *IdempotentFunction) awssqs.Queue { return f.AddKafka("Kafka", msk(nil)) }},
+		"Amazon MQ": {maxBrokerTime, 0, func(f *IdempotentFunction) awssqs.Queue { f.AddMQ("MQ", activeMQ(f)); return nil }},
 		"HTTP": {30 * time.Second, 0, func(f *IdempotentFunction) awssqs.Queue {
 			f.AddHTTPAPI("HTTP", &HTTPAPIProps{Public: true, Routes: []string{"POST /payments"}})
 			return nil

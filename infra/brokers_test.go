@@ -1,0 +1,204 @@
+package infra
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/check"
+	"github.com/lambda-once/once/infra/internal/template"
+)
+
+const (
+	clusterARN = "arn:aws:kafka:eu-west-1:111122223333:cluster/shop/a-1"
+	brokerARN  = "arn:aws:mq:eu-west-1:111122223333:broker:shop:b-1"
+	secretARN  = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:shop-AbCdEf"
+)
+
+// msk returns the props of a topic of an MSK cluster.
+func msk(change func(*KafkaProps)) *KafkaProps {
+	p := &KafkaProps{ClusterARN: clusterARN, Topic: "orders"}
+	if change != nil {
+		change(p)
+	}
+	return p
+}
+
+// scram adds credentials.
+func scram(p *awslambda.EventSourceMappingProps) {
+	p.SourceAccessConfigurations = &[]*awslambda.SourceAccessConfiguration{{
+		Type: awslambda.SourceAccessConfigurationType_SASL_SCRAM_512_AUTH(), Uri: jsii.String(secretARN),
+	}}
+}
+
+func activeMQ(f *IdempotentFunction) *MQProps {
+	return &MQProps{BrokerARN: brokerARN, Queue: "orders", Secret: brokerSecret(f)}
+}
+
+func brokerSecret(f *IdempotentFunction) awssecretsmanager.ISecret {
+	id := fmt.Sprint("Secret", len(*f.scope.Node().Children()))
+	return awssecretsmanager.Secret_FromSecretCompleteArn(f.scope, &id, jsii.String(secretARN))
+}
+
+// permitted returns the actions that the function's role has on each resource, except on
+// its table and queues.
+func permitted(deployed template.Template) map[string]string {
+	all := map[string]string{}
+	for _, policy := range deployed.Resources("AWS::IAM::Policy") {
+		for _, s := range inPolicy(policy) {
+			if actions := fmt.Sprint(s["Action"]); !strings.Contains(actions, "dynamodb:") && !strings.Contains(actions, "sqs:") {
+				all[fmt.Sprint(s["Resource"])] = actions
+			}
+		}
+	}
+	return all
+}
+
+const network = "[ec2:CreateNetworkInterface ec2:DeleteNetworkInterface ec2:DescribeNetworkInterfaces ec2:DescribeSecurityGroups ec2:DescribeSubnets ec2:DescribeVpcs]"
+
+// Only a source with provisioned pollers takes the reports of handlers.Kafka.
+func TestKafka(t *testing.T) {
+	stack := newStack()
+	newFunction(t, stack, longRecords).AddKafka("Orders", msk(nil))
+	deployed := synth(t, stack)
+	check.Equal(t, only(t, deployed, mappingType).Properties(), map[string]any{
+		"BatchSize":                  100.0,
+		"BisectBatchOnFunctionError": true,
+		"DestinationConfig":          map[string]any{"OnFailure": map[string]any{"Destination": arn("FunctionOrdersFailures")}},
+		"EventSourceArn":             clusterARN,
+		"FunctionName":               ref("Function"),
+		"FunctionResponseTypes":      []any{"ReportBatchItemFailures"},
+		"MaximumRecordAgeInSeconds":  86400.0,
+		"MaximumRetryAttempts":       10.0,
+		"ProvisionedPollerConfig":    map[string]any{"MaximumPollers": 200.0, "MinimumPollers": 1.0},
+		"StartingPosition":           "TRIM_HORIZON",
+		"Topics":                     []any{"orders"},
+	})
+	obeys(t, deployed, template.Report, template.DLQ, template.Kept)
+}
+
+// Without credentials, MSK uses IAM.
+func TestKafkaFunctionMayReadItsTopicAlone(t *testing.T) {
+	const cluster = "[kafka:DescribeCluster kafka:DescribeClusterV2 kafka:GetBootstrapBrokers kafka:ListScramSecrets]"
+	const read = "[kafka-cluster:AlterGroup kafka-cluster:Connect kafka-cluster:DescribeClusterDynamicConfiguration kafka-cluster:DescribeGroup kafka-cluster:DescribeTopic kafka-cluster:ReadData]"
+	const topic = "arn:aws:kafka:eu-west-1:111122223333:topic/shop/a-1/orders"
+	const group = "arn:aws:kafka:eu-west-1:111122223333:group/shop/a-1/"
+	for name, c := range map[string]struct {
+		change func(*KafkaProps)
+		want   map[string]string
+	}{
+		"IAM": {nil, map[string]string{"*": network, clusterARN: cluster, fmt.Sprint([]string{clusterARN, topic, group + "*"}): read}},
+		"IAM of a consumer group": {func(p *KafkaProps) {
+			p.Configure = func(p *awslambda.EventSourceMappingProps) { p.KafkaConsumerGroupId = jsii.String("shop") }
+		}, map[string]string{"*": network, clusterARN: cluster, fmt.Sprint([]string{clusterARN, topic, group + "shop"}): read}},
+		"a secret": {func(p *KafkaProps) { p.Configure = scram }, map[string]string{"*": network, clusterARN: cluster}},
+		"self-managed": {func(p *KafkaProps) {
+			p.ClusterARN, p.BootstrapServers, p.Configure = "", []string{"kafka.example.com:9092"}, scram
+		}, map[string]string{}},
+		"self-managed in a VPC": {func(p *KafkaProps) {
+			p.ClusterARN, p.BootstrapServers = "", []string{"kafka.example.com:9092"}
+			p.Configure = func(p *awslambda.EventSourceMappingProps) {
+				p.SourceAccessConfigurations = &[]*awslambda.SourceAccessConfiguration{{Type: awslambda.SourceAccessConfigurationType_VPC_SUBNET(), Uri: jsii.String("subnet-1")}}
+			}
+		}, map[string]string{"*": network}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stack := newStack()
+			newFunction(t, stack, longRecords).AddKafka("Orders", msk(c.change))
+			check.Equal(t, permitted(synth(t, stack)), c.want)
+		})
+	}
+}
+
+func TestSelfManagedKafka(t *testing.T) {
+	stack := newStack()
+	newFunction(t, stack, longRecords).AddKafka("Orders", &KafkaProps{BootstrapServers: []string{"a:9092", "b:9092"}, Configure: scram, Topic: "orders"})
+	got := only(t, synth(t, stack), mappingType).Properties()
+	check.Equal(t, got["SelfManagedEventSource"], map[string]any{"Endpoints": map[string]any{"KafkaBootstrapServers": []any{"a:9092", "b:9092"}}})
+	check.Equal(t, got["SourceAccessConfigurations"], []any{map[string]any{"Type": "SASL_SCRAM_512_AUTH", "URI": secretARN}})
+}
+
+func TestKafkaRefuses(t *testing.T) {
+	configure := func(change func(*awslambda.EventSourceMappingProps)) func(*KafkaProps) {
+		return func(p *KafkaProps) { p.Configure = change }
+	}
+	wantRefusals(t, map[string]func(*KafkaProps){
+		"":                                      func(p *KafkaProps) { p.MaxAge, p.TopicRetention = 6*day, 28*day },
+		"BootstrapServers, ClusterARN: state":   func(p *KafkaProps) { p.BootstrapServers = []string{"a:9092"} },
+		"ClusterARN: \"shop\" is not the ARN":   func(p *KafkaProps) { p.ClusterARN = "shop" },
+		"it must add the credentials":           func(p *KafkaProps) { p.ClusterARN, p.BootstrapServers = "", []string{"a:9092"} },
+		"MaxAge: 192h0m0s is not whole":         func(p *KafkaProps) { p.MaxAge = 8 * day },
+		"MaxAge: 24h0m0s is not less than":      func(p *KafkaProps) { p.TopicRetention = day },
+		"Retries: 10001 is not":                 func(p *KafkaProps) { p.Retries = 10001 },
+		"Topic: it is required":                 func(p *KafkaProps) { p.Topic = "" },
+		"may deliver a record again for 672h1m": func(p *KafkaProps) { p.TopicRetention = 28*day + time.Minute },
+		"or removes the pollers":                configure(func(p *awslambda.EventSourceMappingProps) { p.ProvisionedPollerConfig = nil }),
+		"it changes the function, the report":   configure(func(p *awslambda.EventSourceMappingProps) { p.ReportBatchItemFailures = nil }),
+		"retries, the age or the destination":   configure(func(p *awslambda.EventSourceMappingProps) { p.OnFailure = nil }),
+		"Configure: it changes":                 configure(func(p *awslambda.EventSourceMappingProps) { p.RetryAttempts = jsii.Number(-1) }),
+		"changes the function":                  configure(func(p *awslambda.EventSourceMappingProps) { p.Target = nil }),
+		"the age":                               configure(func(p *awslambda.EventSourceMappingProps) { p.MaxRecordAge = nil }),
+	}, func(change func(*KafkaProps)) {
+		newFunction(t, newStack(), longRecords).AddKafka("Orders", msk(change))
+	})
+	// A record in the failure queue can be sent again.
+	f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Retention = 15*day - time.Second })
+	wantRefusal(t, "a record may come 360h0m0s late", func() { f.AddKafka("Orders", msk(nil)) })
+	// An ARN that is known only during the deployment is not compared.
+	stack := newStack()
+	later := awscdk.NewCfnParameter(stack, jsii.String("Cluster"), nil).ValueAsString()
+	wantRefusal(t, "", func() {
+		newFunction(t, stack, longRecords).AddKafka("Orders", &KafkaProps{ClusterARN: *later, Topic: "orders"})
+	})
+}
+
+func TestAmazonMQ(t *testing.T) {
+	stack := newStack()
+	f := newFunction(t, stack, longRecords)
+	props := activeMQ(f)
+	props.VirtualHost = "/shop"
+	f.AddMQ("Orders", props)
+	deployed := synth(t, stack)
+	check.Equal(t, only(t, deployed, mappingType).Properties(), map[string]any{
+		"BatchSize":      100.0,
+		"EventSourceArn": brokerARN,
+		"FunctionName":   ref("Function"),
+		"Queues":         []any{"orders"},
+		"SourceAccessConfigurations": []any{
+			map[string]any{"Type": "BASIC_AUTH", "URI": secretARN}, map[string]any{"Type": "VIRTUAL_HOST", "URI": "/shop"},
+		},
+	})
+	check.Equal(t, permitted(deployed), map[string]string{
+		"*": network, brokerARN: "mq:DescribeBroker", secretARN: "[secretsmanager:GetSecretValue secretsmanager:DescribeSecret]",
+	})
+}
+
+func TestAmazonMQRefuses(t *testing.T) {
+	wantRefusals(t, map[string]func(*MQProps){
+		"":                                  func(p *MQProps) { p.Unconsumed = 28 * day },
+		"BrokerARN: \"shop\" is not the":    func(p *MQProps) { p.BrokerARN = "shop" },
+		"Queue: it is required":             func(p *MQProps) { p.Queue = "" },
+		"Secret: it is required":            func(p *MQProps) { p.Secret = nil },
+		"may deliver a message for 672h1m0": func(p *MQProps) { p.Unconsumed = 28*day + time.Minute },
+	}, func(change func(*MQProps)) {
+		f := newFunction(t, newStack(), longRecords)
+		props := activeMQ(f)
+		change(props)
+		f.AddMQ("Orders", props)
+	})
+}
+
+// Lambda allows 15 min behind other sources.
+func TestBrokersTakeNoFunctionOfMoreThan14Minutes(t *testing.T) {
+	for timeout, words := range map[time.Duration]string{14 * time.Minute: "", 15 * time.Minute: "Timeout: 15m0s is longer than the 14m0s"} {
+		f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) { longRecords(p); p.Timeout = timeout })
+		wantRefusal(t, words, func() { f.AddKafka("Orders", msk(nil)) })
+		wantRefusal(t, words, func() { f.AddMQ("Shipments", activeMQ(f)) })
+	}
+}
