@@ -75,6 +75,7 @@ func TestSourcesInvokeTheAliasOfADurableFunction(t *testing.T) {
 				"AWS::ElasticLoadBalancingV2::TargetGroup": "Targets",
 				"AWS::SNS::Subscription":                   "Endpoint",
 				"AWS::Events::Rule":                        "Targets",
+				"AWS::Scheduler::Schedule":                 "Target",
 			} {
 				for id, r := range deployed.Resources(kind) {
 					own := strings.Contains(id, "BucketNotificationsHandler") // CDK's own function

@@ -43,6 +43,7 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 	wantRefusal(t, `id: "Logs" is already in use in S/Function`, func() { f.AddQueue("Logs", nil) })
 	f.AddStream("Async", newStream(f), nil)
 	wantRefusal(t, `"AsyncFailures" is already in use`, func() { f.AddTopic(newTopic(f)) })
+	wantRefusal(t, `"queue" is already in use in S`, func() { f.AddSchedule("queue", hourly(), nil) })
 	f.AddStream("Orders", awskinesis.NewStream(stack, jsii.String("Orders"), nil), nil)
 	wantRefusal(t, `"OrdersFailures" is already in use`, func() { f.AddKafka("Orders", msk(nil)) })
 }

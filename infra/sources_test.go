@@ -43,6 +43,7 @@ func sources() map[string]source {
 		}},
 		"Kafka":     {maxBrokerTime, 0, func(f *IdempotentFunction) awssqs.Queue { return f.AddKafka("Kafka", msk(nil)) }},
 		"Amazon MQ": {maxBrokerTime, 0, func(f *IdempotentFunction) awssqs.Queue { f.AddMQ("MQ", activeMQ(f)); return nil }},
+		"Scheduler": {0, 12 * time.Hour, func(f *IdempotentFunction) awssqs.Queue { return f.AddSchedule("Nightly", hourly(), nil) }},
 		"HTTP": {30 * time.Second, 0, func(f *IdempotentFunction) awssqs.Queue {
 			f.AddHTTPAPI("HTTP", &HTTPAPIProps{Public: true, Routes: []string{"POST /payments"}})
 			return nil
