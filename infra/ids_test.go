@@ -3,6 +3,7 @@ package infra
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
@@ -33,6 +34,7 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 		"stream": func(id string) { f.AddStream(id, awskinesis.NewStream(newStack(), jsii.String(id+"Stream"), nil), nil) },
 		"Kafka":  func(id string) { f.AddKafka(id, msk(nil)) },
 		"MQ":     func(id string) { f.AddMQ(id, activeMQ(f)) },
+		"task":   func(id string) { f.NewTask(stack, id, &TaskProps{Execution: time.Hour}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantRefusal(t, "id: it is empty", func() { construct("") })

@@ -1,0 +1,92 @@
+package infra
+
+import (
+	"strings"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsstepfunctions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsstepfunctionstasks"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// TaskProps are the props of [IdempotentFunction.NewTask]. Execution is required; the
+// zero value of every other field is its default.
+type TaskProps struct {
+	// Configure changes the props of CDK before the state is created, such as its
+	// InputPath or ResultPath. It must not change the function, the payload or the
+	// kind of invocation. Default: none.
+	Configure func(*awsstepfunctionstasks.LambdaInvokeProps)
+
+	// Execution is the timeout of the state machine, at most 366 days.
+	Execution time.Duration
+
+	// Pass is the path of a value of the input that distinguishes the passes of a
+	// loop or the items of a Map, such as "$.index". Without it, the second one
+	// replays the result of the first. Default: none.
+	Pass string
+}
+
+// NewTask creates a state that invokes the function, for handlers.Invoke. The payload
+// is {"id": …, "input": …}, with the input of the state. The id is the key: the
+// execution's ARN, the state's name and Pass, the same in each retry and redrive.
+//
+// The state retries conflicts, crashes, and errors of the store and of Lambda, with
+// backoff, for longer than a crash leaves a claim. It does not retry TimedOutError,
+// after which the effect may have happened. Use AddRetry or AddCatch for it, and
+// AddCatch for permanent errors.
+//
+// NewTask panics with a [*PropsError] if the function's records may expire before an
+// execution can no longer be redriven: 14 days after Execution.
+func (f *IdempotentFunction) NewTask(scope constructs.Construct, id string, props *TaskProps) awsstepfunctionstasks.LambdaInvoke {
+	p := orZero(props)
+	append(p.refuse(f), refuseID(scope, id, "")...).panic(scope, id)
+	format, values := "{}/{}", []*string{awsstepfunctions.JsonPath_StringAt(jsii.String("$$.Execution.Id")), awsstepfunctions.JsonPath_StringAt(jsii.String("$$.State.Name"))}
+	if p.Pass != "" {
+		format, values = format+"/{}", append(values, awsstepfunctions.JsonPath_StringAt(&p.Pass))
+	}
+	invoke := &awsstepfunctionstasks.LambdaInvokeProps{
+		LambdaFunction: f.target(),
+		Payload: awsstepfunctions.TaskInput_FromObject(&map[string]any{
+			"id": awsstepfunctions.JsonPath_Format(&format, values...), "input": awsstepfunctions.JsonPath_ObjectAt(jsii.String("$")),
+		}),
+		PayloadResponseOnly:      jsii.Bool(true),
+		RetryOnServiceExceptions: jsii.Bool(false), // the retries below contain them
+		TaskTimeout:              awsstepfunctions.Timeout_Duration(seconds(f.props.longest() + time.Minute)),
+	}
+	own := *invoke
+	if p.Configure != nil {
+		p.Configure(invoke)
+	}
+	var changed problems
+	same := invoke.LambdaFunction == own.LambdaFunction && invoke.Payload == own.Payload &&
+		invoke.IntegrationPattern == "" && invoke.InvocationType == "" && invoke.QueryLanguage == ""
+	changed.when(!same, "Configure: it changes the function, the payload, or the kind of invocation")
+	changed.panic(scope, id)
+	task := awsstepfunctionstasks.NewLambdaInvoke(scope, &id, invoke)
+	task.AddRetry(&awsstepfunctions.RetryProps{
+		BackoffRate: jsii.Number(2),
+		Errors: jsii.Strings("InProgressError", "LeaseLostError", "StoreError", "Lambda.Unknown", "Runtime.ExitError", "Sandbox.Timedout", "States.Timeout",
+			"Lambda.AWSLambdaException", "Lambda.ClientExecutionTimeoutException", "Lambda.SdkClientException", "Lambda.ServiceException", "Lambda.TooManyRequestsException"),
+		Interval:    seconds(5 * time.Second),
+		MaxAttempts: jsii.Number(attempts(f.props.longest())),
+	})
+	return task
+}
+
+// attempts returns the number of retries, after 5, 10, 20 … s, that last for longer
+// than the claim of a crash.
+func attempts(timeout time.Duration) int {
+	n := 5
+	for 5*time.Second<<n-5*time.Second < timeout+time.Minute {
+		n++
+	}
+	return n
+}
+
+func (p *TaskProps) refuse(f *IdempotentFunction) problems {
+	found := f.refuseWait("a state machine", maxMappingTime)
+	found.when(p.Execution <= 0 || p.Execution > 366*day, "Execution: %s is not up to 366 days; state the timeout of the state machine", p.Execution)
+	found.when(p.Pass != "" && !strings.HasPrefix(p.Pass, "$."), "Pass: %q is not a path, as in \"$.index\"", p.Pass)
+	return append(found, f.refuseForgotten("an execution may be redriven", p.Execution+14*day)...)
+}
