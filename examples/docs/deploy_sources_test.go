@@ -1,0 +1,80 @@
+package docs_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// The code of docs/deploy-sources.md.
+
+func servePipe(x *idempotent.Executor) {
+	lambda.Start(fromPipe(handlers.SQS(x, orderID, placeOrder, nil)))
+}
+
+type queueHandler = func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
+
+func fromPipe(handle queueHandler) func(context.Context, []events.SQSMessage) (events.SQSEventResponse, error) {
+	return func(ctx context.Context, messages []events.SQSMessage) (events.SQSEventResponse, error) {
+		return handle(ctx, events.SQSEvent{Records: messages})
+	}
+}
+
+type PayTask struct {
+	ID    string `json:"id"`
+	Input Order  `json:"input"`
+}
+
+func taskID(t PayTask) (idempotent.Key, error) {
+	return idempotent.Key{ID: t.ID, Payload: t.Input}, nil
+}
+
+func serveTask(x *idempotent.Executor) {
+	lambda.Start(handlers.Invoke(x, taskID, payOrder))
+}
+
+func payOrder(ctx context.Context, t PayTask) (string, error) { return "paid", nil }
+
+var (
+	_ = servePipe
+	_ = serveTask
+)
+
+// A pipe sends a list, also of one message, and takes the same report as a queue.
+func TestPipeReportsTheMessagesThatFailed(t *testing.T) {
+	input := `[
+		{"messageId": "m-1", "body": "{\"orderId\":\"o-1\"}", "eventSource": "aws:sqs", "eventSourceARN": "arn:aws:sqs:us-east-1:111122223333:orders"},
+		{"messageId": "m-2", "body": "{", "eventSource": "aws:sqs", "eventSourceARN": "arn:aws:sqs:us-east-1:111122223333:orders"}
+	]`
+	handler := lambda.NewHandler(fromPipe(handlers.SQS(executor(t, "place-order", nil), orderID, placeOrder, &handlers.SQSOptions{
+		OnFailure: func(context.Context, *handlers.RecordError) {},
+	})))
+	answer, err := handler.Invoke(t.Context(), []byte(input))
+	if want := `{"batchItemFailures":[{"itemIdentifier":"m-2"}]}`; err != nil || string(answer) != want {
+		t.Errorf("got %s, %v, want %s", answer, err, want)
+	}
+}
+
+// The payload that NewTask states has the execution, the state and the pass in its id.
+func TestTaskHasItsKeyInTheID(t *testing.T) {
+	var task PayTask
+	if err := json.Unmarshal([]byte(`{"id": "arn:aws:states:…/Pay/2", "input": {"orderId": "o-1", "quantity": 1}}`), &task); err != nil {
+		t.Fatal(err)
+	}
+	key, err := taskID(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key.ID != "arn:aws:states:…/Pay/2" {
+		t.Errorf("the id is %q", key.ID)
+	}
+	if task.Input.OrderID != "o-1" {
+		t.Errorf("the input is %+v", task.Input)
+	}
+}
