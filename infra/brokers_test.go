@@ -133,6 +133,7 @@ func TestKafkaRefuses(t *testing.T) {
 		"BootstrapServers, ClusterARN: state":   func(p *KafkaProps) { p.BootstrapServers = []string{"a:9092"} },
 		"ClusterARN: \"shop\" is not the ARN":   func(p *KafkaProps) { p.ClusterARN = "shop" },
 		"it must add the credentials":           func(p *KafkaProps) { p.ClusterARN, p.BootstrapServers = "", []string{"a:9092"} },
+		"Lag: -1 is negative":                   func(p *KafkaProps) { p.Lag = -1 },
 		"MaxAge: 192h0m0s is not whole":         func(p *KafkaProps) { p.MaxAge = 8 * day },
 		"MaxAge: 24h0m0s is not less than":      func(p *KafkaProps) { p.TopicRetention = day },
 		"Retries: 10001 is not":                 func(p *KafkaProps) { p.Retries = 10001 },
@@ -156,6 +157,18 @@ func TestKafkaRefuses(t *testing.T) {
 	wantRefusal(t, "", func() {
 		newFunction(t, stack, longRecords).AddKafka("Orders", &KafkaProps{ClusterARN: *later, Topic: "orders"})
 	})
+}
+
+// Reports of failed records fail no invocation, and Kafka has no age of them.
+func TestKafkaHasAnAlarmForRecordsThatWait(t *testing.T) {
+	stack := newStack()
+	f := newFunction(t, stack, longRecords)
+	f.AddKafka("Orders", msk(func(p *KafkaProps) { p.Lag = 500 }))
+	NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}})
+	got := synth(t, stack).Resources()["AlarmsFunctionOffsetLag"].Properties()
+	check.Equal(t, got["MetricName"], "OffsetLag")
+	check.Equal(t, got["Threshold"], 500.0)
+	check.Equal(t, got["Statistic"], "Maximum")
 }
 
 func TestAmazonMQ(t *testing.T) {

@@ -30,6 +30,10 @@ type KafkaProps struct {
 	// batches of 100 from the oldest record, with 1 to 200 pollers. MSK uses IAM.
 	Configure func(*awslambda.EventSourceMappingProps)
 
+	// Lag is the number of records of the topic that wait for the function from which
+	// the alarm OffsetLag rings. Default: 10,000.
+	Lag int
+
 	// MaxAge is the age at which a record is given up: whole seconds, 1 min to 7
 	// days. Older records of a topic do not run. Default: 24 h.
 	MaxAge time.Duration
@@ -43,8 +47,8 @@ type KafkaProps struct {
 
 	// TopicRetention is how long the topic keeps a record: retention.ms and
 	// segment.ms together, because Kafka deletes whole segments. Every record may
-	// come again after a change of the consumer group, so the function's records
-	// must live as long. Default: not declared, not checked.
+	// come again to a new consumer group, so the function's records must live as
+	// long. Default: not declared, not checked.
 	TopicRetention time.Duration
 }
 
@@ -58,7 +62,7 @@ type KafkaProps struct {
 // function's records may expire before a record is delivered or sent again: after
 // TopicRetention, and FailureRetention after MaxAge.
 func (f *IdempotentFunction) AddKafka(id string, props *KafkaProps) awssqs.Queue {
-	p := filled(props, KafkaProps{MaxAge: day, Retries: 10})
+	p := filled(props, KafkaProps{Lag: 10000, MaxAge: day, Retries: 10})
 	append(f.refuseBroker("Kafka", id), p.refuse(f)...).panic(f.scope, id)
 	refuseID(f.scope, id, failuresID).panic(f.scope, id)
 	failures := f.newFailures(id)
@@ -91,6 +95,10 @@ func (f *IdempotentFunction) AddKafka(id string, props *KafkaProps) awssqs.Queue
 	changed.panic(f.scope, id)
 	p.grant(f, source)
 	awslambda.NewEventSourceMapping(f.scope, &id, source)
+	f.signals = append(f.signals, signal{
+		id: "OffsetLag", advice: "the function is behind its topic. Records fail, or the function is too slow.",
+		graph: "Behind the topic, records", metric: lambdaMetric(f.Function, "OffsetLag", "Maximum"), threshold: fixed(float64(p.Lag)),
+	})
 	return failures
 }
 
@@ -121,6 +129,7 @@ func (p *KafkaProps) refuse(f *IdempotentFunction) (found problems) {
 	found.when((p.ClusterARN == "") == (len(p.BootstrapServers) == 0), "BootstrapServers, ClusterARN: state one of them")
 	cluster := p.ClusterARN == "" || *awscdk.Token_IsUnresolved(p.ClusterARN) || strings.Contains(p.ClusterARN, ":cluster/")
 	found.when(!cluster, "ClusterARN: %q is not the ARN of a cluster", p.ClusterARN)
+	found.when(p.Lag < 0, "Lag: %d is negative", p.Lag)
 	found.when(!wholeSeconds(p.MaxAge, time.Minute, 7*day), "MaxAge: %s is not whole seconds, 1 min to 7 days", p.MaxAge)
 	found.when(p.Retries < 1 || p.Retries > 10000, "Retries: %d is not 1 to 10,000", p.Retries)
 	found.when(p.Topic == "", "Topic: it is required")
