@@ -51,7 +51,8 @@ func (f *IdempotentFunction) NewTask(scope constructs.Construct, id string, prop
 			"id": awsstepfunctions.JsonPath_Format(&format, values...), "input": awsstepfunctions.JsonPath_ObjectAt(jsii.String("$")),
 		}),
 		PayloadResponseOnly:      jsii.Bool(true),
-		RetryOnServiceExceptions: jsii.Bool(false), // the retries below contain them
+		QueryLanguage:            awsstepfunctions.QueryLanguage_JSON_PATH, // CDK refuses it in a state machine with JSONata
+		RetryOnServiceExceptions: jsii.Bool(false),                         // the retries below contain them
 		TaskTimeout:              awsstepfunctions.Timeout_Duration(seconds(f.props.longest() + time.Minute)),
 	}
 	own := *invoke
@@ -60,7 +61,7 @@ func (f *IdempotentFunction) NewTask(scope constructs.Construct, id string, prop
 	}
 	var changed problems
 	same := invoke.LambdaFunction == own.LambdaFunction && invoke.Payload == own.Payload &&
-		invoke.IntegrationPattern == "" && invoke.InvocationType == "" && invoke.QueryLanguage == ""
+		invoke.IntegrationPattern == "" && invoke.InvocationType == "" && invoke.QueryLanguage == own.QueryLanguage
 	changed.when(!same, "Configure: it changes the function, the payload, or the kind of invocation")
 	changed.panic(scope, id)
 	task := awsstepfunctionstasks.NewLambdaInvoke(scope, &id, invoke)

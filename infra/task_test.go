@@ -78,7 +78,10 @@ func TestTaskRefuses(t *testing.T) {
 		"may be redriven for 672h0m1s":        {Execution: 14*day + time.Second},
 		"Pass: \"index\" is not a path":       {Execution: time.Hour, Pass: "index"},
 		"it changes the function":             configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.LambdaFunction = nil }),
-		"the payload":                         configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.Payload = nil }),
+		"or the kind of invocation": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) {
+			p.QueryLanguage = awsstepfunctions.QueryLanguage_JSONATA
+		}),
+		"the payload": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.Payload = nil }),
 		"the kind of invocation": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) {
 			p.InvocationType = awsstepfunctionstasks.LambdaInvocationType_EVENT
 		}),
