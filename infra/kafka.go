@@ -95,10 +95,7 @@ func (f *IdempotentFunction) AddKafka(id string, props *KafkaProps) awssqs.Queue
 	changed.panic(f.scope, id)
 	p.grant(f, source)
 	awslambda.NewEventSourceMapping(f.scope, &id, source)
-	f.signals = append(f.signals, signal{
-		id: "OffsetLag", advice: "the function is behind its topic. Records fail, or the function is too slow.",
-		graph: "Behind the topic, records", metric: lambdaMetric(f.Function, "OffsetLag", "Maximum"), threshold: fixed(float64(p.Lag)),
-	})
+	f.watchLag(p.Lag)
 	return failures
 }
 

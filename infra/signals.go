@@ -92,6 +92,14 @@ func (f *IdempotentFunction) watchFailures(queue awssqs.IQueue) {
 	})
 }
 
+// watchLag adds the number of records of a topic that wait for the function.
+func (f *IdempotentFunction) watchLag(most int) {
+	f.signals = append(f.signals, signal{
+		id: "OffsetLag", advice: "the function is behind its topic. Records fail, or the function is too slow.",
+		graph: "Behind the topic, records", metric: lambdaMetric(f.Function, "OffsetLag", "Maximum"), threshold: fixed(float64(most)),
+	})
+}
+
 // watchQueue adds a queue, whose retention is 0 if it is unknown, and its dead-letter
 // queue, which may be nil.
 func (f *IdempotentFunction) watchQueue(queue, deadLetters awssqs.IQueue, retention time.Duration) {
