@@ -1,0 +1,116 @@
+package infra_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2authorizers"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscertificatemanager"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awselasticloadbalancingv2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra"
+	"github.com/lambda-once/once/infra/internal/check"
+	"github.com/lambda-once/once/infra/internal/fake"
+)
+
+// The code of docs/deploy-http.md.
+
+func httpAPI(stack awscdk.Stack, payments *infra.IdempotentFunction, certificate awscertificatemanager.ICertificate) awsapigatewayv2.HttpApi {
+	callers := awsapigatewayv2authorizers.NewHttpJwtAuthorizer(jsii.String("Callers"), jsii.String("https://id.example.com"),
+		&awsapigatewayv2authorizers.HttpJwtAuthorizerProps{JwtAudience: jsii.Strings("shop")})
+	domain := awsapigatewayv2.NewDomainName(stack, jsii.String("Domain"), &awsapigatewayv2.DomainNameProps{
+		Certificate: certificate, DomainName: jsii.String("api.example.com"),
+	})
+	api := payments.AddHTTPAPI("API", &infra.HTTPAPIProps{
+		Authorizer: callers,
+		Configure: func(p *awsapigatewayv2.HttpApiProps) {
+			p.CorsPreflight = &awsapigatewayv2.CorsPreflightOptions{
+				AllowHeaders:  jsii.Strings("Authorization", "Content-Type", "Idempotency-Key"),
+				AllowMethods:  &[]awsapigatewayv2.CorsHttpMethod{awsapigatewayv2.CorsHttpMethod_POST},
+				AllowOrigins:  jsii.Strings("https://shop.example.com"),
+				ExposeHeaders: jsii.Strings("Idempotent-Replayed", "Retry-After"),
+			}
+			p.DefaultDomainMapping = &awsapigatewayv2.DomainMappingOptions{DomainName: domain}
+			p.DisableExecuteApiEndpoint = jsii.Bool(true)
+		},
+		Routes: []string{"POST /payments"},
+	})
+	return api
+}
+
+func sharedAPI(api awsapigatewayv2.IHttpApi, callers awsapigatewayv2.IHttpRouteAuthorizer, payments, webhooks *infra.IdempotentFunction) {
+	payments.AddRoutes("Payments", api, &infra.RoutesProps{
+		Authorizer: callers,
+		Routes:     []string{"POST /payments", "POST /payments/{id}/refunds"},
+	})
+	webhooks.AddRoutes("Webhooks", api, &infra.RoutesProps{
+		Public: true, // the function checks a signature
+		Routes: []string{"POST /webhooks/{provider}"},
+	})
+}
+
+func restAPI(stack awscdk.Stack, payments *infra.IdempotentFunction) {
+	api := awsapigateway.NewRestApi(stack, jsii.String("REST"), &awsapigateway.RestApiProps{
+		DefaultCorsPreflightOptions: &awsapigateway.CorsOptions{
+			AllowHeaders: jsii.Strings("Authorization", "Content-Type", "Idempotency-Key"),
+			AllowOrigins: jsii.Strings("https://shop.example.com"),
+		},
+		EndpointTypes: &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
+	})
+	payments.AddRESTRoutes(api.Root(), &infra.RESTRoutesProps{
+		IntegrationTimeout: 2 * time.Minute, // the raised quota of the account
+		Method:             &awsapigateway.MethodOptions{ApiKeyRequired: jsii.Bool(true)},
+		Routes:             []string{"POST /payments", "GET /payments/{id}"},
+	})
+}
+
+func loadBalancer(listener awselasticloadbalancingv2.IApplicationListener, payments *infra.IdempotentFunction) {
+	payments.AddListenerRule("Payments", listener, &infra.ListenerRuleProps{
+		Conditions: []awselasticloadbalancingv2.ListenerCondition{
+			awselasticloadbalancingv2.ListenerCondition_PathPatterns(jsii.Strings("/payments", "/payments/*")),
+		},
+		IdleTimeout: 2 * time.Minute, // as in the load balancer
+		Priority:    10,
+		Public:      true, // an internal load balancer
+	})
+}
+
+func functionURL(payments *infra.IdempotentFunction, partner awsiam.IRole) {
+	url := payments.AddURL(&infra.URLProps{Auth: awslambda.FunctionUrlAuthType_AWS_IAM})
+	url.GrantInvokeUrl(partner)
+}
+
+func TestDeployHTTPPage(t *testing.T) {
+	app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false), Outdir: jsii.String(t.TempDir())})
+	stack := awscdk.NewStack(app, jsii.String("Shop"), nil)
+	code := filepath.Join(t.TempDir(), "bootstrap.zip")
+	check.Must(t, fake.WriteFunction(code))
+	table := infra.NewIdempotencyTable(stack, "Records", nil)
+	function := func(id string, timeout time.Duration) *infra.IdempotentFunction {
+		return infra.NewIdempotentFunction(stack, id, &infra.IdempotentFunctionProps{Code: code, Table: table, Timeout: timeout})
+	}
+	certificate := awscertificatemanager.Certificate_FromCertificateArn(stack, jsii.String("Certificate"), jsii.String("arn:aws:acm:eu-west-1:111122223333:certificate/a"))
+	httpAPI(stack, function("Payments", 30*time.Second), certificate)
+
+	shared := awsapigatewayv2.HttpApi_FromHttpApiAttributes(stack, jsii.String("Shared"), &awsapigatewayv2.HttpApiAttributes{HttpApiId: jsii.String("a1b2c3")})
+	callers := awsapigatewayv2authorizers.NewHttpIamAuthorizer()
+	sharedAPI(shared, callers, function("SharedPayments", 0), function("Webhooks", 0))
+
+	slow := function("SlowPayments", 2*time.Minute)
+	restAPI(stack, slow)
+	loadBalancer(awselasticloadbalancingv2.ApplicationListener_FromApplicationListenerAttributes(stack, jsii.String("Listener"),
+		&awselasticloadbalancingv2.ApplicationListenerAttributes{
+			ListenerArn:   jsii.String("arn:aws:elasticloadbalancing:eu-west-1:111122223333:listener/app/shop/a1/b2"),
+			SecurityGroup: awsec2.SecurityGroup_FromSecurityGroupId(stack, jsii.String("Group"), jsii.String("sg-1"), nil),
+		}), slow)
+	functionURL(slow, awsiam.NewRole(stack, jsii.String("Partner"), &awsiam.RoleProps{AssumedBy: awsiam.NewAccountRootPrincipal()}))
+	app.Synth(nil)
+}
