@@ -70,11 +70,11 @@ func TestDispatcherRefuses(t *testing.T) {
 	stack := newStack()
 	ordinary := NewIdempotentFunction(stack, "Ordinary", &IdempotentFunctionProps{Code: zip(t), Table: NewIdempotencyTable(stack, "Records", nil)})
 	wantRefusals(t, map[string]func(*IdempotentFunctionProps){
-		"Dispatches: the function is not durable":         func(p *IdempotentFunctionProps) { p.Dispatches = ordinary },
-		"Durable: a dispatcher is an ordinary function":   func(p *IdempotentFunctionProps) { p.Durable = &DurableOptions{ExecutionTimeout: time.Hour} },
-		"Table, Dispatches: a function has one of them":   func(p *IdempotentFunctionProps) { p.Table = ordinary.props.Table },
-		"Retention: 744h0m0s is longer than the 720h0m0s": func(p *IdempotentFunctionProps) { p.Retention = 31 * day },
-		"DURABLE_FUNCTION is set by this construct":       func(p *IdempotentFunctionProps) { p.Environment = map[string]string{"DURABLE_FUNCTION": "x"} },
+		"Dispatches: the function is not durable":                        func(p *IdempotentFunctionProps) { p.Dispatches = ordinary },
+		"Durable: a dispatcher is an ordinary function":                  func(p *IdempotentFunctionProps) { p.Durable = &DurableOptions{ExecutionTimeout: time.Hour} },
+		"Table, Postgres, Redis, Dispatches: a function has one of them": func(p *IdempotentFunctionProps) { p.Table = ordinary.props.Table },
+		"Retention: 744h0m0s is longer than the 720h0m0s":                func(p *IdempotentFunctionProps) { p.Retention = 31 * day },
+		"DURABLE_FUNCTION is set by this construct":                      func(p *IdempotentFunctionProps) { p.Environment = map[string]string{"DURABLE_FUNCTION": "x"} },
 	}, func(change func(*IdempotentFunctionProps)) { newDispatcher(t, newStack(), change) })
 	role, executes := newRole(stack), newFunction(t, stack, durable(time.Hour))
 	wantRefusal(t, "is not durable", func() { ordinary.GrantStartExecution(role) })

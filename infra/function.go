@@ -11,8 +11,8 @@ import (
 )
 
 // IdempotentFunctionProps are the props of [NewIdempotentFunction]. Code and one of
-// Table and Dispatches are required; the zero value of every other field is its
-// default.
+// Table, Postgres, Redis and Dispatches are required; the zero value of every other
+// field is its default.
 type IdempotentFunctionProps struct {
 	// Code is the path of a zip or a folder with an executable "bootstrap" for
 	// arm64. Build it with GOOS=linux GOARCH=arm64 and -tags lambda.norpc. The
@@ -66,6 +66,12 @@ type IdempotentFunctionProps struct {
 	// name never rings, and IAM refuses a name that Execute leaves out. Default:
 	// those of Execute.
 	Operations []string
+
+	// Postgres is the table of the records, in PostgreSQL. The function runs in its VPC.
+	Postgres *PostgresStore
+
+	// Redis is the server of the records. The function runs in its VPC.
+	Redis *RedisStore
 
 	// Retention is the Config.Retention of the function's code. It is compared with
 	// the event sources: if a record expires before its source has given up, a late

@@ -48,6 +48,9 @@ func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral boo
 			props.DurableConfig.RetentionPeriod = awscdk.Duration_Days(jsii.Number(p.Durable.Retention / day))
 		}
 	}
+	for _, s := range p.stores() { // a relay has none
+		s.configure(props)
+	}
 	if p.Configure != nil {
 		p.Configure(props)
 	}

@@ -8,8 +8,9 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
-// ProtectProps are the props of [Protect]. Table is required, as well as Timeout if
-// the function is an import; the zero value of every other field is its default.
+// ProtectProps are the props of [Protect]. One of Table, Postgres and Redis is required,
+// as well as Timeout if the function is an import; the zero value of every other field is
+// its default.
 type ProtectProps struct {
 	// Execute narrows or widens the function's permissions on the table. Default:
 	// the calls of the store, on all records.
@@ -22,6 +23,14 @@ type ProtectProps struct {
 	// Operations are the names that the function's code passes to idempotent.New;
 	// see IdempotentFunctionProps. Default: those of Execute.
 	Operations []string
+
+	// Postgres is the table of the records, in PostgreSQL. It is opened for the function,
+	// which must be in a VPC.
+	Postgres *PostgresStore
+
+	// Redis is the server of the records. It is opened for the function, which must be in
+	// a VPC.
+	Redis *RedisStore
 
 	// Retention is the Config.Retention of the function's code. It is compared with
 	// the event sources; see IdempotentFunctionProps. Default: 24 h, that of package
@@ -42,9 +51,9 @@ type ProtectProps struct {
 // work as for a function of [NewIdempotentFunction]. The sources invoke the alias or
 // version that is given.
 //
-// A function that is created in the app gets IDEMPOTENCY_TABLE, the name of the table.
-// For an import, an alias or a version, set this variable where the function is
-// deployed.
+// A function that is created in the app gets IDEMPOTENCY_TABLE, the name of the table, or
+// the variables of Postgres or Redis. For an import, an alias or a version, set them where
+// the function is deployed.
 //
 // Protect panics with a [*PropsError] for props that cannot work. It also panics for an
 // import without a role, which would get no permissions: use
@@ -65,7 +74,7 @@ func (p *ProtectProps) declared() IdempotentFunctionProps {
 	d := filled(p, ProtectProps{FailureRetention: maxKept, Retention: day})
 	return IdempotentFunctionProps{
 		Execute: d.Execute, FailureRetention: d.FailureRetention, LogRetention: awslogs.RetentionDays_ONE_MONTH,
-		Operations: d.Operations, Retention: d.Retention, Table: d.Table, Timeout: d.Timeout,
+		Operations: d.Operations, Postgres: d.Postgres, Redis: d.Redis, Retention: d.Retention, Table: d.Table, Timeout: d.Timeout,
 	}
 }
 

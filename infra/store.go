@@ -5,6 +5,9 @@ import "github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 // A store contains the records of a function. For a dispatcher, the service of the
 // durable function stands for it, because it knows the names of the executions.
 type store interface {
+	// configure changes the props of a function that this package creates.
+	configure(*awslambda.FunctionProps)
+
 	// connect allows a function the calls of the store.
 	connect(function awslambda.IFunction, p *IdempotentFunctionProps)
 
@@ -28,6 +31,12 @@ func (p *IdempotentFunctionProps) stores() (all []store) {
 	if p.Table != nil {
 		all = append(all, p.Table)
 	}
+	if p.Postgres != nil {
+		all = append(all, p.Postgres)
+	}
+	if p.Redis != nil {
+		all = append(all, p.Redis)
+	}
 	if p.Dispatches != nil {
 		all = append(all, dispatched{p.Dispatches})
 	}
@@ -39,8 +48,8 @@ func (p *IdempotentFunctionProps) store() store { return p.stores()[0] }
 
 func (p *IdempotentFunctionProps) refuseStore() (found problems) {
 	all := p.stores()
-	found.when(len(all) == 0, "Table: it is required")
-	found.when(len(all) > 1, "Table, Dispatches: a function has one of them; one with records starts executions with GrantStartExecution")
+	found.when(len(all) == 0, "Table: it is required, or Postgres or Redis")
+	found.when(len(all) > 1, "Table, Postgres, Redis, Dispatches: a function has one of them; one with records starts executions with GrantStartExecution")
 	for _, s := range all {
 		found = append(found, s.refuse(p)...)
 	}
@@ -53,6 +62,8 @@ type records struct{}
 func (records) expiry() (event, advice string) {
 	return "its record expires", "raise Config.Retention in the function and Retention in its props"
 }
+
+func (*IdempotencyTable) configure(*awslambda.FunctionProps) {}
 
 func (t *IdempotencyTable) connect(function awslambda.IFunction, p *IdempotentFunctionProps) {
 	t.GrantExecute(function, p.Execute)
@@ -71,6 +82,8 @@ func (t *IdempotencyTable) variables() map[string]*string {
 
 // dispatched is a durable function, for its dispatcher.
 type dispatched struct{ *IdempotentFunction }
+
+func (dispatched) configure(*awslambda.FunctionProps) {}
 
 func (d dispatched) connect(function awslambda.IFunction, _ *IdempotentFunctionProps) {
 	d.GrantStartExecution(function)
