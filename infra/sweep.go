@@ -1,0 +1,96 @@
+package infra
+
+import (
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awseventstargets"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// SweepProps are the props of [NewSweep]. Code and one of Postgres and Table are
+// required; the zero value of every other field is its default.
+type SweepProps struct {
+	// Code is the path of a zip or a folder with an executable "bootstrap" for arm64:
+	// examples/sweep, or a program of yours.
+	Code string
+
+	// Configure changes the props of CDK before the function is created: its memory, its
+	// variables, the retention of its logs. Default: none.
+	Configure func(*awslambda.FunctionProps)
+
+	// Interval is the time between the starts of two runs: whole minutes, 1 min to 24 h.
+	// Default: 1 h.
+	Interval time.Duration
+
+	// Notify are the topics that the alarm of the sweep notifies; see AlarmsProps.
+	// Default: none.
+	Notify []awssns.ITopic
+
+	// Postgres is the store to sweep.
+	Postgres *PostgresStore
+
+	// Table is the table to sweep. examples/sweep is for one with the default attributes.
+	Table *IdempotencyTable
+
+	// Timeout is the timeout of a run: whole seconds, 30 s to 15 min. The next run
+	// continues one that is out of time. Default: 15 min.
+	Timeout time.Duration
+}
+
+// A Sweep is a scheduled function that deletes expired records. Create one with
+// [NewSweep].
+type Sweep struct {
+	// Alarm rings when a run and its two retries have failed.
+	Alarm    awscloudwatch.Alarm
+	Function awslambda.Function
+}
+
+// NewSweep creates a function that deletes the expired records of a store without time to
+// live, its schedule and its alarm. The function may sweep, and connects to the store as
+// others do. In a Table it may also write the item with the key "once sweep", where it
+// stores its position.
+//
+// Runs may overlap: if one takes longer than Interval, or if EventBridge delivers an event
+// twice. Each deletion has the condition that the record is still expired, so that two
+// runs delete a record once, and never one that is claimed again.
+//
+// NewSweep panics with a [*PropsError] for props that cannot work.
+func NewSweep(scope constructs.Construct, id string, props *SweepProps) *Sweep {
+	p := filled(props, SweepProps{Interval: time.Hour, Timeout: 15 * time.Minute})
+	program := (&IdempotentFunctionProps{Code: p.Code, Configure: p.Configure, Postgres: p.Postgres, Table: p.Table, Timeout: p.Timeout}).withDefaults()
+	append(p.refuse(&program), refuseID(scope, id, "")...).panic(scope, id)
+	own := constructs.NewConstruct(scope, &id)
+	function := program.deploy(own, program.store().ephemeral(), program.store().variables())
+	if p.Table != nil {
+		p.Table.GrantSweep(function)
+		p.Table.grant(function, []string{"dynamodb:GetItem", "dynamodb:PutItem"}, &conditions{
+			"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": []string{"once sweep"}},
+			"Null":                      {"dynamodb:LeadingKeys": "false"},
+		})
+	} else {
+		p.Postgres.connect(function, &program)
+	}
+	function.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{MaxEventAge: seconds(min(p.Interval, maxEventAge))})
+	rule := awsevents.NewRule(own, jsii.String("Schedule"), &awsevents.RuleProps{Schedule: awsevents.Schedule_Rate(seconds(p.Interval))})
+	rule.AddTarget(awseventstargets.NewLambdaFunction(function, nil))
+	watch := &alarms{scope: own, notify: p.Notify}
+	watch.add("Dropped", id+": runs of the sweep fail, and expired records stay. See the function's log.",
+		lambdaMetric(function, "AsyncEventsDropped", "Sum"), 1)
+	return &Sweep{Alarm: watch.made[0], Function: function}
+}
+
+func (p *SweepProps) refuse(program *IdempotentFunctionProps) problems {
+	found := program.refuseProgram()
+	found.when((p.Table == nil) == (p.Postgres == nil), "Table, Postgres: state one of them")
+	found.when(p.Interval < time.Minute || p.Interval > day || p.Interval%time.Minute != 0, "Interval: %s is not whole minutes, 1 min to 24 h", p.Interval)
+	found.when(!wholeSeconds(p.Timeout, 30*time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 30 s to 15 min", p.Timeout)
+	for _, topic := range p.Notify {
+		found.when(topic == nil, "Notify: one is nil")
+	}
+	return found
+}

@@ -1,0 +1,85 @@
+package infra
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/check"
+	"github.com/lambda-once/once/infra/internal/template"
+)
+
+func TestSweepOfATableIsScheduledAndMayWriteItsPositionAlone(t *testing.T) {
+	stack := newStack()
+	NewSweep(stack, "Sweep", &SweepProps{Code: zip(t), Table: NewIdempotencyTable(stack, "Table", &IdempotencyTableProps{SweptElsewhere: true})})
+	deployed := synth(t, stack)
+	obeys(t, deployed, template.Wildcard)
+	check.Equal(t, only(t, deployed, "AWS::Events::Rule").Properties()["ScheduleExpression"], "rate(1 hour)")
+	function := only(t, deployed, "AWS::Lambda::Function").Properties()
+	check.Equal(t, function["Timeout"], 900.0)
+	check.Equal(t, deployed.Functions()[0].Table(), "Table")
+	all := inPolicy(only(t, deployed, "AWS::IAM::Policy"))
+	check.Equal(t, len(all), 2)
+	check.Equal(t, all[0]["Action"], any([]any{"dynamodb:DeleteItem", "dynamodb:Scan"}))
+	check.Equal(t, all[1]["Action"], any([]any{"dynamodb:GetItem", "dynamodb:PutItem"}))
+	check.Equal(t, all[1]["Condition"], any(map[string]any{
+		"ForAllValues:StringEquals": map[string]any{"dynamodb:LeadingKeys": []any{"once sweep"}},
+		"Null":                      map[string]any{"dynamodb:LeadingKeys": "false"},
+	}))
+}
+
+// An event that waits longer than the interval is behind the next one.
+func TestEventOfASweepIsAsOldAsItsInterval(t *testing.T) {
+	for interval, want := range map[time.Duration]float64{5 * time.Minute: 300, day: 21600} {
+		stack := newStack()
+		NewSweep(stack, "Sweep", &SweepProps{Code: zip(t), Interval: interval, Table: NewIdempotencyTable(stack, "Table", nil)})
+		check.Equal(t, only(t, synth(t, stack), "AWS::Lambda::EventInvokeConfig").Properties()["MaximumEventAgeInSeconds"], want)
+	}
+}
+
+func TestSweepRingsWhenARunAndItsRetriesFail(t *testing.T) {
+	stack := newStack()
+	topic := awssns.NewTopic(stack, jsii.String("Topic"), nil)
+	NewSweep(stack, "Sweep", &SweepProps{Code: zip(t), Notify: []awssns.ITopic{topic}, Table: NewIdempotencyTable(stack, "Table", nil)})
+	alarm := only(t, synth(t, stack), "AWS::CloudWatch::Alarm").Properties()
+	check.Equal(t, alarm["MetricName"], "AsyncEventsDropped")
+	check.Equal(t, alarm["Threshold"], 1.0)
+	check.Equal(t, alarm["AlarmActions"], any([]any{ref("Topic")}))
+}
+
+func TestSweepOfPostgresRunsInTheVPC(t *testing.T) {
+	s := newSite(t)
+	store := NewPostgresStore(s.stack, "Store", &PostgresStoreProps{Access: s.withSecret(), CABundle: bundle, Database: "shop", Instance: s.instance(nil)})
+	NewSweep(s.stack, "Sweep", &SweepProps{Code: zip(t), Postgres: store})
+	deployed := synth(t, s.stack)
+	function := only(t, deployed, "AWS::Lambda::Function").Properties()
+	check.Contains(t, function["VpcConfig"], "subnet-11111111")
+	check.Contains(t, function["Environment"], "PGHOST:db.example.com")
+	check.Contains(t, only(t, deployed, "AWS::IAM::Policy"), "secretsmanager:GetSecretValue")
+	check.Equal(t, only(t, deployed, "AWS::EC2::SecurityGroupIngress").Properties()["GroupId"], "sg-11111111")
+}
+
+func TestSweepRefuses(t *testing.T) {
+	wantRefusals(t, map[string]func(site, *SweepProps){
+		"": func(_ site, p *SweepProps) { p.Interval = time.Minute },
+		"Table, Postgres: state one of them": func(s site, p *SweepProps) {
+			p.Postgres = NewPostgresStore(s.stack, "Store", &PostgresStoreProps{
+				Access: s.withSecret(), CABundle: bundle, Database: "shop", Instance: s.instance(nil),
+			})
+		},
+		"state one of them":                func(_ site, p *SweepProps) { p.Table = nil },
+		"Code: it is required":             func(_ site, p *SweepProps) { p.Code = "" },
+		"Interval: 30s is not whole":       func(_ site, p *SweepProps) { p.Interval = 30 * time.Second },
+		"Interval: 48h0m0s is not whole":   func(_ site, p *SweepProps) { p.Interval = 2 * day },
+		"Timeout: 10s is not whole":        func(_ site, p *SweepProps) { p.Timeout = 10 * time.Second },
+		"Notify: one is nil":               func(_ site, p *SweepProps) { p.Notify = []awssns.ITopic{nil} },
+		`id: "Sweep" is already in use in`: func(s site, _ *SweepProps) { awssns.NewTopic(s.stack, jsii.String("Sweep"), nil) },
+	}, func(change func(site, *SweepProps)) {
+		s := newSite(t)
+		p := &SweepProps{Code: zip(t), Table: NewIdempotencyTable(s.stack, "Table", nil)}
+		change(s, p)
+		NewSweep(s.stack, "Sweep", p)
+	})
+}
