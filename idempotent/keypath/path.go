@@ -24,19 +24,20 @@ func Path[Req any](expr string) func(Req) (idempotent.Key, error) {
 	if err != nil {
 		panic(fmt.Sprintf("keypath: Path(%q): %v", expr, err))
 	}
+	selected := jmespath.Select(compiled)
 	return func(req Req) (idempotent.Key, error) {
-		id, err := find(compiled, expr, req)
+		id, err := find(compiled, selected, expr, req)
 		return idempotent.Key{ID: id}, err
 	}
 }
 
 // find returns the ID of a request, or "" and an error.
-func find(compiled *jmespath.Expression, expr string, req any) (string, error) {
+func find(compiled *jmespath.Expression, selected *jmespath.Selection, expr string, req any) (string, error) {
 	text, err := canonical.AppendValue(make([]byte, 0, 512), req)
 	if err != nil {
 		return "", invalidPayload(err, "")
 	}
-	data, err := jmespath.Decode(jmespath.Exact, string(text))
+	data, err := selected.Decode(jmespath.Exact, string(text))
 	if err != nil {
 		return "", invalidPayload(err, "")
 	}

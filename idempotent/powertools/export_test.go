@@ -7,7 +7,7 @@ var (
 
 // CanonicalText returns what is hashed of a whole event.
 func CanonicalText(d Dialect, event string) ([]byte, error) {
-	v, err := decode(d, event)
+	v, err := decode(d, event, nil)
 	if err != nil {
 		return nil, err
 	}

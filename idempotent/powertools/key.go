@@ -68,6 +68,7 @@ type Keyer struct {
 	dialect          Dialect
 	prefix           string
 	path, validation *jmespath.Expression // nil: the whole event; no validation
+	reads            *jmespath.Selection  // of both; nil: the whole event
 	options          Options
 }
 
@@ -103,6 +104,12 @@ func New(d Dialect, prefix, path string, opts *Options) (*Keyer, error) {
 	if err := mistakes.Err(); err != nil {
 		return nil, err
 	}
+	switch {
+	case k.path != nil && k.validation != nil:
+		k.reads = jmespath.Select(k.path, k.validation)
+	case k.path != nil:
+		k.reads = jmespath.Select(k.path)
+	}
 	return k, nil
 }
 
@@ -113,7 +120,7 @@ func isMD5(h hash.Hash) bool { return bytes.Equal(h.Sum(nil), md5.New().Sum(nil)
 func (k *Keyer) Key(event []byte) (idempotent.Key, error) { return k.key(string(event)) }
 
 func (k *Keyer) key(event string) (idempotent.Key, error) {
-	data, err := decode(k.dialect, event)
+	data, err := decode(k.dialect, event, k.reads)
 	if err != nil {
 		return idempotent.Key{}, err
 	}
@@ -155,12 +162,12 @@ func (k *Keyer) digest(v any) (string, error) {
 	return k.dialect.digest(h.Sum(nil)), nil
 }
 
-// decode returns the value of an event.
-func decode(d Dialect, event string) (any, error) {
+// decode returns the selected part of an event.
+func decode(d Dialect, event string, selected *jmespath.Selection) (any, error) {
 	if !utf8.ValidString(event) {
 		return nil, &idempotent.InvalidPayloadError{Offset: -1, Reason: "not UTF-8"}
 	}
-	v, err := jmespath.Decode(d.engine(), event)
+	v, err := selected.Decode(d.engine(), event)
 	return v, invalidPayload(err)
 }
 

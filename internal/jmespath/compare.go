@@ -1,6 +1,7 @@
 package jmespath
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 	"slices"
@@ -118,6 +119,10 @@ func compareScalars(d Dialect, a, b any) int {
 	case Number:
 		if y, ok := b.(Number); ok {
 			return x.compare(y)
+		}
+	case float64:
+		if y, ok := b.(float64); ok {
+			return cmp.Compare(x, y)
 		}
 	}
 	return exactFloat(a).Cmp(exactFloat(b))

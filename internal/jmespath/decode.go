@@ -11,10 +11,14 @@ const maxNesting = 10000
 
 // Decode returns the value of a JSON text in a dialect. Errors are of type
 // [*canonical.Error].
-func Decode(d Dialect, text string) (v any, err error) {
+func Decode(d Dialect, text string) (any, error) { return (*Selection)(nil).Decode(d, text) }
+
+// Decode is [Decode] with the selected members alone. Its errors are those of the whole
+// text.
+func (s *Selection) Decode(d Dialect, text string) (v any, err error) {
 	defer catch(&err)
 	p := decoder{dialect: d, text: text}
-	v = p.value()
+	v = p.value(s)
 	if p.space(); p.pos < len(text) {
 		panic(p.failure("data after the end of the value"))
 	}
@@ -27,46 +31,85 @@ type decoder struct {
 	pos, depth int
 }
 
-func (p *decoder) value() any {
+func (p *decoder) value(selected *Selection) any {
 	p.space()
-	switch p.peek() {
-	case '"':
+	switch b := p.peek(); {
+	case b == '"':
 		return p.string()
-	case '{':
-		return p.object()
-	case '[':
+	case b == '{':
+		return p.object(selected)
+	case b == '[':
 		list := []any{}
 		for more := p.open(']'); more; more = p.more(']') {
-			list = append(list, p.value())
+			list = append(list, p.value(nil))
 		}
 		return list
+	case p.atNumber():
+		return p.number()
+	default:
+		return p.word()
+	}
+}
+
+// word decodes a value without digits, quotes and brackets.
+func (p *decoder) word() any {
+	switch p.peek() {
 	case 't':
 		return p.literal("true", true)
 	case 'f':
 		return p.literal("false", false)
 	case 'n':
 		return p.literal("null", nil)
-	case 'N', 'I':
-		return p.notNumber()
 	default:
-		return p.number()
+		return p.notNumber()
 	}
 }
 
-func (p *decoder) object() any {
+func (p *decoder) object(selected *Selection) any {
 	o := newObject(0)
 	for more := p.open('}'); more; more = p.more('}') {
-		if p.space(); p.peek() != '"' {
-			panic(p.failure("expected a key"))
+		key := p.key()
+		if part, reads := selected.part(key); reads {
+			o.set(key, p.value(part))
+		} else {
+			p.skip()
 		}
-		key := p.string()
-		if p.space(); p.peek() != ':' {
-			panic(p.failure("expected ':'"))
-		}
-		p.pos++
-		o.set(key, p.value())
 	}
 	return o
+}
+
+func (p *decoder) key() string {
+	if p.space(); p.peek() != '"' {
+		panic(p.failure("expected a key"))
+	}
+	key := p.string()
+	if p.space(); p.peek() != ':' {
+		panic(p.failure("expected ':'"))
+	}
+	p.pos++
+	return key
+}
+
+// skip reads a value, and builds nothing of it.
+func (p *decoder) skip() {
+	p.space()
+	switch b := p.peek(); {
+	case b == '"':
+		p.string()
+	case b == '{':
+		for more := p.open('}'); more; more = p.more('}') {
+			p.key()
+			p.skip()
+		}
+	case b == '[':
+		for more := p.open(']'); more; more = p.more(']') {
+			p.skip()
+		}
+	case p.atNumber():
+		p.token()
+	default:
+		p.word()
+	}
 }
 
 // open reads the opening bracket of an array or an object, and the closing one if there

@@ -81,13 +81,33 @@ func (p *decoder) hex() (rune, bool) {
 	return r, true
 }
 
+// atNumber reports whether a number begins here, and none of the words of Python.
+func (p *decoder) atNumber() bool {
+	b := p.peek()
+	return '0' <= b && b <= '9' || b == '-' && !strings.HasPrefix(p.text[p.pos:], "-I")
+}
+
 func (p *decoder) number() any {
+	token, integer := p.token()
+	switch {
+	case p.dialect == Exact:
+		return exactNumber(token)
+	case p.dialect == TypeScript || !integer:
+		// The error of a number that is out of range comes with the infinity
+		// that both languages have then.
+		f, _ := strconv.ParseFloat(token, 64)
+		return f
+	case token == "-0":
+		return Number("0")
+	}
+	return Number(token)
+}
+
+// token reads the text of a number.
+func (p *decoder) token() (text string, integer bool) {
 	start := p.pos
 	if p.peek() == '-' {
-		if p.pos++; p.peek() == 'I' {
-			p.pos--
-			return p.notNumber()
-		}
+		p.pos++
 	}
 	digits := p.pos
 	if !p.digits() || p.text[digits] == '0' && p.pos > digits+1 {
@@ -105,22 +125,12 @@ func (p *decoder) number() any {
 		}
 		p.requireDigits()
 	}
-	token := p.text[start:p.pos]
-	switch {
-	case p.dialect == Exact:
-		return exactNumber(token)
-	case p.dialect == TypeScript || p.pos > whole:
-		// The error of a number that is out of range comes with the infinity
-		// that both languages have then.
-		f, _ := strconv.ParseFloat(token, 64)
-		return f
-	case token == "-0":
-		return Number("0")
-	case p.dialect == Python && whole-digits > maxDigits:
+	integer = p.pos == whole
+	if integer && p.dialect == Python && whole-digits > maxDigits {
 		p.pos = start
 		panic(p.failure("an integer that Python does not decode"))
 	}
-	return Number(token)
+	return p.text[start:p.pos], integer
 }
 
 // notNumber decodes the three words that only Python takes for numbers.
