@@ -58,3 +58,33 @@ func ExampleOptions() {
 	// Output:
 	// *redis.Store
 }
+
+// The variables of infra.NewRedisStore: each new connection asks for its password.
+func ExampleNew_passwordOfEachConnection() {
+	os.Setenv("REDIS_URL", "rediss://once@cache.example.com:6379") // as the construct does
+	sign := func(context.Context) (string, error) { return "a token", nil }
+
+	options, err := redis.ParseURL(os.Getenv("REDIS_URL"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	user := options.Username
+	options.CredentialsProviderContext = func(ctx context.Context) (string, string, error) {
+		password, err := sign(ctx)
+		return user, password, err
+	}
+	options.ConnMaxLifetime = 11 * time.Hour // AWS closes the connection after 12
+	options.ContextTimeoutEnabled = true
+	client := redis.NewClient(options)
+	defer client.Close()
+
+	store, err := onceredis.New(client, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%T as %s, with TLS: %t\n", store, user, options.TLSConfig != nil)
+	// Output:
+	// *redis.Store as once, with TLS: true
+}
