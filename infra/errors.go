@@ -29,10 +29,11 @@ func (p *problems) when(wrong bool, format string, args ...any) {
 	}
 }
 
-// refuseID reports an id that is empty or taken. This package appends the suffix
-// to the id.
+// refuseID reports an id that is empty, taken, or known only during the deployment.
+// This package appends the suffix to the id.
 func refuseID(scope constructs.IConstruct, id, suffix string) (found problems) {
 	found.when(id == "", "id: it is empty")
+	found.when(*awscdk.Token_IsUnresolved(id), "id: it is a token, whose value is known only during the deployment; use a text")
 	id += suffix
 	found.when(scope.Node().TryFindChild(&id) != nil, "id: %q is already in use in %s", id, *scope.Node().Path())
 	return found

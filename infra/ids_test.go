@@ -38,6 +38,7 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantRefusal(t, "id: it is empty", func() { construct("") })
+			wantRefusal(t, "id: it is a token", func() { construct(*stack.Region() + *awscdk.Aws_REGION()) })
 			wantRefusal(t, "", func() { construct(name) })
 			wantRefusal(t, "is already in use in S", func() { construct(name) })
 		})
