@@ -1,0 +1,15 @@
+output "alarm_names" {
+  description = "Names of all alarms, for example for a deployment that they stop."
+  value = concat(
+    [for alarm in aws_cloudwatch_metric_alarm.this : alarm.alarm_name],
+    [for alarm in aws_cloudwatch_metric_alarm.conflicts : alarm.alarm_name],
+  )
+
+  # Here it is reported once, and not for each alarm.
+  precondition {
+    condition = var.thresholds.queue_age_seconds == null ? true : alltrue(flatten([
+      for watched in var.functions : [for queue in watched.queues : queue.retention_seconds > var.thresholds.queue_age_seconds]
+    ]))
+    error_message = "thresholds: no message of a queue reaches the age of queue_age_seconds, as its retention is not longer."
+  }
+}

@@ -1,0 +1,85 @@
+variable "dashboard" {
+  description = "Also creates a dashboard."
+  type        = bool
+  default     = true
+  nullable    = false
+}
+
+variable "functions" {
+  description = "What to watch, by the name that alarms and graphs show: the output of the module function or the facts of a function of yours, the outputs of the module queue, and the ids of HTTP APIs."
+  type = map(object({
+    function = object({
+      name       = string
+      operations = list(string)
+    })
+    http_api_ids = optional(list(string), [])
+    queues = optional(list(object({
+      dead_letters_name = string
+      name              = string
+      retention_seconds = number
+    })), [])
+  }))
+  nullable = false
+
+  validation {
+    condition     = length(var.functions) > 0
+    error_message = "functions: there is nothing to watch."
+  }
+
+  validation {
+    condition     = alltrue(flatten([for watched in var.functions : [for operation in watched.function.operations : can(regex("^[ -~]{1,255}$", operation))]]))
+    error_message = "functions: CloudWatch requires 1 to 255 ASCII characters of an operation."
+  }
+}
+
+variable "name" {
+  description = "Name of the dashboard, and the beginning of the names of the alarms."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9_-]{1,200}$", var.name))
+    error_message = "name: it must have 1 to 200 letters, digits, _ and -."
+  }
+}
+
+variable "notify" {
+  description = "ARNs of the topics that are notified when an alarm rings, and when it returns to OK. The policy of a topic must allow CloudWatch to publish. Default: none, so that alarms are visible only in the console."
+  type        = list(string)
+  default     = []
+  nullable    = false
+}
+
+variable "tags" {
+  description = "Tags of the alarms."
+  type        = map(string)
+  default     = {}
+  nullable    = false
+}
+
+variable "thresholds" {
+  description = "From which numbers alarms ring: counts in 5 min, percent of calls (conflict_percent), or seconds (queue_age_seconds: by default 1 h, or half of a shorter retention)."
+  type = object({
+    conflict_percent  = optional(number, 20)
+    errors            = optional(number, 5)
+    lapsed_leases     = optional(number, 1)
+    mismatches        = optional(number, 10)
+    queue_age_seconds = optional(number)
+    refusals          = optional(number, 10)
+    server_errors     = optional(number, 1)
+    takeovers         = optional(number, 5)
+    throttles         = optional(number, 5)
+  })
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = var.thresholds.conflict_percent >= 0 && var.thresholds.conflict_percent <= 100
+    error_message = "thresholds: conflict_percent must be 0 to 100."
+  }
+
+  validation {
+    condition     = alltrue([for threshold in values(var.thresholds) : threshold == null ? true : threshold >= 0])
+    error_message = "thresholds: one is negative."
+  }
+}

@@ -1,0 +1,11 @@
+variable "build" {
+  description = "Folder of the zips that \"make build\" writes."
+  type        = string
+  default     = "../../../build"
+}
+
+variable "name" {
+  description = "Beginning of all names. Each stage of an account needs its own."
+  type        = string
+  default     = "once-examples"
+}

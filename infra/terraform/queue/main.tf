@@ -1,0 +1,142 @@
+locals {
+  ending       = var.fifo ? ".fifo" : ""
+  fifo         = var.fifo ? true : null # SQS refuses false
+  dead_letters = one(concat(aws_sqs_queue.dead_letters, aws_sqs_queue.ephemeral_dead_letters))
+
+  # A message moves to the dead-letter queue at the last moment, and is sent back at the last
+  # moment. It keeps its age when it moves, but not in a FIFO queue.
+  late = var.dead_letter_retention_seconds + var.retention_seconds * (var.fifo ? 2 : 1)
+
+  # As AWS advises.
+  visibility = 6 * var.function.timeout + var.batching_window_seconds
+}
+
+# It contains the last copy of a message, so Terraform refuses a plan that destroys it. When the
+# module goes, a "removed" block keeps the queue.
+resource "aws_sqs_queue" "dead_letters" {
+  count = var.function.ephemeral ? 0 : 1
+
+  name                      = "${var.name}-dead-letters${local.ending}"
+  fifo_queue                = local.fifo
+  message_retention_seconds = var.dead_letter_retention_seconds
+  tags                      = var.tags
+
+  lifecycle {
+    prevent_destroy = true # no variable may stand here
+  }
+}
+
+resource "aws_sqs_queue" "ephemeral_dead_letters" {
+  count = var.function.ephemeral ? 1 : 0
+
+  name                      = "${var.name}-dead-letters${local.ending}"
+  fifo_queue                = local.fifo
+  message_retention_seconds = var.dead_letter_retention_seconds
+  tags                      = var.tags
+}
+
+resource "aws_sqs_queue" "this" {
+  name                       = "${var.name}${local.ending}"
+  fifo_queue                 = local.fifo
+  message_retention_seconds  = var.retention_seconds
+  visibility_timeout_seconds = local.visibility
+  tags                       = var.tags
+  redrive_policy = jsonencode({
+    deadLetterTargetArn = local.dead_letters.arn
+    maxReceiveCount     = var.max_receives
+  })
+
+  lifecycle {
+    precondition {
+      condition     = !var.fifo || var.batch_size <= 10
+      error_message = "batch_size: that of a FIFO queue is 1 to 10."
+    }
+
+    precondition {
+      condition     = var.batch_size <= 10 || var.fifo || var.batching_window_seconds >= 1
+      error_message = "batching_window_seconds: a batch_size of more than 10 needs at least 1 s."
+    }
+
+    precondition {
+      condition     = !var.fifo || var.batching_window_seconds == 0
+      error_message = "batching_window_seconds: FIFO queues have none."
+    }
+
+    precondition {
+      condition     = local.visibility <= 43200
+      error_message = "batching_window_seconds: with six of the function's timeouts it is ${local.visibility} s, more than the 12 h that SQS hides a message."
+    }
+
+    precondition {
+      condition     = var.fifo || var.dead_letter_retention_seconds >= var.retention_seconds
+      error_message = "dead_letter_retention_seconds: it is less than retention_seconds; a message keeps its age when it moves, and an old one would be gone at once."
+    }
+
+    precondition {
+      condition     = var.function.retention_seconds >= local.late
+      error_message = "retention_seconds: a message may come ${local.late} s late, but its record expires after ${var.function.retention_seconds} s. Raise Config.Retention of the code and retention_seconds of the function, or lower the retentions of the queues."
+    }
+  }
+}
+
+# Requests without TLS are refused.
+resource "aws_sqs_queue_policy" "this" {
+  queue_url = aws_sqs_queue.this.url
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Action    = "sqs:*"
+      Condition = { Bool = { "aws:SecureTransport" = "false" } }
+      Effect    = "Deny"
+      Principal = { AWS = "*" }
+      Resource  = aws_sqs_queue.this.arn
+    }]
+  })
+}
+
+resource "aws_sqs_queue_policy" "dead_letters" {
+  queue_url = local.dead_letters.url
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Action    = "sqs:*"
+      Condition = { Bool = { "aws:SecureTransport" = "false" } }
+      Effect    = "Deny"
+      Principal = { AWS = "*" }
+      Resource  = local.dead_letters.arn
+    }]
+  })
+}
+
+resource "aws_iam_role_policy" "receive" {
+  name = "receive-${var.name}"
+  role = var.function.role_name
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Action   = ["sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:ReceiveMessage"]
+      Effect   = "Allow"
+      Resource = aws_sqs_queue.this.arn
+    }]
+  })
+}
+
+resource "aws_lambda_event_source_mapping" "this" {
+  batch_size                         = var.batch_size
+  event_source_arn                   = aws_sqs_queue.this.arn
+  function_name                      = var.function.name
+  function_response_types            = ["ReportBatchItemFailures"]
+  maximum_batching_window_in_seconds = var.batching_window_seconds > 0 ? var.batching_window_seconds : null
+  tags                               = var.tags
+
+  dynamic "scaling_config" {
+    for_each = var.max_concurrency == null ? [] : [var.max_concurrency]
+
+    content {
+      maximum_concurrency = scaling_config.value
+    }
+  }
+
+  # Lambda refuses the mapping if the role may not receive.
+  depends_on = [aws_iam_role_policy.receive]
+}

@@ -1,0 +1,45 @@
+# Lost records mean repeated work: hence backups and deletion protection. The protection is
+# that of DynamoDB, so it also holds after the module is removed from a configuration.
+resource "aws_dynamodb_table" "this" {
+  name                        = var.name
+  billing_mode                = "PAY_PER_REQUEST"
+  deletion_protection_enabled = !var.ephemeral
+  hash_key                    = var.partition_key
+  range_key                   = var.sort_key
+  tags                        = var.tags
+
+  dynamic "attribute" {
+    for_each = compact([var.partition_key, var.sort_key])
+
+    content {
+      name = attribute.value
+      type = "S"
+    }
+  }
+
+  point_in_time_recovery {
+    enabled = true
+  }
+
+  # Without the block, DynamoDB owns the key.
+  dynamic "server_side_encryption" {
+    for_each = var.kms_key_arn == null ? [] : [var.kms_key_arn]
+
+    content {
+      enabled     = true
+      kms_key_arn = server_side_encryption.value
+    }
+  }
+
+  ttl {
+    attribute_name = var.expiration
+    enabled        = true
+  }
+
+  lifecycle {
+    precondition {
+      condition     = length(distinct(compact([var.partition_key, var.sort_key, var.expiration]))) == (var.sort_key == null ? 2 : 3)
+      error_message = "partition_key, sort_key, expiration: they must be different attributes."
+    }
+  }
+}

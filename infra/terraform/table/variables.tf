@@ -1,0 +1,50 @@
+variable "ephemeral" {
+  description = "Lets Terraform destroy the table, with the logs and the dead-letter queues of its functions. For temporary stages."
+  type        = bool
+  default     = false
+  nullable    = false
+}
+
+variable "expiration" {
+  description = "Attribute of time to live, as in Options.Attributes of package dynamo."
+  type        = string
+  default     = "expiration"
+  nullable    = false
+}
+
+variable "kms_key_arn" {
+  description = "Customer-managed key that encrypts the table. Default: a key that DynamoDB owns, free of charge."
+  type        = string
+  default     = null
+}
+
+variable "name" {
+  description = "Name of the table."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9_.-]{3,255}$", var.name))
+    error_message = "name: it must have 3 to 255 letters, digits, _, . and -."
+  }
+}
+
+variable "partition_key" {
+  description = "Name of the partition key."
+  type        = string
+  default     = "id"
+  nullable    = false
+}
+
+variable "sort_key" {
+  description = "Makes the keys composite, as Options.Attributes.SortKey of package dynamo does. Default: none."
+  type        = string
+  default     = null
+}
+
+variable "tags" {
+  description = "Tags of the table."
+  type        = map(string)
+  default     = {}
+  nullable    = false
+}
