@@ -1,0 +1,295 @@
+package terraform
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+)
+
+const modules = "../../infra/terraform"
+
+var folders = []string{"access", "alarms", "examples", "function", "queue", "table"}
+
+func TestEveryFolderIsListed(t *testing.T) {
+	entries, err := os.ReadDir(modules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, entry := range entries {
+		if entry.IsDir() {
+			found = append(found, entry.Name())
+		}
+	}
+	if !slices.Equal(found, folders) {
+		t.Errorf("got %v, want %v", found, folders)
+	}
+}
+
+func TestModulesAreFormatted(t *testing.T) {
+	files := 0
+	for _, folder := range folders {
+		paths, err := filepath.Glob(filepath.Join(modules, folder, "*.tf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := hclwrite.Format(text); !bytes.Equal(text, want) {
+				t.Errorf("%s is not formatted; it should be\n%s", path, want)
+			}
+			if broken := append([]byte("a  =  1\n"), text...); bytes.Equal(hclwrite.Format(broken), broken) {
+				t.Errorf("%s: a line that is not formatted goes unnoticed", path)
+			}
+			files++
+		}
+	}
+	if files < 4*len(folders) {
+		t.Errorf("%d files", files)
+	}
+}
+
+// variants are roots that together give a value to every argument of the modules.
+var variants = map[string]string{
+	"composite keys": `
+module "table" {
+  source        = "MODULES/table"
+  name          = "records"
+  kms_key_arn   = "arn:aws:kms:eu-west-1:111122223333:key/a"
+  sort_key      = "sk"
+  ephemeral     = true
+}
+module "function" {
+  source                 = "MODULES/function"
+  name                   = "pay"
+  filename               = "bootstrap.zip"
+  operations             = ["pay"]
+  restrict_to_operations = false
+  retention_seconds      = 2419200
+  table                  = module.table.table
+}
+module "queue" {
+  source                  = "MODULES/queue"
+  name                    = "pay"
+  function                = module.function.function
+  batching_window_seconds = 5
+  max_concurrency         = 10
+}
+`,
+	"a FIFO queue of a function elsewhere": `
+module "access" {
+  source    = "MODULES/access"
+  role_name = "elsewhere"
+  table     = { name = "records", arn = "arn:aws:dynamodb:eu-west-1:111122223333:table/records" }
+}
+module "queue" {
+  source   = "MODULES/queue"
+  name     = "pay"
+  fifo     = true
+  function = { name = "elsewhere:live", role_name = "elsewhere", timeout = 30, retention_seconds = 2419200 }
+}
+module "fifo_alarms" {
+  source    = "MODULES/alarms"
+  name      = "stage"
+  functions = {
+    Elsewhere = {
+      function = { name = "elsewhere:live", operations = ["pay"] }
+      queues   = [module.queue.queue, { name = "a", dead_letters_name = "b", retention_seconds = 600 }]
+    }
+  }
+}
+`,
+}
+
+// root writes a configuration that calls the modules, and returns its folder.
+func root(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	relative, err := filepath.Abs(modules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if relative, err = filepath.Rel(dir, relative); err != nil {
+		t.Fatal(err)
+	}
+	text = strings.ReplaceAll(text, "MODULES", filepath.ToSlash(relative))
+	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func evaluated(t *testing.T, dir string, variables map[string]cty.Value) *Configuration {
+	t.Helper()
+	c, err := Evaluate(dir, variables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// resourceNames returns the names that a module gives to the arguments of its resources.
+func argumentNames(body *hclsyntax.Body, path string) (names []string) {
+	for name := range body.Attributes {
+		if !slices.Contains(metaArguments, name) {
+			names = append(names, path+name)
+		}
+	}
+	for _, block := range body.Blocks {
+		switch block.Type {
+		case "lifecycle":
+		case "dynamic":
+			names = append(names, argumentNames(block.Body.Blocks[0].Body, path+block.Labels[0]+".")...)
+		default:
+			names = append(names, argumentNames(block.Body, path+block.Type+".")...)
+		}
+	}
+	return names
+}
+
+func kindOf(block *hclsyntax.Block) string {
+	if block.Type == "data" {
+		return "data." + block.Labels[0]
+	}
+	return block.Labels[0]
+}
+
+func TestProviderHasEveryArgument(t *testing.T) {
+	p := newProvider(t)
+	for _, folder := range folders {
+		m, err := readModule(filepath.Join(modules, folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, block := range m.resources {
+			s, err := p.resource(kindOf(block))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, problem := range s.check(block.Body, "") {
+				t.Errorf("%s: %s: %s", folder, name, problem)
+			}
+		}
+	}
+}
+
+// The types are those of values, in the example and in variants that leave no argument out.
+func TestProviderHasEveryType(t *testing.T) {
+	p := newProvider(t)
+	seen := map[string]map[string]bool{} // arguments by types of resources
+	dirs := []string{filepath.Join(modules, "examples")}
+	for _, text := range variants {
+		dirs = append(dirs, root(t, text))
+	}
+	for _, dir := range dirs {
+		c := evaluated(t, dir, nil)
+		if len(c.Refusals) > 0 {
+			t.Error(c.Refusals)
+		}
+		for _, r := range c.Resources {
+			if r.data {
+				continue
+			}
+			s, err := p.resource(r.Type)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen[r.Type] == nil {
+				seen[r.Type] = map[string]bool{}
+			}
+			for _, problem := range s.checkTypes(r.Body, "", seen[r.Type]) {
+				t.Errorf("%s: %s", r.Address, problem)
+			}
+		}
+		if _, err := c.CloudFormation(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, folder := range folders {
+		m, err := readModule(filepath.Join(modules, folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, block := range m.resources {
+			for _, argument := range argumentNames(block.Body, "") {
+				if !seen[kindOf(block)][argument] {
+					t.Errorf("%s: %s: no variant has a value of %s", folder, name, argument)
+				}
+			}
+		}
+	}
+}
+
+// References to attributes are of those that the provider has.
+func TestProviderHasTheIdentities(t *testing.T) {
+	p := newProvider(t)
+	for kind, names := range identities {
+		text, err := p.text(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var known []string
+		for _, m := range getter.FindAllStringSubmatch(text, -1) {
+			known = append(known, strings.ToLower(regexp.MustCompile(`[A-Z]`).ReplaceAllString(m[1], "_$0")))
+		}
+		for _, name := range names {
+			if !slices.Contains(known, name) {
+				t.Errorf("%s has no %s", kind, name)
+			}
+		}
+	}
+}
+
+func TestProviderRefusesOtherArguments(t *testing.T) {
+	p := newProvider(t)
+	for problem, text := range map[string]string{
+		"misspelt is no argument":                     `misspelt = 1`,
+		"redrive_policy is no block":                  `redrive_policy {}`,
+		"timeouts is no argument":                     `timeouts = {}`,
+		"timeouts.misspelt is no argument":            "timeouts {\nmisspelt = 1\n}",
+		"statement is no block":                       "dynamic \"statement\" {\nfor_each = []\ncontent {}\n}",
+		"message_retention_seconds is string, want n": `message_retention_seconds = "60"`,
+		"name is number, want string":                 `name = 1`,
+		"fifo_queue is string, want boolean":          `fifo_queue = "true"`,
+		"tags is object, want map":                    `tags = { a = 1 }`,
+	} {
+		dir := root(t, "resource \"aws_sqs_queue\" \"this\" {\n"+text+"\n}\n")
+		s, err := p.resource("aws_sqs_queue")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := readModule(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		problems := s.check(m.resources["aws_sqs_queue.this"].Body, "")
+		if len(problems) == 0 {
+			for _, r := range evaluated(t, dir, nil).Resources {
+				problems = append(problems, s.checkTypes(r.Body, "", map[string]bool{})...)
+			}
+		}
+		if len(problems) != 1 || !strings.HasPrefix(problems[0], problem) {
+			t.Errorf("%s: got %q, want %q", text, problems, problem)
+		}
+	}
+	s, err := p.resource("aws_sqs_queue_policy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems := s.check(&hclsyntax.Body{}, "")
+	slices.Sort(problems)
+	if want := []string{"policy is required", "queue_url is required"}; !slices.Equal(problems, want) {
+		t.Errorf("got %q, want %q", problems, want)
+	}
+}
