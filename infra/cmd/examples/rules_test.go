@@ -34,7 +34,7 @@ func TestStoreHasNoOtherClient(t *testing.T) {
 
 func TestDeployment(t *testing.T) {
 	actions := storeActions(t)
-	for name, deployed := range templates(t) {
+	for name, deployed := range deployments(t) {
 		for _, rule := range template.Rules() {
 			t.Run(name+"/"+rule.Text, func(t *testing.T) {
 				for _, problem := range deployed.Problems(rule, actions) {
@@ -49,11 +49,14 @@ func TestDeployment(t *testing.T) {
 // TestDeployment cannot pass for lack of one.
 func TestDeploymentBreaks(t *testing.T) {
 	actions := storeActions(t)
-	for name, deployed := range templates(t) {
+	for name, deployed := range deployments(t) {
 		for _, m := range mutations(actions) {
 			absent := []string{template.AlarmRule.Text, template.Relayed.Text, template.Logged.Text}
 			if name == "page" && (slices.Contains(absent, m.rule.Text) || m.name == deaf || m.name == open) {
 				continue // it shows neither alarms nor an outbox nor an API
+			}
+			if name == "Terraform" && m.rule.Text == template.Relayed.Text {
+				continue // it has no outbox
 			}
 			t.Run(name+"/"+m.name, func(t *testing.T) {
 				broken := deployed.Clone()
