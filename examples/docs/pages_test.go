@@ -29,7 +29,7 @@ type block struct {
 
 // languages are those that blocks may have. A block of Go with a different one
 // would escape the test that it compiles.
-var languages = []string{"go", "json", "mermaid", "python", "sh", "text", "ts", "yaml"}
+var languages = []string{"go", "hcl", "json", "mermaid", "python", "sh", "text", "ts", "yaml"}
 
 // pages returns README.md, all pages at the root, and those of docs/.
 func pages(t *testing.T) []page {
