@@ -15,12 +15,17 @@ import (
 // field is its default.
 type IdempotentFunctionProps struct {
 	// Code is the path of a zip or a folder with an executable "bootstrap" for
-	// arm64. Build it with GOOS=linux GOARCH=arm64 and -tags lambda.norpc. The
+	// arm64. It may be empty only if Configure sets an image. Build it with GOOS=linux GOARCH=arm64 and -tags lambda.norpc. The
 	// command local/cmd/lambdazip writes such a zip.
 	Code string
 
 	// Configure changes the props of CDK before the function is created, for
-	// everything that has no prop here: a VPC, layers, a role. Default: none.
+	// everything that has no prop here: a VPC, layers, a role, a key for the
+	// environment, reserved concurrency. It may set Architecture_X86_64, for which
+	// Code must then be built, and an image in place of Code. A Role of yours may
+	// then write to the log group; for a VPC, it needs the managed policy
+	// AWSLambdaVPCAccessExecutionRole. Changes of props of this package are refused,
+	// and so is an environment of more than 4 KB. Default: none.
 	Configure func(*awslambda.FunctionProps)
 
 	// Dispatches makes the function a dispatcher, for durablefunc.Dispatch: it may
@@ -84,6 +89,10 @@ type IdempotentFunctionProps struct {
 	// Timeout is the timeout of an invocation: whole seconds, 1 s to 15 min.
 	// Default: 10 s.
 	Timeout time.Duration
+
+	// Tracing turns X-Ray on: Tracing_ACTIVE samples calls, and Tracing_PASS_THROUGH
+	// follows the caller's sampling. Default: none.
+	Tracing awslambda.Tracing
 }
 
 // An IdempotentFunction is a function that uses Once. Create one with
@@ -147,8 +156,6 @@ func (p *IdempotentFunctionProps) refuse() problems {
 		found = append(found, refuseEnvironment(p.Environment, p.store().variables())...)
 	}
 	found = append(found, stored...)
-	_, disabled := p.Environment["ONCE_DISABLED"]
-	found.when(disabled, "Environment: ONCE_DISABLED is for unit tests of a handler; in a deployment, every duplicate would run")
 	return found
 }
 

@@ -5,9 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
-	"github.com/aws/jsii-runtime-go"
-
 	"github.com/lambda-once/once/infra/internal/check"
 )
 
@@ -58,14 +55,4 @@ func TestFunctionRefuses(t *testing.T) {
 			p.Table = NewIdempotencyTable(p.Table.Table.Stack(), "Composite", &IdempotencyTableProps{SortKey: "sk"})
 		},
 	}, func(change func(*IdempotentFunctionProps)) { newFunction(t, newStack(), change) })
-}
-
-func TestConfigureHasTheLastHand(t *testing.T) {
-	stack := newStack()
-	describe := func(p *awslambda.FunctionProps) { p.Description = jsii.String("ours") }
-	newFunction(t, stack, func(p *IdempotentFunctionProps) { p.Configure = describe })
-	newRelay(t, stack, func(p *RelayProps) { p.Configure = describe })
-	for _, f := range synth(t, stack).Functions() {
-		check.Equal(t, f.Properties["Description"], "ours", f.ID)
-	}
 }

@@ -139,6 +139,9 @@ type RelayProps struct {
 	// Timeout is the timeout of an invocation: whole seconds, 1 s to 15 min.
 	// Default: 30 s.
 	Timeout time.Duration
+
+	// Tracing turns X-Ray on, as IdempotentFunctionProps.Tracing does. Default: none.
+	Tracing awslambda.Tracing
 }
 
 // A Relay is a function that publishes the messages of an outbox. Create one with
@@ -190,7 +193,7 @@ func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
 func (p *RelayProps) program() *IdempotentFunctionProps {
 	return &IdempotentFunctionProps{
 		Code: p.Code, Configure: p.Configure, Environment: p.Environment, FailureRetention: p.FailureRetention,
-		LogLevel: p.LogLevel, LogRetention: p.LogRetention, MemorySize: p.MemorySize, Timeout: p.Timeout,
+		LogLevel: p.LogLevel, LogRetention: p.LogRetention, MemorySize: p.MemorySize, Timeout: p.Timeout, Tracing: p.Tracing,
 	}
 }
 

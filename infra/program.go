@@ -25,19 +25,23 @@ func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral boo
 	for name, value := range p.Environment {
 		environment[name] = &value
 	}
+	// A log group of the stack: LogRetention would deploy a function of its own to
+	// set the retention.
+	logs := awslogs.NewLogGroup(own, jsii.String("Logs"), &awslogs.LogGroupProps{
+		RemovalPolicy: removalPolicy(ephemeral), Retention: p.LogRetention,
+	})
 	props := &awslambda.FunctionProps{
 		Architecture: awslambda.Architecture_ARM_64(),
-		Code:         awslambda.Code_FromAsset(&p.Code, nil),
 		Environment:  &environment,
 		Handler:      jsii.String("bootstrap"),
-		// A log group of the stack: LogRetention would deploy a function of
-		// its own to set the retention.
-		LogGroup: awslogs.NewLogGroup(own, jsii.String("Logs"), &awslogs.LogGroupProps{
-			RemovalPolicy: removalPolicy(ephemeral), Retention: p.LogRetention,
-		}),
-		MemorySize: jsii.Number(p.MemorySize),
-		Runtime:    awslambda.Runtime_PROVIDED_AL2023(),
-		Timeout:    seconds(p.Timeout),
+		LogGroup:     logs,
+		MemorySize:   jsii.Number(p.MemorySize),
+		Runtime:      awslambda.Runtime_PROVIDED_AL2023(),
+		Timeout:      seconds(p.Timeout),
+		Tracing:      p.Tracing,
+	}
+	if p.Code != "" {
+		props.Code = awslambda.Code_FromAsset(&p.Code, nil)
 	}
 	if p.Durable != nil {
 		// Suspended executions continue with the version that they began with, and CDK
@@ -51,21 +55,22 @@ func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral boo
 	for _, s := range p.stores() { // a relay has none
 		s.configure(props)
 	}
-	if p.Configure != nil {
-		p.Configure(props)
-	}
+	p.configure(own, props, logs)
 	return awslambda.NewFunction(own, jsii.String("Function"), props)
 }
 
 // refuseProgram reports the mistakes in the props that deploy alone uses.
 func (p *IdempotentFunctionProps) refuseProgram() (found problems) {
-	if p.Code == "" {
-		found.when(true, "Code: it is required")
-	} else if err := bootstrap.Check(p.Code); err != nil {
-		found.when(true, "Code: %v", err)
+	if p.Configure == nil { // which may replace the code, or its architecture
+		if p.Code == "" {
+			found.when(true, "Code: it is required")
+		} else if err := bootstrap.Check(p.Code, *awslambda.Architecture_ARM_64().Name()); err != nil {
+			found.when(true, "Code: %v", err)
+		}
 	}
 	found.when(!slices.Contains([]string{"DEBUG", "INFO", "WARN", "ERROR"}, p.LogLevel), "LogLevel: %q is none of DEBUG, INFO, WARN and ERROR", p.LogLevel)
 	found.when(p.MemorySize < 128 || p.MemorySize > 10240, "MemorySize: %d is not 128 to 10,240 MiB", p.MemorySize)
+	found.when(p.Tracing != "" && !slices.Contains(tracings, p.Tracing), "Tracing: %q is none of awslambda.Tracing", p.Tracing)
 	found = append(found, p.Durable.refuse()...)
 	return append(found, refuseLogRetention("LogRetention", p.LogRetention)...)
 }
@@ -111,12 +116,16 @@ func refuseEnvironment(environment map[string]string, own map[string]*string) (f
 			found.when(true, "Environment: %s is set by this construct", name)
 		case slices.Contains(reserved, name):
 			found.when(true, "Environment: %s is reserved by Lambda, which sets it", name)
+		case name == "ONCE_DISABLED":
+			found.when(true, "Environment: ONCE_DISABLED is for unit tests of a handler; in a deployment, every duplicate would run")
 		case !variableName.MatchString(name):
 			found.when(true, "Environment: %q is not a letter followed by at least one letter, digit or _", name)
 		}
 	}
 	return found
 }
+
+var tracings = []awslambda.Tracing{awslambda.Tracing_ACTIVE, awslambda.Tracing_DISABLED, awslambda.Tracing_PASS_THROUGH}
 
 // reserved are the variables that only Lambda may set.
 var reserved = []string{

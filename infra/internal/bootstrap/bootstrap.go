@@ -16,14 +16,14 @@ import (
 )
 
 // Check returns an error for code that Lambda could not start at the first
-// invocation. The code is a zip or a folder.
-func Check(code string) error {
+// invocation. The code is a zip or a folder, for arm64 or x86_64.
+func Check(code, architecture string) error {
 	info, err := os.Stat(code)
 	switch {
 	case err != nil:
 		return fmt.Errorf("build the function first: %w", err)
 	case info.IsDir():
-		return starts(code, os.DirFS(code))
+		return starts(code, os.DirFS(code), architecture)
 	case strings.ToLower(filepath.Ext(code)) != ".zip":
 		return fmt.Errorf("%s is neither a folder nor named .zip", code)
 	}
@@ -34,12 +34,12 @@ func Check(code string) error {
 	defer z.Close()
 	// As files of z, /bootstrap and ../bootstrap would be at the top level.
 	z.File = slices.DeleteFunc(z.File, func(f *zip.File) bool { return path.Clean(f.Name) != "bootstrap" })
-	return starts(code, z)
+	return starts(code, z, architecture)
 }
 
 // starts returns an error if Lambda cannot start the bootstrap of a folder or a zip. It
 // accepts every script.
-func starts(where string, files fs.FS) error {
+func starts(where string, files fs.FS, architecture string) error {
 	info, err := fs.Stat(files, "bootstrap")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -58,13 +58,16 @@ func starts(where string, files fs.FS) error {
 	if bytes.HasPrefix(text, []byte("#!")) {
 		return nil
 	}
-	const build = "build it with GOOS=linux GOARCH=arm64"
+	machine, build := elf.EM_AARCH64, "build it with GOOS=linux GOARCH=arm64"
+	if architecture == "x86_64" {
+		machine, build = elf.EM_X86_64, "build it with GOOS=linux GOARCH=amd64"
+	}
 	program, err := elf.NewFile(bytes.NewReader(text))
 	switch {
 	case err != nil:
 		return fmt.Errorf("bootstrap in %s is not a Linux program; %s", where, build)
-	case program.Machine != elf.EM_AARCH64 || program.Class != elf.ELFCLASS64 || program.Data != elf.ELFDATA2LSB:
-		return fmt.Errorf("bootstrap in %s is not a program for arm64 (%v); %s", where, program.Machine, build)
+	case program.Machine != machine || program.Class != elf.ELFCLASS64 || program.Data != elf.ELFDATA2LSB:
+		return fmt.Errorf("bootstrap in %s is not a program for %s (%v); %s", where, architecture, program.Machine, build)
 	case program.Type != elf.ET_EXEC && program.Type != elf.ET_DYN:
 		return fmt.Errorf("bootstrap in %s is an object (%v), not a program", where, program.Type)
 	}
