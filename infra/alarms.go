@@ -1,6 +1,10 @@
 package infra
 
 import (
+	"cmp"
+	"regexp"
+	"slices"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
@@ -12,100 +16,112 @@ import (
 
 // NewAlarms creates alarms for operations, for functions and for their event
 // sources. Each alarm evaluates 5 min and does not ring without data. Its
-// description advises the operator. The alarms of operations need the metrics
-// that package emf writes.
+// description advises the operator, and states its severity and the page of the
+// documentation. The alarms of operations need the metrics that package emf writes.
+//
+// CloudWatch also sends each change of an alarm to EventBridge, without any action.
+//
+// NewAlarms panics with a [*PropsError] for props that cannot work.
 func NewAlarms(scope constructs.Construct, id string, props *AlarmsProps) []awscloudwatch.Alarm {
 	p := props.withDefaults()
 	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)
-	a := &alarms{scope: constructs.NewConstruct(scope, &id), notify: p.Notify}
+	a := &alarms{scope: constructs.NewConstruct(scope, &id), props: &p}
+	// Without this flag, CDK panics if a function is the action of a second alarm.
+	a.scope.Node().SetContext(jsii.String("@aws-cdk/aws-cloudwatch-actions:changeLambdaPermissionLogicalIdForLambdaAction"), true)
 	for _, operation := range p.Operations {
-		a.operation(operation, &p)
+		a.add(operation, ofOperation(operation))
 	}
 	for _, f := range p.Functions {
-		a.source(*f.scope.Node().Id(), f.watched(), &p)
+		a.add(*f.scope.Node().Id(), f.watched())
 	}
 	for _, r := range p.Relays {
-		a.source(*r.scope.Node().Id(), r.watched(), &p)
+		a.add(*r.scope.Node().Id(), r.watched())
 	}
 	return a.made
 }
 
 type alarms struct {
-	scope  constructs.Construct
-	notify []awssns.ITopic
-	made   []awscloudwatch.Alarm
+	scope constructs.Construct
+	props *AlarmsProps
+	made  []awscloudwatch.Alarm
 }
 
-// add creates an alarm that rings at or above a threshold.
-func (a *alarms) add(id, description string, metric awscloudwatch.IMetric, threshold float64) {
-	refuseID(a.scope, id, "").panic(a.scope, "")
-	alarm := awscloudwatch.NewAlarm(a.scope, &id, &awscloudwatch.AlarmProps{
-		AlarmDescription:   &description,
-		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-		EvaluationPeriods:  jsii.Number(1),
-		Metric:             metric,
-		Threshold:          &threshold,
-		TreatMissingData:   awscloudwatch.TreatMissingData_NOT_BREACHING,
-	})
-	for _, topic := range a.notify {
+// add creates the alarms of an operation, a function or a relay.
+func (a *alarms) add(name string, watched []signal) {
+	several := map[string]int{}
+	for _, s := range watched {
+		id := name + suffix(several[s.id]) + s.id
+		several[s.id]++
+		append(a.props.refuseName(id), refuseID(a.scope, id, "")...).panic(a.scope, "")
+		alarm := awscloudwatch.NewAlarm(a.scope, &id, &awscloudwatch.AlarmProps{
+			AlarmDescription:   jsii.String(name + ": " + s.advice + s.reference()),
+			AlarmName:          a.props.name(id),
+			ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+			EvaluationPeriods:  jsii.Number(1),
+			Metric:             s.metric,
+			Threshold:          jsii.Number(s.threshold(a.props)),
+			TreatMissingData:   awscloudwatch.TreatMissingData_NOT_BREACHING,
+		})
+		a.act(alarm, a.props.of(s))
+		a.made = append(a.made, alarm)
+	}
+}
+
+func (a *alarms) act(alarm awscloudwatch.Alarm, own *AlarmActions) {
+	for _, topic := range slices.Concat(a.props.Notify, own.Notify) {
 		action := awscloudwatchactions.NewSnsAction(topic)
 		alarm.AddAlarmAction(action)
 		alarm.AddOkAction(action)
 	}
-	a.made = append(a.made, alarm)
+	alarm.AddAlarmAction(own.Actions...)
 }
 
 // enoughCalls is the number of calls in a period from which a percentage counts:
 // one double click at night must not ring.
 const enoughCalls = 20
 
-func (a *alarms) operation(name string, p *AlarmsProps) {
-	for _, row := range []struct {
-		id, advice string
-		metric     awscloudwatch.IMetric
-		threshold  float64
-	}{
-		{"LeaseLost", "a call outlived its lease, and its effect may have happened twice. Compare the lease with how long the handler runs.", calls(name, "lease lost"), 1},
-		{"Unknown", "it is unknown whether the effect happened. Look at the system of the effect, and resolve the record.", calls(name, "unknown"), 1},
-		{"TimedOut", "a handler was cut off at its deadline; its effect may have happened, and the retry repeats it. Raise the timeout, or use a downstream key.", calls(name, "timed out"), 1},
-		{"Mismatch", "a key came again with a different payload. The key is not unique, or a client reuses it.", calls(name, "mismatch"), float64(p.Mismatches)},
-		{"Takeovers", "many runs follow an attempt that failed or lapsed. See the function's errors and timeouts.", calls(name, "takeover"), float64(p.Takeovers)},
-		{"LapsedLeases", "an attempt crashed or was frozen, and a later one took over. Its effect may have happened twice: check the keys in the log, and use a downstream key.",
-			sum("LapsedLeases", name), float64(p.LapsedLeases)},
-		{"Refused", "requests are refused before the handler runs. The log has the reason: a scope that finds no caller refuses every request.", sum("Refused", name), float64(p.Refusals)},
-		{"StoreErrors", "calls to DynamoDB fail. See the function's log for the errors.", sum("StoreErrors", name), 1},
-		{"StoreThrottles", "DynamoDB throttles. See whether the table or one key is hot.", sum("StoreThrottles", name), 1},
-		{"Conflicts", "many calls meet a running duplicate. Callers retry too early, or the handler is slow.", percent(name, "conflicts in percent", enoughCalls, "conflict"), p.ConflictPercent},
-	} {
-		a.add(name+row.id, name+": "+row.advice, row.metric, row.threshold)
+func ofOperation(name string) []signal {
+	outcome := func(outcome string) awscloudwatch.IMetric { return calls(name, outcome) }
+	all := []signal{
+		{id: "LeaseLost", advice: "a call outlived its lease, and its effect may have happened twice. Compare the lease with how long the handler runs.", metric: outcome("lease lost"), threshold: fixed(1)},
+		{id: "Unknown", advice: "it is unknown whether the effect happened. Look at the system of the effect, and resolve the record.", page: settling, metric: outcome("unknown"), threshold: fixed(1)},
+		{id: "TimedOut", advice: "a handler was cut off at its deadline; its effect may have happened, and the retry repeats it. Raise the timeout, or use a downstream key.", metric: outcome("timed out"), threshold: fixed(1)},
+		{id: "Mismatch", ticket: true, advice: "a key came again with a different payload. The key is not unique, or a client reuses it.", metric: outcome("mismatch"), threshold: count(func(p *AlarmsProps) int { return p.Mismatches })},
+		{id: "Takeovers", ticket: true, advice: "many runs follow an attempt that failed or lapsed. See the function's errors and timeouts.", metric: outcome("takeover"), threshold: count(func(p *AlarmsProps) int { return p.Takeovers })},
+		{id: "LapsedLeases", advice: "an attempt crashed or was frozen, and a later one took over. Its effect may have happened twice: check the keys in the log, and use a downstream key.", metric: sum("LapsedLeases", name), threshold: count(func(p *AlarmsProps) int { return p.LapsedLeases })},
+		{id: "Refused", ticket: true, advice: "requests are refused before the handler runs. The log has the reason: a scope that finds no caller refuses every request.", metric: sum("Refused", name), threshold: count(func(p *AlarmsProps) int { return p.Refusals })},
+		{id: "StoreErrors", advice: "calls to DynamoDB fail. See the function's log for the errors.", page: outage, metric: sum("StoreErrors", name), threshold: fixed(1)},
+		{id: "StoreThrottles", ticket: true, advice: "DynamoDB throttles. See whether the table or one key is hot.", metric: sum("StoreThrottles", name), threshold: fixed(1)},
+		{id: "Conflicts", ticket: true, advice: "many calls meet a running duplicate. Callers retry too early, or the handler is slow.", metric: percent(name, "conflicts in percent", enoughCalls, "conflict"), threshold: func(p *AlarmsProps) float64 { return p.ConflictPercent }},
 	}
-}
-
-// source adds the alarms of a function, or of a relay, and of its event sources.
-func (a *alarms) source(name string, watched []signal, p *AlarmsProps) {
-	several := map[string]int{}
-	for _, s := range watched {
-		a.add(name+suffix(several[s.id])+s.id, name+": "+s.advice, s.metric, s.threshold(p))
-		several[s.id]++
+	for i := range all {
+		all[i].page = cmp.Or(all[i].page, ofOperations)
 	}
+	return all
 }
 
 // AlarmTopicProps are the props of [NewAlarmTopic]. The zero value of every
 // field is its default.
 type AlarmTopicProps struct {
-	// TopicName is the name of the topic. Default: CloudFormation generates one.
+	// TopicName is the name of the topic: 1 to 256 letters, digits, _ and -. Default:
+	// CloudFormation generates one.
 	TopicName string
 }
+
+var topicName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 
 // NewAlarmTopic creates a topic for AlarmsProps.Notify. It refuses requests without
 // TLS, and lets the alarms of its account publish. The latter must be explicit,
 // because a policy replaces the default one, under which CloudWatch may publish. If
 // props is nil, all defaults apply.
 //
-// NewAlarmTopic panics with a [*PropsError] for an id that is taken.
+// NewAlarmTopic panics with a [*PropsError] for props that cannot work.
 func NewAlarmTopic(scope constructs.Construct, id string, props *AlarmTopicProps) awssns.Topic {
-	refuseID(scope, id, "").panic(scope, id)
-	topic := awssns.NewTopic(scope, &id, &awssns.TopicProps{EnforceSSL: jsii.Bool(true), TopicName: named(orZero(props).TopicName)})
+	name := orZero(props).TopicName
+	found := refuseID(scope, id, "")
+	found.when(name != "" && !*awscdk.Token_IsUnresolved(name) && !topicName.MatchString(name), "TopicName: %q is not 1 to 256 letters, digits, _ and -", name)
+	found.panic(scope, id)
+	topic := awssns.NewTopic(scope, &id, &awssns.TopicProps{EnforceSSL: jsii.Bool(true), TopicName: named(name)})
 	topic.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Actions:    jsii.Strings("sns:Publish"),
 		Conditions: &map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(topic).Account()}},

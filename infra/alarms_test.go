@@ -2,11 +2,13 @@ package infra
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/jsii-runtime-go"
 
@@ -121,7 +123,7 @@ func TestQueueAgeIsReached(t *testing.T) {
 		"default":       {4 * day, 0, 3600.0, ""},
 		"a short queue": {30 * time.Minute, 0, 900.0, ""},
 		"just in time":  {time.Hour, time.Hour - time.Second, 3599.0, ""},
-		"at its end":    {time.Hour, time.Hour, nil, "QueueAge: no message of S/Function/Orders/Queue reaches the age of 1h0m0s"},
+		"at its end":    {time.Hour, time.Hour, nil, "QueueAge: nothing waits for 1h0m0s, because it disappears after 1h0m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stack := newStack()
@@ -150,6 +152,8 @@ func TestWatchingRefuses(t *testing.T) {
 	board := func(p DashboardProps) func() { return func() { NewDashboard(newStack(), "D", &p) } }
 	pay := []string{"pay"}
 	f, r := watched(t, newStack())[0], newRelay(t, newStack(), nil)
+	others := newStack()
+	topic, fifo := awssns.NewTopic(others, jsii.String("Topic"), nil), awssns.NewTopic(others, jsii.String("FIFO"), &awssns.TopicProps{Fifo: jsii.Bool(true)})
 	wantRefusals(t, map[string]func(){
 		"nothing to watch":              func() { NewAlarms(newStack(), "A", nil) },
 		"nothing to show":               func() { NewDashboard(newStack(), "D", nil) },
@@ -160,12 +164,31 @@ func TestWatchingRefuses(t *testing.T) {
 		"QueueAge: -1ns is negative":    alarms(AlarmsProps{QueueAge: -1, Operations: pay}),
 		"Takeovers: -1 is negative":     alarms(AlarmsProps{Takeovers: -1, Operations: pay}),
 		"Notify: one is nil":            alarms(AlarmsProps{Notify: []awssns.ITopic{nil}, Operations: pay}),
-		`"a" is empty or listed twice`:  alarms(AlarmsProps{Operations: []string{"a", "a"}}),
-		`"" is empty or listed twice`:   board(DashboardProps{Operations: []string{""}}),
+		"Page.Notify: one is nil":       alarms(AlarmsProps{Page: AlarmActions{Notify: []awssns.ITopic{nil}}, Operations: pay}),
+		"Ticket.Actions: one is nil":    alarms(AlarmsProps{Ticket: AlarmActions{Actions: []awscloudwatch.IAlarmAction{nil}}, Operations: pay}),
+		"Notify: S/FIFO is a FIFO":      alarms(AlarmsProps{Notify: []awssns.ITopic{fifo}, Operations: pay}),
+		"Page.Notify: S/FIFO is":        alarms(AlarmsProps{Page: AlarmActions{Notify: []awssns.ITopic{fifo}}, Operations: pay}),
+		"Ticket: with Notify it has 6":  alarms(AlarmsProps{Notify: []awssns.ITopic{topic, topic, topic}, Ticket: AlarmActions{Notify: []awssns.ITopic{topic, topic, topic}}, Operations: pay}),
+		"ConflictPercent: NaN is not":   alarms(AlarmsProps{ConflictPercent: math.NaN(), Operations: pay}),
+		"IteratorAge: 1ms is less":      alarms(AlarmsProps{IteratorAge: time.Millisecond, Operations: pay}),
+		"OutboxAge: 1µs is less than":   alarms(AlarmsProps{OutboxAge: time.Microsecond, Operations: pay}),
+		"QueueAge: 999ms is less than":  alarms(AlarmsProps{QueueAge: 999 * time.Millisecond, Operations: pay}),
+		"IteratorAge: nothing waits":    alarms(AlarmsProps{IteratorAge: day, Functions: []*IdempotentFunction{f}}),
+		"OutboxAge: nothing waits for":  alarms(AlarmsProps{OutboxAge: 12 * time.Hour, Relays: []*Relay{r}}),
+		"NamePrefix: \"a\\n\" has a":    alarms(AlarmsProps{NamePrefix: "a\n", Operations: pay}),
+		"255 characters of an alarm":    alarms(AlarmsProps{NamePrefix: strings.Repeat("a", 244), Operations: pay}),
+		"scope: it is nil":              func() { NewAlarms(nil, "A", &AlarmsProps{Operations: pay}) },
+		`"a" is blank or listed twice`:  alarms(AlarmsProps{Operations: []string{"a", "a"}}),
+		`"" is blank or listed twice`:   board(DashboardProps{Operations: []string{""}}),
+		`" " is blank or listed`:        alarms(AlarmsProps{Operations: []string{" "}}),
+		`":pay" begins with a colon`:    alarms(AlarmsProps{Operations: []string{":pay"}}),
+		`"a\tb" has a control`:          alarms(AlarmsProps{Operations: []string{"a\tb"}}),
 		`"zahlen-für" is not ASCII`:     alarms(AlarmsProps{Operations: []string{"zahlen-für"}}),
 		"longer than the 255":           alarms(AlarmsProps{Operations: []string{strings.Repeat("a", 256)}}),
 		"is already in use in S/A":      alarms(AlarmsProps{Operations: []string{"a/b", "a--b"}}),
 		"Functions: one is nil":         board(DashboardProps{Functions: []*IdempotentFunction{nil}}),
+		"not made by NewIdempotent":     alarms(AlarmsProps{Functions: []*IdempotentFunction{{}}}),
+		"or not made by NewRelay":       board(DashboardProps{Relays: []*Relay{{}}}),
 		`two have the id "Function"`:    alarms(AlarmsProps{Functions: []*IdempotentFunction{f, f}}),
 		"Relays: one is nil":            alarms(AlarmsProps{Relays: []*Relay{nil}}),
 		`have the id "Relay"`:           board(DashboardProps{Relays: []*Relay{r, r}}),

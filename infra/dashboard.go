@@ -1,6 +1,8 @@
 package infra
 
 import (
+	"slices"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
@@ -26,7 +28,12 @@ type DashboardProps struct {
 // of overhead, round trips and store errors. Each function or relay has a row with
 // its event sources. The rows of operations need the metrics that package emf
 // writes.
-func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) awscloudwatch.Dashboard {
+//
+// CloudWatch shows at most 500 widgets on a dashboard, which are 62 operations. The
+// rest follows on further dashboards, whose ids end with 2, 3 and so on.
+//
+// NewDashboard panics with a [*PropsError] for props that cannot work.
+func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) []awscloudwatch.Dashboard {
 	p := orZero(props)
 	operations := p.Operations
 	if operations == nil {
@@ -37,21 +44,42 @@ func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) 
 	found = append(found, refuseID(scope, id, "")...)
 	append(found, refuseNames(p.Functions, operations, p.Relays)...).panic(scope, id)
 
-	board := awscloudwatch.NewDashboard(scope, &id, nil)
+	d := &dashboards{scope: scope, id: id}
 	for _, operation := range operations {
-		board.AddWidgets(heading("# " + operation + "\nOutcomes, duplicates, and the cost of idempotency."))
-		board.AddWidgets(operationRow(operation)...)
-		board.AddWidgets(storeRow(operation)...)
+		d.add("# "+operation+"\nOutcomes, duplicates, and the cost of idempotency.", operationRow(operation), storeRow(operation))
 	}
 	for _, f := range p.Functions {
-		board.AddWidgets(heading("# " + *f.scope.Node().Id() + "\nInvocations, waiting events, and events that were given up."))
-		board.AddWidgets(sourceRow(f.watched())...)
+		d.add("# "+*f.scope.Node().Id()+"\nInvocations, waiting events, and events that were given up.", sourceRow(f.watched()))
 	}
 	for _, r := range p.Relays {
-		board.AddWidgets(heading("# " + *r.scope.Node().Id() + "\nPublished messages, and messages that were given up."))
-		board.AddWidgets(sourceRow(r.watched())...)
+		d.add("# "+*r.scope.Node().Id()+"\nPublished messages, and messages that were given up.", sourceRow(r.watched()))
 	}
-	return board
+	return d.made
+}
+
+type dashboards struct {
+	scope constructs.Construct
+	id    string
+	made  []awscloudwatch.Dashboard
+	shown int // widgets of the last one
+}
+
+const maxWidgets = 500
+
+// add shows a heading with its rows on one dashboard.
+func (d *dashboards) add(markdown string, rows ...[]awscloudwatch.IWidget) {
+	n := 1 + len(slices.Concat(rows...))
+	if len(d.made) == 0 || d.shown+n > maxWidgets {
+		id := d.id + suffix(len(d.made))
+		refuseID(d.scope, id, "").panic(d.scope, id)
+		d.made, d.shown = append(d.made, awscloudwatch.NewDashboard(d.scope, &id, nil)), 0
+	}
+	d.shown += n
+	board := d.made[len(d.made)-1]
+	board.AddWidgets(heading(markdown))
+	for _, row := range rows {
+		board.AddWidgets(row...)
+	}
 }
 
 func operationRow(operation string) []awscloudwatch.IWidget {

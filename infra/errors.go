@@ -32,6 +32,10 @@ func (p *problems) when(wrong bool, format string, args ...any) {
 // refuseID reports an id that is empty, taken, or known only during the deployment.
 // This package appends the suffix to the id.
 func refuseID(scope constructs.IConstruct, id, suffix string) (found problems) {
+	if scope == nil {
+		found.when(true, "scope: it is nil")
+		return found
+	}
 	found.when(id == "", "id: it is empty")
 	found.when(*awscdk.Token_IsUnresolved(id), "id: it is a token, whose value is known only during the deployment; use a text")
 	id += suffix
@@ -66,7 +70,10 @@ func (p problems) panic(scope constructs.IConstruct, id string) {
 	if len(p) == 0 {
 		return
 	}
-	path := *scope.Node().Path()
+	path := ""
+	if scope != nil {
+		path = *scope.Node().Path()
+	}
 	if path != "" && id != "" {
 		path += "/"
 	}

@@ -110,8 +110,9 @@ type IdempotentFunction struct {
 	scope     constructs.Construct
 	sources   map[string]bool // by their paths
 	signals   []signal        // of its sources
-	streams   bool
-	asyncSink awssqs.Queue // nil before the first asynchronous source
+	streams   []time.Duration // MaxAge of each
+	delivers  bool            // events to a queue made elsewhere, as Watch says
+	asyncSink awssqs.Queue    // nil before the first asynchronous source
 }
 
 // NewIdempotentFunction creates a Go function on provided.al2023 and arm64 with a

@@ -32,8 +32,10 @@ func stated(functions []*IdempotentFunction) []string {
 func refuseOperations(operations []string) (found problems) {
 	names := map[string]bool{}
 	for _, operation := range operations {
-		found.when(operation == "" || names[operation], "Operations: %q is empty or listed twice", operation)
+		found.when(strings.TrimSpace(operation) == "" || names[operation], "Operations: %q is blank or listed twice", operation)
 		found.when(!ascii(operation), "Operations: %q is not ASCII, which CloudWatch requires of a dimension", operation)
+		found.when(strings.HasPrefix(operation, ":"), "Operations: %q begins with a colon, which CloudWatch refuses in a dimension", operation)
+		found.when(strings.ContainsFunc(operation, unicode.IsControl), "Operations: %q has a control character, which CloudWatch refuses in a dimension", operation)
 		found.when(len(operation) > 255, "Operations: %q is longer than the 255 characters of a CloudWatch dimension", operation)
 		names[operation] = true
 	}

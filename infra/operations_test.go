@@ -71,7 +71,7 @@ func TestAlarmsAndDashboardWatchTheOperationsOfFunctions(t *testing.T) {
 func TestFunctionRefusesOperationsThatCannotWork(t *testing.T) {
 	wantRefusals(t, map[string][]string{
 		`Execute does not allow "refund"`: {"pay", "refund"},
-		`"pay" is empty or listed twice`:  {"pay", "pay"},
+		`"pay" is blank or listed twice`:  {"pay", "pay"},
 		`"päy" is not ASCII`:              {"pay", "päy"},
 	}, func(operations []string) {
 		newFunction(t, newStack(), func(p *IdempotentFunctionProps) {

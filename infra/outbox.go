@@ -155,7 +155,8 @@ type Relay struct {
 	// deleted, unless the outbox is Ephemeral.
 	Failures awssqs.Queue
 
-	scope constructs.Construct
+	maxAge time.Duration
+	scope  constructs.Construct
 }
 
 // NewRelay creates the function of relay.Outbox. It feeds the function with
@@ -187,7 +188,7 @@ func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
 		}},
 	})}
 	function.AddEventSource(awslambdaeventsources.NewDynamoEventSource(p.Outbox.Table, source))
-	return &Relay{Function: function, Failures: failures, scope: own}
+	return &Relay{Function: function, Failures: failures, maxAge: p.MaxAge, scope: own}
 }
 
 func (p *RelayProps) program() *IdempotentFunctionProps {

@@ -100,7 +100,8 @@ func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 		source.MaxConcurrency = jsii.Number(p.MaxConcurrency)
 	}
 	f.target().AddEventSource(awslambdaeventsources.NewSqsEventSource(queue, source))
-	f.watchQueue(queue, dead, p.Retention)
+	f.watchDeadLetters(dead)
+	f.watchQueue(queue, p.Retention)
 	return &Queue{Queue: queue, DeadLetters: dead}
 }
 

@@ -1,7 +1,9 @@
 package infra
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
@@ -9,17 +11,41 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 )
 
-// A signal is a metric of a function or of one of its event sources, with the alarm on
-// it and its graph. Each source adds its own, so that alarms.go and dashboard.go know
-// none of them.
+// A signal is a metric of an operation, of a function or of one of its event sources,
+// with the alarm on it and its graph. Each source adds its own, so that alarms.go and
+// dashboard.go know none of them.
 type signal struct {
 	id        string // the end of the alarm's id
 	advice    string
+	page      string // where the documentation continues; by default, that of functions
+	ticket    bool   // the severity: a ticket, or by default a page
 	graph     string // title of its graph; signals with one title share it
 	metric    awscloudwatch.IMetric
 	threshold func(*AlarmsProps) float64
 	refuse    func(*AlarmsProps) problems // may be nil
 }
+
+// reference returns the end of an alarm's description.
+func (s *signal) reference() string {
+	severity := "page"
+	if s.ticket {
+		severity = "ticket"
+	}
+	return " Severity: " + severity + ". " + documentation + cmp.Or(s.page, ofFunctions)
+}
+
+// documentation is the folder of the pages at this release; "make version" sets it.
+const documentation = "https://github.com/lambda-once/once/blob/v0.1.0/docs/"
+
+// Headings of pages.
+const (
+	ofFunctions  = "operate.md#alarms-of-a-function"
+	ofOperations = "operate.md#alarms-of-an-operation"
+	ofRelays     = "operate.md#alarms-of-a-relay"
+	outage       = "incidents.md#an-outage-of-the-store"
+	settling     = "operate.md#settle-a-record"
+	unpublished  = "operate.md#the-outbox"
+)
 
 // Titles of graphs.
 const (
@@ -32,46 +58,48 @@ const (
 // watched returns the signals of the function and of its sources.
 func (f *IdempotentFunction) watched() []signal {
 	all := append(invocations(f.Function), f.signals...)
-	if f.asyncSink != nil {
+	if f.delivers || f.asyncSink != nil {
 		all = append(all, signal{
 			id: "Undelivered", advice: "Lambda cannot put events into the failure queue, and drops them. Check the permissions of the function's role.",
 			graph: failing, metric: lambdaMetric(f.Function, f.undelivered(), "Sum"), threshold: fixed(1),
 		})
 	}
-	if f.streams {
-		all = append(all, signal{
+	if len(f.streams) > 0 { // one metric for all of them
+		all = append(all, aged("IteratorAge", func(p *AlarmsProps) time.Duration { return p.IteratorAge }, time.Hour, slices.Min(f.streams), signal{
 			id: "IteratorAge", advice: "the function is behind its stream. A record blocks a shard, or the function is too slow.",
 			graph: behind, metric: lambdaMetric(f.Function, "IteratorAge", "Maximum"),
-			threshold: func(p *AlarmsProps) float64 { return float64(p.IteratorAge.Milliseconds()) },
-		})
+		}))
 	}
 	return all
 }
 
 func (r *Relay) watched() []signal {
-	return append(invocations(r.Function),
+	all := append(invocations(r.Function),
 		signal{
-			id:     "Failures",
+			id: "Failures", ticket: true, page: unpublished,
 			advice: "Lambda has given up on messages of the outbox. Repair the cause of their failure, publish the messages without a mark, and empty the queue.",
-			graph:  givenUp, metric: r.Failures.MetricApproximateNumberOfMessagesVisible(metricOptions("Maximum")), threshold: fixed(1),
+			graph:  givenUp, metric: visible(r.Failures), threshold: fixed(1),
 		},
-		signal{
+		aged("OutboxAge", func(p *AlarmsProps) time.Duration { return p.OutboxAge }, 5*time.Minute, r.maxAge, signal{
 			id:     "IteratorAge",
 			advice: "messages wait too long in the outbox. A destination refuses one, which blocks its shard, or the relay is too slow.",
 			graph:  behind, metric: lambdaMetric(r.Function, "IteratorAge", "Maximum"),
-			threshold: func(p *AlarmsProps) float64 { return float64(p.OutboxAge.Milliseconds()) },
-		})
+		}))
+	for i := range all {
+		all[i].page = cmp.Or(all[i].page, ofRelays)
+	}
+	return all
 }
 
 func invocations(function awslambda.IFunction) []signal {
 	return []signal{
 		{
 			id: "Errors", advice: "invocations fail. See the function's log; without a line there, it does not start.",
-			graph: failing, metric: lambdaMetric(function, "Errors", "Sum"), threshold: func(p *AlarmsProps) float64 { return float64(p.Errors) },
+			graph: failing, metric: lambdaMetric(function, "Errors", "Sum"), threshold: count(func(p *AlarmsProps) int { return p.Errors }),
 		},
 		{
-			id: "Throttles", advice: "Lambda throttles the function. See its concurrency, and the account's.",
-			graph: failing, metric: lambdaMetric(function, "Throttles", "Sum"), threshold: func(p *AlarmsProps) float64 { return float64(p.Throttles) },
+			id: "Throttles", ticket: true, advice: "Lambda throttles the function. See its concurrency, and the account's.",
+			graph: failing, metric: lambdaMetric(function, "Throttles", "Sum"), threshold: count(func(p *AlarmsProps) int { return p.Throttles }),
 		},
 	}
 }
@@ -80,15 +108,15 @@ func invocations(function awslambda.IFunction) []signal {
 func (f *IdempotentFunction) watchServerErrors(source string, metric awscloudwatch.IMetric) {
 	f.signals = append(f.signals, signal{
 		id: "ServerErrors", advice: source + " returns 5xx. The function fails, runs too long, or does not exist.",
-		graph: failing, metric: metric, threshold: func(p *AlarmsProps) float64 { return float64(p.ServerErrors) },
+		graph: failing, metric: metric, threshold: count(func(p *AlarmsProps) int { return p.ServerErrors }),
 	})
 }
 
 // watchFailures adds a queue of events that Lambda has given up.
 func (f *IdempotentFunction) watchFailures(queue awssqs.IQueue) {
 	f.signals = append(f.signals, signal{
-		id: "Failures", advice: "Lambda has given up on events. Repair the cause of their failure, and send them again.",
-		graph: givenUp, metric: queue.MetricApproximateNumberOfMessagesVisible(metricOptions("Maximum")), threshold: fixed(1),
+		id: "Failures", ticket: true, advice: "Lambda has given up on events. Repair the cause of their failure, and send them again.",
+		graph: givenUp, metric: visible(queue), threshold: fixed(1),
 	})
 }
 
@@ -100,42 +128,51 @@ func (f *IdempotentFunction) watchLag(most int) {
 	})
 }
 
-// watchQueue adds a queue, whose retention is 0 if it is unknown, and its dead-letter
-// queue, which may be nil.
-func (f *IdempotentFunction) watchQueue(queue, deadLetters awssqs.IQueue, retention time.Duration) {
-	options := metricOptions("Maximum")
-	if deadLetters != nil {
-		f.signals = append(f.signals, signal{
-			id: "DeadLetters", advice: "messages are in the dead-letter queue. Repair the cause of their failure, and send them back.",
-			graph: givenUp, metric: deadLetters.MetricApproximateNumberOfMessagesVisible(options), threshold: fixed(1),
-		})
-	}
+// watchDeadLetters adds a dead-letter queue.
+func (f *IdempotentFunction) watchDeadLetters(queue awssqs.IQueue) {
 	f.signals = append(f.signals, signal{
-		id: "QueueAge", advice: "the oldest message waits too long. The function fails, or is too slow for the load.",
-		graph: waiting, metric: queue.MetricApproximateAgeOfOldestMessage(options),
-		threshold: func(p *AlarmsProps) float64 { return ageOr(p.QueueAge, retention).Seconds() },
-		refuse: func(p *AlarmsProps) (found problems) {
-			found.when(retention > 0 && p.QueueAge >= retention, "QueueAge: no message of %s reaches the age of %s, its retention is %s",
-				*queue.Node().Path(), p.QueueAge, retention)
-			return found
-		},
+		id: "DeadLetters", ticket: true, advice: "messages are in the dead-letter queue. Repair the cause of their failure, and send them back.",
+		graph: givenUp, metric: visible(queue), threshold: fixed(1),
 	})
+}
+
+// watchQueue adds a queue, whose retention is 0 if it is unknown.
+func (f *IdempotentFunction) watchQueue(queue awssqs.IQueue, retention time.Duration) {
+	f.signals = append(f.signals, aged("QueueAge", func(p *AlarmsProps) time.Duration { return p.QueueAge }, time.Hour, retention, signal{
+		id: "QueueAge", advice: "the oldest message waits too long. The function fails, or is too slow for the load.",
+		graph: waiting, metric: queue.MetricApproximateAgeOfOldestMessage(metricOptions("Maximum")),
+	}))
+}
+
+func visible(queue awssqs.IQueue) awscloudwatch.IMetric {
+	return queue.MetricApproximateNumberOfMessagesVisible(metricOptions("Maximum"))
 }
 
 func fixed(threshold float64) func(*AlarmsProps) float64 {
 	return func(*AlarmsProps) float64 { return threshold }
 }
 
-// ageOr returns an age, or by default 1 h, but at most half of the age at which events
-// disappear, if that is known.
-func ageOr(age, end time.Duration) time.Duration {
-	switch {
-	case age != 0:
-		return age
-	case end == 0:
-		return time.Hour
+func count(prop func(*AlarmsProps) int) func(*AlarmsProps) float64 {
+	return func(p *AlarmsProps) float64 { return float64(prop(p)) }
+}
+
+// aged returns a signal whose threshold is a prop, which is the time for which an event
+// waits. By default it is the usual one, and at most half of end, the age at which an
+// event disappears. An end of 0 is unknown.
+func aged(name string, prop func(*AlarmsProps) time.Duration, usual, end time.Duration, s signal) signal {
+	unit := time.Second
+	if s.graph == behind {
+		unit = time.Millisecond
 	}
-	return min(time.Hour, end/2)
+	if end > 0 {
+		usual = min(usual, end/2)
+	}
+	s.threshold = func(p *AlarmsProps) float64 { return float64(cmp.Or(prop(p), usual)) / float64(unit) }
+	s.refuse = func(p *AlarmsProps) (found problems) {
+		found.when(end > 0 && prop(p) >= end, "%s: nothing waits for %s, because it disappears after %s", name, prop(p), end)
+		return found
+	}
+	return s
 }
 
 // suffix returns a number for all but the first, so that the alarms of the first

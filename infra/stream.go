@@ -101,7 +101,7 @@ func (f *IdempotentFunction) newStream(id, name string, source constructs.IConst
 	found = append(found, f.refuseLate("a record", p.MaxAge)...)
 	append(found, refuseID(f.scope, id, failuresID)...).panic(f.scope, id)
 	f.refuseSource(name, source).panic(f.scope, id)
-	f.streams = true
+	f.streams = append(f.streams, p.MaxAge)
 	return p, f.newFailures(id)
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/infra/internal/check"
 )
 
 // A person who is paged looks for the alarm's name.
@@ -32,4 +34,52 @@ func TestPageExplainsEveryAlarm(t *testing.T) {
 			t.Errorf("docs/operate.md explains %s, which is no alarm", name)
 		}
 	}
+}
+
+// The table of severities has each alarm once, with the severity in its description.
+func TestPageStatesTheSeverityOfEveryAlarm(t *testing.T) {
+	_, section, _ := strings.Cut(read(t, "../../../docs/operate.md"), "\n### Severities\n")
+	section, _, _ = strings.Cut(section, "\n### ")
+	stated := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (page|ticket) \\| (`.*?) \\|").FindAllStringSubmatch(section, -1) {
+		for _, name := range strings.Split(row[2], ", ") {
+			name = strings.Trim(name, "`")
+			check.Equal(t, stated[name], "", name, "listed twice")
+			stated[name] = row[1]
+		}
+	}
+	made := map[string]string{}
+	for id, alarm := range cdk(t).Resources("AWS::CloudWatch::Alarm") {
+		for name := range stated {
+			if strings.HasSuffix(id, name) && !strings.HasSuffix(id, "Store"+name) {
+				made[name] = regexp.MustCompile(`Severity: (\w+)\.`).FindStringSubmatch(alarm.Properties()["AlarmDescription"].(string))[1]
+			}
+		}
+	}
+	made["Undelivered"], made["OffsetLag"] = "page", "page" // the app has neither an asynchronous source nor a topic
+	check.Equal(t, stated, made)
+}
+
+// The link of an alarm leads to a heading that exists, at the release of the modules.
+func TestAlarmsLinkToHeadings(t *testing.T) {
+	version := regexp.MustCompile(`/once (v\S+) => \.\n`).FindStringSubmatch(read(t, "../../../go.work"))[1]
+	declared := regexp.MustCompile(`= "(\w+\.md#[\w-]+)"`).FindAllStringSubmatch(read(t, "../../signals.go"), -1)
+	var links []string
+	for _, d := range declared {
+		links = append(links, "https://github.com/lambda-once/once/blob/"+version+"/docs/"+d[1])
+		page, heading, _ := strings.Cut(d[1], "#")
+		check.Equal(t, slices.Contains(headings(read(t, "../../../docs/"+page)), heading), true, d[1], "is a heading")
+	}
+	for id, alarm := range cdk(t).Resources("AWS::CloudWatch::Alarm") {
+		description := alarm.Properties()["AlarmDescription"].(string)
+		check.Equal(t, slices.Contains(links, description[strings.LastIndex(description, " ")+1:]), true, id, description)
+	}
+}
+
+// headings returns the anchors that GitHub makes of a page's headings.
+func headings(page string) (anchors []string) {
+	for _, h := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
+		anchors = append(anchors, strings.ReplaceAll(regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-"))
+	}
+	return anchors
 }

@@ -1,0 +1,35 @@
+package infra_test
+
+import (
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+
+	"github.com/lambda-once/once/infra"
+)
+
+// A page notifies the person on call, and invokes a function. A ticket is a mail.
+func ExampleNewAlarms() {
+	var pager, mail awssns.ITopic
+	var stop awslambda.IFunction
+	infra.NewAlarms(stack, "Alarms", &infra.AlarmsProps{
+		Functions:  []*infra.IdempotentFunction{orders},
+		NamePrefix: "prod-", // prod-OrdersDeadLetters
+		Page:       infra.AlarmActions{Notify: []awssns.ITopic{pager}, Actions: []awscloudwatch.IAlarmAction{awscloudwatchactions.NewLambdaAction(stop, nil)}},
+		Ticket:     infra.AlarmActions{Notify: []awssns.ITopic{mail}},
+	})
+}
+
+// The queue of a protected function is made elsewhere.
+func ExampleIdempotentFunction_Watch() {
+	var queue, deadLetters awssqs.IQueue
+	orders.Watch(&infra.WatchProps{
+		DeadLetters:    []awssqs.IQueue{deadLetters},
+		Queues:         []awssqs.IQueue{queue},
+		QueueRetention: 4 * 24 * time.Hour,
+	})
+}
