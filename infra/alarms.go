@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
@@ -54,7 +55,7 @@ func (a *alarms) add(name string, watched []signal) {
 		several[s.id]++
 		append(a.props.refuseName(id), refuseID(a.scope, id, "")...).panic(a.scope, "")
 		alarm := awscloudwatch.NewAlarm(a.scope, &id, &awscloudwatch.AlarmProps{
-			AlarmDescription:   jsii.String(name + ": " + s.advice + s.reference()),
+			AlarmDescription:   jsii.String(strings.TrimPrefix(name+": ", ": ") + s.advice + s.reference()),
 			AlarmName:          a.props.name(id),
 			ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
 			EvaluationPeriods:  jsii.Number(1),

@@ -78,9 +78,11 @@ func NewSweep(scope constructs.Construct, id string, props *SweepProps) *Sweep {
 	function.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{MaxEventAge: seconds(min(p.Interval, maxEventAge))})
 	rule := awsevents.NewRule(own, jsii.String("Schedule"), &awsevents.RuleProps{Schedule: awsevents.Schedule_Rate(seconds(p.Interval))})
 	rule.AddTarget(awseventstargets.NewLambdaFunction(function, nil))
-	watch := &alarms{scope: own, notify: p.Notify}
-	watch.add("Dropped", id+": runs of the sweep fail, and expired records stay. See the function's log.",
-		lambdaMetric(function, "AsyncEventsDropped", "Sum"), 1)
+	watch := &alarms{scope: own, props: &AlarmsProps{Notify: p.Notify}}
+	watch.add("", []signal{{
+		id: "Dropped", ticket: true, advice: id + ": runs of the sweep fail, and expired records stay. See the function's log.",
+		metric: lambdaMetric(function, "AsyncEventsDropped", "Sum"), threshold: fixed(1),
+	}})
 	return &Sweep{Alarm: watch.made[0], Function: function}
 }
 
@@ -89,8 +91,5 @@ func (p *SweepProps) refuse(program *IdempotentFunctionProps) problems {
 	found.when((p.Table == nil) == (p.Postgres == nil), "Table, Postgres: state one of them")
 	found.when(p.Interval < time.Minute || p.Interval > day || p.Interval%time.Minute != 0, "Interval: %s is not whole minutes, 1 min to 24 h", p.Interval)
 	found.when(!wholeSeconds(p.Timeout, 30*time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 30 s to 15 min", p.Timeout)
-	for _, topic := range p.Notify {
-		found.when(topic == nil, "Notify: one is nil")
-	}
-	return found
+	return append(found, refuseTopics("Notify", p.Notify)...)
 }
