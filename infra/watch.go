@@ -42,8 +42,8 @@ type WatchProps struct {
 
 // Watch declares event sources that are made elsewhere, for [NewAlarms] and
 // [NewDashboard]. It creates nothing, and checks neither the sources nor that records
-// outlive their events. Call it before them. The methods that add sources to the
-// function call it by themselves.
+// outlive their events. Call it before them. Sources that the function's own methods
+// add need no Watch.
 //
 // Watch panics with a [*PropsError] for props that cannot work.
 func (f *IdempotentFunction) Watch(props *WatchProps) {

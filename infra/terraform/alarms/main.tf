@@ -6,39 +6,54 @@ locals {
     LeaseLost = {
       metric = "Calls", outcome = "lease lost", threshold = 1
       advice = "a call outlived its lease, and its effect may have happened twice. Compare the lease with how long the handler runs."
+      ticket = false, page = "operate.md#alarms-of-an-operation"
     }
     Unknown = {
       metric = "Calls", outcome = "unknown", threshold = 1
       advice = "it is unknown whether the effect happened. Look at the system of the effect, and resolve the record."
+      ticket = false, page = "operate.md#settle-a-record"
     }
     TimedOut = {
       metric = "Calls", outcome = "timed out", threshold = 1
       advice = "a handler was cut off at its deadline; its effect may have happened, and the retry repeats it. Raise the timeout, or use a downstream key."
+      ticket = false, page = "operate.md#alarms-of-an-operation"
     }
     Mismatch = {
       metric = "Calls", outcome = "mismatch", threshold = var.thresholds.mismatches
       advice = "a key came again with a different payload. The key is not unique, or a client reuses it."
+      ticket = true, page = "operate.md#alarms-of-an-operation"
     }
     Takeovers = {
       metric = "Calls", outcome = "takeover", threshold = var.thresholds.takeovers
       advice = "many runs follow an attempt that failed or lapsed. See the function's errors and timeouts."
+      ticket = true, page = "operate.md#alarms-of-an-operation"
     }
     LapsedLeases = {
       metric = "LapsedLeases", outcome = null, threshold = var.thresholds.lapsed_leases
       advice = "an attempt crashed or was frozen, and a later one took over. Its effect may have happened twice: check the keys in the log, and use a downstream key."
+      ticket = false, page = "operate.md#alarms-of-an-operation"
     }
     Refused = {
       metric = "Refused", outcome = null, threshold = var.thresholds.refusals
       advice = "requests are refused before the handler runs. The log has the reason: a scope that finds no caller refuses every request."
+      ticket = true, page = "operate.md#alarms-of-an-operation"
     }
     StoreErrors = {
       metric = "StoreErrors", outcome = null, threshold = 1
       advice = "calls to DynamoDB fail. See the function's log for the errors."
+      ticket = false, page = "incidents.md#an-outage-of-the-store"
     }
     StoreThrottles = {
       metric = "StoreThrottles", outcome = null, threshold = 1
       advice = "DynamoDB throttles. See whether the table or one key is hot."
+      ticket = true, page = "operate.md#alarms-of-an-operation"
     }
+  }
+
+  # The end of a description: the severity, and the page of the documentation.
+  severities = {
+    true  = "Severity: ticket. https://github.com/lambda-once/once/blob/v0.1.0/docs/"
+    false = "Severity: page. https://github.com/lambda-once/once/blob/v0.1.0/docs/"
   }
 
   # The metrics of Lambda have the name without an alias.
@@ -52,11 +67,13 @@ locals {
           name       = "Errors", namespace = "AWS/Lambda", metric = "Errors", statistic = "Sum", threshold = var.thresholds.errors
           dimensions = { FunctionName = local.function_names[name] }
           advice     = "invocations fail. See the function's log; without a line there, it does not start."
+          ticket     = false
         },
         {
           name       = "Throttles", namespace = "AWS/Lambda", metric = "Throttles", statistic = "Sum", threshold = var.thresholds.throttles
           dimensions = { FunctionName = local.function_names[name] }
           advice     = "Lambda throttles the function. See its concurrency, and the account's."
+          ticket     = true
         },
       ],
       [
@@ -65,6 +82,7 @@ locals {
           threshold  = var.thresholds.server_errors
           dimensions = { ApiId = id }
           advice     = "the API returns 5xx. The function fails, runs too long, or does not exist."
+          ticket     = false
         }
       ],
       [
@@ -73,6 +91,7 @@ locals {
           threshold  = 1
           dimensions = { QueueName = queue.dead_letters_name }
           advice     = "messages are in the dead-letter queue. Repair the cause of their failure, and send them back."
+          ticket     = true
         }
       ],
       [
@@ -81,6 +100,7 @@ locals {
           threshold  = coalesce(var.thresholds.queue_age_seconds, min(3600, queue.retention_seconds / 2))
           dimensions = { QueueName = queue.name }
           advice     = "the oldest message waits too long. The function fails, or is too slow for the load."
+          ticket     = false
         }
       ],
     )
@@ -94,7 +114,7 @@ locals {
       for operation in local.operations : [
         for name, alarm in local.operation_alarms : {
           name        = "${operation}-${name}"
-          description = "${operation}: ${alarm.advice}"
+          description = "${operation}: ${alarm.advice} ${local.severities[alarm.ticket]}${alarm.page}"
           dimensions  = { for key, value in { operation = operation, outcome = alarm.outcome } : key => value if value != null }
           metric      = alarm.metric
           namespace   = "Once"
@@ -105,7 +125,10 @@ locals {
     ]),
     flatten([
       for name, alarms in local.function_alarms : [
-        for alarm in alarms : merge(alarm, { name = "${name}-${alarm.name}", description = "${name}: ${alarm.advice}" })
+        for alarm in alarms : merge(alarm, {
+          name        = "${name}-${alarm.name}"
+          description = "${name}: ${alarm.advice} ${local.severities[alarm.ticket]}operate.md#alarms-of-a-function"
+        })
       ]
     ]),
   )
@@ -136,7 +159,7 @@ resource "aws_cloudwatch_metric_alarm" "conflicts" {
   for_each = toset(local.operations)
 
   alarm_name          = "${var.name}-${each.key}-Conflicts"
-  alarm_description   = "${each.key}: many calls meet a running duplicate. Callers retry too early, or the handler is slow."
+  alarm_description   = "${each.key}: many calls meet a running duplicate. Callers retry too early, or the handler is slow. ${local.severities[true]}operate.md#alarms-of-an-operation"
   alarm_actions       = var.notify
   ok_actions          = var.notify
   comparison_operator = "GreaterThanOrEqualToThreshold"
