@@ -33,9 +33,16 @@ const maxEventAge = 6 * time.Hour
 //
 // AddTopic panics with a [*PropsError] if the function's records may expire before
 // an event of this queue is sent again: FailureRetention after the 6 h, and after
-// the ExecutionTimeout of a durable function.
+// the ExecutionTimeout of a durable function. It also panics for a FIFO topic, which
+// SNS delivers to queues alone, and for a topic of another Region.
 func (f *IdempotentFunction) AddTopic(topic awssns.ITopic) awssqs.Queue {
-	failures := f.asynchronous(maxEventAge, "topic", topic)
+	found := f.refuseSource("topic", topic, func() *string { return topic.TopicArn() })
+	if len(found) == 0 {
+		found.when(*topic.Fifo(), "topic: it is FIFO, which SNS does not deliver to functions; subscribe a FIFO queue, and feed the function from it")
+		// CDK creates the subscription below the function, with the id of the topic.
+		found = append(found, refuseID(f.target(), *topic.Node().Id(), "")...)
+	}
+	failures := f.asynchronous(maxEventAge, found)
 	f.target().AddEventSource(awslambdaeventsources.NewSnsEventSource(topic, &awslambdaeventsources.SnsEventSourceProps{
 		DeadLetterQueue: failures, // for events that SNS cannot deliver to Lambda
 	}))
@@ -45,9 +52,16 @@ func (f *IdempotentFunction) AddTopic(topic awssns.ITopic) awssqs.Queue {
 // AddRule invokes the function for each event that an EventBridge rule
 // matches; see [IdempotentFunction.AddTopic]. EventBridge tries to deliver an
 // event for up to 6 h, and Lambda for 6 h more.
-func (f *IdempotentFunction) AddRule(rule awsevents.Rule) awssqs.Queue {
-	failures := f.asynchronous(2*maxEventAge, "rule", rule)
-	rule.AddTarget(awseventstargets.NewLambdaFunction(f.target(), &awseventstargets.LambdaFunctionProps{
+//
+// AddRule panics with a [*PropsError] for an imported rule, because CloudFormation
+// has the targets of a rule in the rule itself. Create a rule with the same pattern
+// on the same event bus, which may be an import.
+func (f *IdempotentFunction) AddRule(rule awsevents.IRule) awssqs.Queue {
+	found := f.refuseSource("rule", rule, func() *string { return rule.RuleArn() })
+	own, created := rule.(awsevents.Rule)
+	found.when(rule != nil && !created, "rule: it is imported, and cannot get a target; create one with the same pattern on the same event bus")
+	failures := f.asynchronous(2*maxEventAge, found)
+	own.AddTarget(awseventstargets.NewLambdaFunction(f.target(), &awseventstargets.LambdaFunctionProps{
 		DeadLetterQueue: failures, // for events that EventBridge cannot deliver to Lambda
 		MaxEventAge:     seconds(maxEventAge),
 	}))
@@ -56,20 +70,21 @@ func (f *IdempotentFunction) AddRule(rule awsevents.Rule) awssqs.Queue {
 
 // AddBucket invokes the function for each object that is created in a bucket;
 // see [IdempotentFunction.AddTopic]. CDK deploys a function of its own to set the
-// notifications of a bucket.
-func (f *IdempotentFunction) AddBucket(bucket awss3.Bucket) awssqs.Queue {
-	failures := f.asynchronous(maxEventAge, "bucket", bucket)
-	f.target().AddEventSource(awslambdaeventsources.NewS3EventSource(bucket, &awslambdaeventsources.S3EventSourceProps{
+// notifications of a bucket. In an imported bucket, that function keeps the
+// notifications that exist. S3 refuses two of them for the same objects.
+func (f *IdempotentFunction) AddBucket(bucket awss3.IBucket) awssqs.Queue {
+	failures := f.asynchronous(maxEventAge, f.refuseSource("bucket", bucket, func() *string { return bucket.BucketArn() }))
+	f.target().AddEventSource(awslambdaeventsources.NewS3EventSourceV2(bucket, &awslambdaeventsources.S3EventSourceProps{
 		Events: &[]awss3.EventType{awss3.EventType_OBJECT_CREATED},
 	}))
 	return failures
 }
 
-// asynchronous adds a source whose events have at most that age when Lambda gives them
-// up. A function has one such configuration for all its sources.
-func (f *IdempotentFunction) asynchronous(age time.Duration, name string, source constructs.IConstruct) awssqs.Queue {
-	f.refuseLate("an event", age+f.props.Durable.timeout()).panic(f.scope, "")
-	f.refuseSource(name, source).panic(f.scope, "")
+// asynchronous returns the failure queue for a source whose events have at most that
+// age when Lambda gives them up. A function has one such configuration for all its
+// sources.
+func (f *IdempotentFunction) asynchronous(age time.Duration, found problems) awssqs.Queue {
+	append(found, f.refuseLate("an event", age+f.props.Durable.timeout())...).panic(f.scope, "")
 	return f.failuresOfEvents()
 }
 

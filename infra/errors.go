@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -29,15 +30,30 @@ func (p *problems) when(wrong bool, format string, args ...any) {
 	}
 }
 
-// refuseID reports an id that is empty, taken, or known only during the deployment.
+// fact sets a declared time to that of a resource of this app, or to the default of AWS
+// if it has none. A token is unknown. fact reports a declaration that differs.
+func (p *problems) fact(name string, declared *time.Duration, value *float64, unit, byDefault time.Duration) {
+	own := byDefault
+	if value != nil {
+		if unresolved(*value) {
+			return
+		}
+		own = time.Duration(*value) * unit
+	}
+	p.when(*declared != 0 && *declared != own, "%s: %s is declared, and AWS will have %s", name, *declared, own)
+	*declared = own
+}
+
+// refuseID reports a scope that is nil, and an id that is empty, a token, or taken.
 // This package appends the suffix to the id.
 func refuseID(scope constructs.IConstruct, id, suffix string) (found problems) {
 	if scope == nil {
-		found.when(true, "scope: it is nil")
-		return found
+		return problems{"scope: it is nil"}
+	}
+	if unresolved(id) {
+		return problems{"id: it is a token, whose value is known only during the deployment; use a text"}
 	}
 	found.when(id == "", "id: it is empty")
-	found.when(*awscdk.Token_IsUnresolved(id), "id: it is a token, whose value is known only during the deployment; use a text")
 	id += suffix
 	found.when(scope.Node().TryFindChild(&id) != nil, "id: %q is already in use in %s", id, *scope.Node().Path())
 	return found
@@ -48,34 +64,51 @@ var tableName = regexp.MustCompile(`^[A-Za-z0-9_.-]{3,255}$`)
 // refuseTableName reports an invalid name. It accepts a name that is only known
 // during the deployment.
 func refuseTableName(name string) (found problems) {
-	found.when(name != "" && !*awscdk.Token_IsUnresolved(name) && !tableName.MatchString(name),
+	found.when(name != "" && !unresolved(name) && !tableName.MatchString(name),
 		"TableName: %q is not 3 to 255 letters, digits, _, . and -", name)
 	return found
 }
 
-// refuseSource reports a source that is nil, or that already feeds the function.
-// CDK accepts each source once.
-func (f *IdempotentFunction) refuseSource(name string, source constructs.IConstruct) (found problems) {
+// refuseSource reports a source that is nil, in another Region than the function, or
+// that already feeds the function. CDK accepts each construct once, and AWS each ARN,
+// which imports under two ids may share.
+func (f *IdempotentFunction) refuseSource(name string, source awscdk.IResource, arn func() *string) (found problems) {
 	if source == nil {
-		found.when(true, "%s: it is required", name)
-		return found
+		return problems{name + ": it is required"}
 	}
-	path := *source.Node().Path()
-	found.when(f.sources[path], "%s: %s already feeds this function", name, path)
-	f.sources[path] = true
+	found = append(found, refuseRegion(name, source, f.scope)...)
+	key := *arn()
+	if unresolved(key) {
+		key = fmt.Sprint(*source.Stack().Node().Path(), source.Stack().Resolve(&key))
+	}
+	found.when(f.sources[key], "%s: %s already feeds this function", name, *source.Node().Path())
+	f.sources[key] = true
 	return found
 }
+
+// refuseRegion reports a source in another Region than the function that scope
+// contains. Lambda reads queues and streams of its own Region, S3 and EventBridge
+// invoke functions of theirs, and a subscription of SNS has its dead-letter queue
+// beside its topic.
+func refuseRegion(name string, source awscdk.IResource, scope constructs.Construct) (found problems) {
+	if scope == nil {
+		return nil // refuseID reports it
+	}
+	there, here := *source.Env().Region, *awscdk.Stack_Of(scope).Region()
+	found.when(there != here && !unresolved(there) && !unresolved(here),
+		"%s: it is in %s, and the function in %s; a function has its sources in its own Region", name, there, here)
+	return found
+}
+
+func unresolved(value any) bool { return *awscdk.Token_IsUnresolved(value) }
 
 func (p problems) panic(scope constructs.IConstruct, id string) {
 	if len(p) == 0 {
 		return
 	}
-	path := ""
-	if scope != nil {
-		path = *scope.Node().Path()
+	path := id
+	if scope != nil && *scope.Node().Path() != "" {
+		path = strings.TrimSuffix(*scope.Node().Path()+"/"+id, "/")
 	}
-	if path != "" && id != "" {
-		path += "/"
-	}
-	panic(&PropsError{Construct: path + id, Problems: p})
+	panic(&PropsError{Construct: path, Problems: p})
 }

@@ -185,6 +185,9 @@ func inTransaction() *conditions {
 
 // grantOn allows actions on a table in one Region, and the use of its key.
 func grantOn(table awsdynamodb.ITable, grantee awsiam.IGrantable, when *conditions, actions ...string) awsiam.Grant {
+	var found problems
+	found.when(grantee == nil, "grantee: it is required")
+	found.panic(table, "")
 	grant := allow(grantee, []*string{table.TableArn()}, when, actions...)
 	key := table.EncryptionKey()
 	if key == nil {

@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -8,14 +9,44 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
+	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
+
+// A scope that is nil, and an id that is a token, would panic in the words of jsii.
+func TestScopesAndIDsThatCannotBeAreRefused(t *testing.T) {
+	outbox := NewOutbox(newStack(), "Outbox", nil)
+	code := zip(t)
+	for name, construct := range map[string]func(scope constructs.Construct, id string){
+		"table":  func(scope constructs.Construct, id string) { NewIdempotencyTable(scope, id, nil) },
+		"outbox": func(scope constructs.Construct, id string) { NewOutbox(scope, id, nil) },
+		"relay": func(scope constructs.Construct, id string) {
+			NewRelay(scope, id, &RelayProps{Code: code, Outbox: outbox})
+		},
+		"alarms": func(scope constructs.Construct, id string) {
+			NewAlarms(scope, id, &AlarmsProps{Operations: []string{"pay"}})
+		},
+		"topic": func(scope constructs.Construct, id string) { NewAlarmTopic(scope, id, nil) },
+		"dashboard": func(scope constructs.Construct, id string) {
+			NewDashboard(scope, id, &DashboardProps{Operations: []string{"pay"}})
+		},
+		"function": func(scope constructs.Construct, id string) {
+			NewIdempotentFunction(scope, id, &IdempotentFunctionProps{Code: code, Table: NewIdempotencyTable(newStack(), "Table", nil)})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wantRefusal(t, "scope: it is required", func() { construct(nil, "A") })
+			wantRefusal(t, "id: it is a token", func() { construct(newStack(), *awscdk.Aws_STACK_NAME()) })
+		})
+	}
+}
 
 // CDK panics at the second construct with an id, in words of its own.
 func TestIDsThatAreTakenAreRefused(t *testing.T) {
 	stack := newStack()
 	f := newFunction(t, stack, longRecords)
 	outbox := NewOutbox(stack, "Outbox", nil)
+	n := 0 // streams
 	for name, construct := range map[string]func(id string){
 		"table":     func(id string) { NewIdempotencyTable(stack, id, nil) },
 		"outbox":    func(id string) { NewOutbox(stack, id, nil) },
@@ -30,11 +61,14 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 		"rule": func(id string) {
 			f.AddListenerRule(id, newListener(newFunction(t, newStack(), nil)), &ListenerRuleProps{Conditions: anyPath(), Priority: 1, Public: true})
 		},
-		"queue":  func(id string) { f.AddQueue(id, nil) },
-		"stream": func(id string) { f.AddStream(id, awskinesis.NewStream(newStack(), jsii.String(id+"Stream"), nil), nil) },
-		"Kafka":  func(id string) { f.AddKafka(id, msk(nil)) },
-		"MQ":     func(id string) { f.AddMQ(id, activeMQ(f)) },
-		"task":   func(id string) { f.NewTask(stack, id, &TaskProps{Execution: time.Hour}) },
+		"queue": func(id string) { f.AddQueue(id, nil) },
+		"stream": func(id string) {
+			n++
+			f.AddStream(id, awskinesis.Stream_FromStreamArn(newStack(), jsii.String("Stream"), jsii.String(fmt.Sprint(streamARN, n))), nil)
+		},
+		"Kafka": func(id string) { f.AddKafka(id, msk(nil)) },
+		"MQ":    func(id string) { f.AddMQ(id, activeMQ(f)) },
+		"task":  func(id string) { f.NewTask(stack, id, &TaskProps{Execution: time.Hour}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantRefusal(t, "id: it is empty", func() { construct("") })

@@ -120,10 +120,10 @@ type RelayProps struct {
 	// LogRetention is the retention of the logs. Default: one month.
 	LogRetention awslogs.RetentionDays
 
-	// MaxAge is the age at which an item is given up: whole seconds, 1 min to 24 h.
-	// Until then it blocks its shard, because later items must not overtake it.
-	// Default: 12 h, half of the stream's retention. With 24 h, the item could
-	// disappear before Lambda gives it up, and would never reach Failures.
+	// MaxAge is the age at which an item is given up: whole seconds, 1 min to less
+	// than the 24 h of the stream. Otherwise the item could disappear before Lambda
+	// gives it up, and would never reach Failures. Until then it blocks its shard,
+	// because later items must not overtake it. Default: 12 h.
 	MaxAge time.Duration
 
 	// MemorySize is the memory in MiB, 128 to 10,240. Default: 256.
@@ -173,7 +173,7 @@ func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
 		BatchSize: 100, FailureRetention: maxKept, LogLevel: "INFO", LogRetention: awslogs.RetentionDays_ONE_MONTH, MaxAge: day / 2,
 		MemorySize: 256, Retries: 10000, Timeout: 30 * time.Second,
 	})
-	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)
+	append(p.refuse(scope), refuseID(scope, id, "")...).panic(scope, id)
 	own := constructs.NewConstruct(scope, &id)
 	function := p.program().deploy(own, p.Outbox.props.Ephemeral, p.Outbox.variables())
 	p.Outbox.GrantMark(function)
@@ -199,16 +199,16 @@ func (p *RelayProps) program() *IdempotentFunctionProps {
 }
 
 func (p *RelayProps) stream() *StreamProps {
-	return &StreamProps{BatchSize: p.BatchSize, BatchingWindow: p.BatchingWindow, MaxAge: p.MaxAge, Parallelization: 1, Retries: p.Retries}
+	return &StreamProps{BatchSize: p.BatchSize, BatchingWindow: p.BatchingWindow, MaxAge: p.MaxAge, Parallelization: 1, Retention: day, Retries: p.Retries}
 }
 
-func (p *RelayProps) refuse() problems {
+func (p *RelayProps) refuse(scope constructs.Construct) problems {
 	program := p.program()
 	found := append(program.refuseProgram(), program.refuseFacts()...)
 	found.when(p.Outbox == nil, "Outbox: it is required")
 	if p.Outbox != nil {
+		found = append(found, refuseRegion("Outbox", p.Outbox.Table, scope)...)
 		found = append(found, refuseEnvironment(p.Environment, p.Outbox.variables())...)
 	}
-	found.when(!wholeSeconds(p.MaxAge, time.Minute, day), "MaxAge: %s is not whole seconds, 1 min to 24 h", p.MaxAge)
 	return append(found, p.stream().refuse(1000)...)
 }

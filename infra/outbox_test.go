@@ -52,3 +52,10 @@ func TestOutboxGrantsCoverTheKey(t *testing.T) {
 	check.Equal(t, key["Resource"], keyHere)
 	check.Equal(t, key["Condition"], map[string]any{"StringEquals": map[string]any{"kms:ViaService": []any{"dynamodb.eu-west-1.amazonaws.com"}}})
 }
+
+func TestOutboxGrantsNeedAGrantee(t *testing.T) {
+	outbox := NewOutbox(newStack(), "Outbox", nil)
+	for _, grant := range []func(*Outbox, awsiam.IGrantable) awsiam.Grant{(*Outbox).GrantPublish, (*Outbox).GrantMark, (*Outbox).GrantOperate} {
+		wantRefusal(t, "grantee: it is required", func() { grant(outbox, nil) })
+	}
+}

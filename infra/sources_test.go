@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
@@ -12,6 +13,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
@@ -27,47 +29,45 @@ const (
 type source struct {
 	longest time.Duration // the time for which it waits for an execution; 0 if it does not
 	age     time.Duration // of an event that Lambda gives up; 0 of synchronous sources
-	add     func(*IdempotentFunction) awssqs.Queue
+	add     func(*IdempotentFunction) awssqs.IQueue
 }
 
 func sources() map[string]source {
 	return map[string]source{
-		"SQS": {15 * time.Minute, 0, func(f *IdempotentFunction) awssqs.Queue { return f.AddQueue("SQS", nil).DeadLetters }},
-		"Kinesis": {15 * time.Minute, 0, func(f *IdempotentFunction) awssqs.Queue {
+		"SQS": {15 * time.Minute, 0, func(f *IdempotentFunction) awssqs.IQueue { return f.AddQueue("SQS", nil).DeadLetters }},
+		"Kinesis": {15 * time.Minute, 0, func(f *IdempotentFunction) awssqs.IQueue {
 			return f.AddStream("Clicks", newStream(f), nil)
 		}},
-		"DynamoDB": {15 * time.Minute, 0, func(f *IdempotentFunction) awssqs.Queue {
-			return f.AddTableStream("Clicks", awsdynamodb.NewTableV2(f.scope, jsii.String("Table"), &awsdynamodb.TablePropsV2{
-				DynamoStream: awsdynamodb.StreamViewType_NEW_IMAGE, PartitionKey: stringKey("id"),
-			}), nil)
+		"DynamoDB": {15 * time.Minute, 0, func(f *IdempotentFunction) awssqs.IQueue {
+			return f.AddTableStream("Clicks", newTable(f, awsdynamodb.StreamViewType_NEW_IMAGE), nil)
 		}},
-		"Kafka":     {maxBrokerTime, 0, func(f *IdempotentFunction) awssqs.Queue { return f.AddKafka("Kafka", msk(nil)) }},
-		"Amazon MQ": {maxBrokerTime, 0, func(f *IdempotentFunction) awssqs.Queue { f.AddMQ("MQ", activeMQ(f)); return nil }},
-		"Scheduler": {0, 12 * time.Hour, func(f *IdempotentFunction) awssqs.Queue { return f.AddSchedule("Nightly", hourly(), nil) }},
-		"HTTP": {30 * time.Second, 0, func(f *IdempotentFunction) awssqs.Queue {
+		"Kafka":     {maxBrokerTime, 0, func(f *IdempotentFunction) awssqs.IQueue { return f.AddKafka("Kafka", msk(nil)) }},
+		"Amazon MQ": {maxBrokerTime, 0, func(f *IdempotentFunction) awssqs.IQueue { f.AddMQ("MQ", activeMQ(f)); return nil }},
+		"Scheduler": {0, 12 * time.Hour, func(f *IdempotentFunction) awssqs.IQueue { return f.AddSchedule("Nightly", hourly(), nil) }},
+		"HTTP": {30 * time.Second, 0, func(f *IdempotentFunction) awssqs.IQueue {
 			f.AddHTTPAPI("HTTP", &HTTPAPIProps{Public: true, Routes: []string{"POST /payments"}})
 			return nil
 		}},
-		"REST": {31 * time.Second, 0, func(f *IdempotentFunction) awssqs.Queue {
+		"REST": {31 * time.Second, 0, func(f *IdempotentFunction) awssqs.IQueue {
 			api := awsapigateway.NewRestApi(f.scope, jsii.String("API"), nil)
 			f.AddRESTRoutes(api.Root(), &RESTRoutesProps{IntegrationTimeout: 31 * time.Second, Public: true, Routes: []string{"POST /payments"}})
 			return nil
 		}},
-		"ALB": {time.Minute, 0, func(f *IdempotentFunction) awssqs.Queue {
+		"ALB": {time.Minute, 0, func(f *IdempotentFunction) awssqs.IQueue {
 			f.AddListenerRule("ALB", newListener(f), &ListenerRuleProps{Conditions: anyPath(), Priority: 1, Public: true})
 			return nil
 		}},
-		"URL": {15 * time.Minute, 0, func(f *IdempotentFunction) awssqs.Queue {
+		"URL": {15 * time.Minute, 0, func(f *IdempotentFunction) awssqs.IQueue {
 			f.AddURL(&URLProps{Auth: awslambda.FunctionUrlAuthType_NONE})
 			return nil
 		}},
-		"SNS": {0, 6 * time.Hour, func(f *IdempotentFunction) awssqs.Queue { return f.AddTopic(newTopic(f)) }},
-		"EventBridge": {0, 12 * time.Hour, func(f *IdempotentFunction) awssqs.Queue {
+		"SNS": {0, 6 * time.Hour, func(f *IdempotentFunction) awssqs.IQueue { return f.AddTopic(newTopic(f)) }},
+		"EventBridge": {0, 12 * time.Hour, func(f *IdempotentFunction) awssqs.IQueue {
 			return f.AddRule(awsevents.NewRule(f.scope, jsii.String("Rule"), &awsevents.RuleProps{
 				EventPattern: &awsevents.EventPattern{Source: jsii.Strings("shop")},
 			}))
 		}},
-		"S3": {0, 6 * time.Hour, func(f *IdempotentFunction) awssqs.Queue {
+		"S3": {0, 6 * time.Hour, func(f *IdempotentFunction) awssqs.IQueue {
 			return f.AddBucket(awss3.NewBucket(f.scope, jsii.String("Bucket"), nil))
 		}},
 	}
@@ -181,7 +181,7 @@ func TestStreams(t *testing.T) {
 				"FunctionName":                   ref("Function"),
 				"FunctionResponseTypes":          []any{"ReportBatchItemFailures"},
 				"MaximumBatchingWindowInSeconds": 0.0,
-				"MaximumRecordAgeInSeconds":      86400.0,
+				"MaximumRecordAgeInSeconds":      43200.0,
 				"MaximumRetryAttempts":           10.0,
 				"ParallelizationFactor":          1.0,
 				"StartingPosition":               "TRIM_HORIZON",
@@ -201,14 +201,66 @@ func TestStreamsRefuse(t *testing.T) {
 		"MaxAge: 30s is not":              {MaxAge: 30 * time.Second},
 		"Parallelization: 11 is not":      {Parallelization: 11},
 		"Retries: -1 is not":              {Retries: -1},
-		"a record may come 360h0m1s late": {MaxAge: day + time.Second},
-		"24h0m1s until it is given up":    {MaxAge: day + time.Second},
+		"Retention: 23h0m0s is not whole": {Retention: 23 * time.Hour},
+		"a record may come 348h0m1s late": {MaxAge: 12*time.Hour + time.Second},
+		"12h0m1s until it is given up":    {MaxAge: 12*time.Hour + time.Second},
+		"MaxAge: 168h0m1s is not":         {MaxAge: 7*day + time.Second},
+		"MaxAge: 168h0m0s is not less":    {MaxAge: 7 * day, Retention: 7 * day},
 	}, func(props StreamProps) {
-		f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Retention = 15 * day })
-		f.AddStream("Clicks", newStream(f), &props)
+		f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
+			p.Retention = 14*day + 12*time.Hour
+			if props.MaxAge > day {
+				p.Retention = 400 * day
+			}
+		})
+		f.AddStream("Clicks", awskinesis.Stream_FromStreamArn(f.scope, jsii.String("Stream"), jsii.String(streamARN)), &props)
 	})
 	f := newFunction(t, newStack(), longRecords)
-	wantRefusal(t, "BatchSize: 1001 is not 1 to 1000", func() { f.AddTableStream("Clicks", nil, &StreamProps{BatchSize: 1001}) })
+	wantRefusal(t, "BatchSize: 1001 is not 1 to 1000", func() {
+		f.AddTableStream("Clicks", newTable(f, awsdynamodb.StreamViewType_NEW_IMAGE), &StreamProps{BatchSize: 1001})
+	})
+}
+
+const streamARN = "arn:aws:kinesis:eu-west-1:111122223333:stream/clicks"
+
+func newTable(f *IdempotentFunction, stream awsdynamodb.StreamViewType) awsdynamodb.TableV2 {
+	return awsdynamodb.NewTableV2(f.scope, jsii.String("Table"), &awsdynamodb.TablePropsV2{DynamoStream: stream, PartitionKey: stringKey("id")})
+}
+
+// A record that the stream deletes before Lambda gives it up reaches no failure queue.
+func TestMaxAgeIsLessThanTheRetentionOfTheStream(t *testing.T) {
+	for name, c := range map[string]struct {
+		kept  float64 // of a stream of this app, in hours
+		props StreamProps
+		words string
+	}{
+		"by default":             {0, StreamProps{MaxAge: day}, "MaxAge: 24h0m0s is not less than the 24h0m0s"},
+		"a second less":          {0, StreamProps{MaxAge: day - time.Second}, ""},
+		"a longer stream":        {48, StreamProps{MaxAge: day}, ""},
+		"a wrong declaration":    {48, StreamProps{Retention: 72 * time.Hour}, "Retention: 72h0m0s is declared, and AWS will have 48h0m0s"},
+		"a right declaration":    {48, StreamProps{Retention: 48 * time.Hour}, ""},
+		"an import":              {-1, StreamProps{MaxAge: 2 * day}, ""},
+		"an import that is kept": {-1, StreamProps{MaxAge: day, Retention: day}, "MaxAge: 24h0m0s is not less than the 24h0m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t, newStack(), longRecords)
+			var stream awskinesis.IStream
+			switch c.kept {
+			case -1:
+				stream = awskinesis.Stream_FromStreamArn(f.scope, jsii.String("Stream"), jsii.String(streamARN))
+			case 0:
+				stream = newStream(f)
+			default:
+				stream = awskinesis.NewStream(f.scope, jsii.String("Stream"), &awskinesis.StreamProps{RetentionPeriod: awscdk.Duration_Hours(&c.kept)})
+			}
+			wantRefusal(t, c.words, func() { f.AddStream("Clicks", stream, &c.props) })
+		})
+	}
+	f := newFunction(t, newStack(), longRecords)
+	table := newTable(f, awsdynamodb.StreamViewType_KEYS_ONLY)
+	wantRefusal(t, "MaxAge: 24h0m0s is not less than the 24h0m0s", func() { f.AddTableStream("Changes", table, &StreamProps{MaxAge: day}) })
+	f = newFunction(t, newStack(), longRecords)
+	wantRefusal(t, "Retention: 48h0m0s is declared", func() { f.AddTableStream("Changes", table, &StreamProps{Retention: 2 * day}) })
 }
 
 // A source that is nil or repeated would panic in the words of jsii or CDK.
@@ -224,4 +276,74 @@ func TestSourcesThatCannotFeedAreRefused(t *testing.T) {
 	wantRefusal(t, "bucket: it is required", func() { f.AddBucket(nil) })
 	wantRefusal(t, "stream: it is required", func() { f.AddStream("None", nil, nil) })
 	wantRefusal(t, "table: it is required", func() { f.AddTableStream("None", nil, nil) })
+	table := newTable(f, "")
+	wantRefusal(t, "table: it has no stream", func() { f.AddTableStream("None", table, nil) })
+	fifo := awssns.NewTopic(f.scope, jsii.String("Orders"), &awssns.TopicProps{Fifo: jsii.Bool(true)})
+	wantRefusal(t, "topic: it is FIFO", func() { f.AddTopic(fifo) })
+	rule := awsevents.Rule_FromEventRuleArn(f.scope, jsii.String("Rule"), jsii.String("arn:aws:events:eu-west-1:111122223333:rule/bus/placed"))
+	wantRefusal(t, "rule: it is imported, and cannot get a target", func() { f.AddRule(rule) })
+	within := constructs.NewConstruct(f.scope, jsii.String("Within"))
+	wantRefusal(t, `id: "Topic" is already in use in S/Function/Function`, func() { f.AddTopic(awssns.NewTopic(within, jsii.String("Topic"), nil)) })
+}
+
+// Two constructs for one ARN would become two mappings, which Lambda refuses, or one
+// subscription of two owners.
+func TestASourceFeedsAFunctionOnce(t *testing.T) {
+	f := newFunction(t, newStack(), longRecords)
+	twice := func(name string, add func(id *string)) {
+		t.Helper()
+		wantRefusal(t, "", func() { add(jsii.String(name + "1")) })
+		wantRefusal(t, "S/Function/"+name+"2 already feeds this function", func() { add(jsii.String(name + "2")) })
+	}
+	twice("Stream", func(id *string) {
+		f.AddStream(*id, awskinesis.Stream_FromStreamArn(f.scope, id, jsii.String(streamARN)), nil)
+	})
+	twice("Topic", func(id *string) {
+		f.AddTopic(awssns.Topic_FromTopicArn(f.scope, id, jsii.String("arn:aws:sns:eu-west-1:111122223333:orders")))
+	})
+	twice("Bucket", func(id *string) { f.AddBucket(awss3.Bucket_FromBucketName(f.scope, id, jsii.String("orders"))) })
+	twice("Queue", func(id *string) {
+	})
+	twice("Changes", func(id *string) {
+		f.AddTableStream(*id, awsdynamodb.TableV2_FromTableAttributes(f.scope, id, &awsdynamodb.TableAttributesV2{
+			TableName: jsii.String("orders"), TableStreamArn: jsii.String("arn:aws:dynamodb:eu-west-1:111122223333:table/orders/stream/x"),
+		}), nil)
+	})
+	topic := newTopic(f)
+	wantRefusal(t, "", func() { f.AddTopic(topic) })
+	wantRefusal(t, "already feeds this function", func() { f.AddTopic(awssns.Topic_FromTopicArn(f.scope, jsii.String("Again"), topic.TopicArn())) })
+}
+
+func TestSourcesAreInTheRegionOfTheFunction(t *testing.T) {
+	stack := newStack()
+	f := newFunction(t, stack, longRecords)
+	elsewhere := func(service, name string) *string {
+		return jsii.String("arn:aws:" + service + ":eu-central-1:111122223333:" + name)
+	}
+	id := jsii.String("There")
+	for words, add := range map[string]func(){
+		"stream: it is in eu-central-1": func() {
+			f.AddStream("A", awskinesis.Stream_FromStreamArn(stack, id, elsewhere("kinesis", "stream/a")), nil)
+		},
+		"topic: it is in eu-central-1": func() { f.AddTopic(awssns.Topic_FromTopicArn(f.scope, id, elsewhere("sns", "a"))) },
+	} {
+		wantRefusal(t, words, add)
+	}
+	far := awscdk.NewStack(awscdk.NewApp(nil), jsii.String("Far"), &awscdk.StackProps{Env: &awscdk.Environment{Region: jsii.String("eu-central-1")}})
+	wantRefusal(t, "Outbox: it is in eu-central-1, and the function in eu-west-1", func() {
+		newRelay(t, newStack(), func(p *RelayProps) { p.Outbox = NewOutbox(far, "Outbox", nil) })
+	})
+	anywhere := awscdk.NewStack(awscdk.NewApp(nil), jsii.String("S"), nil)
+	wantRefusal(t, "", func() { f.AddStream("B", awskinesis.NewStream(anywhere, jsii.String("Stream"), nil), nil) })
+}
+
+// The function of CDK that sets notifications keeps those of an imported bucket that
+// exist.
+func TestImportedBucket(t *testing.T) {
+	stack := newStack()
+	f := newFunction(t, stack, longRecords)
+	f.AddBucket(awss3.Bucket_FromBucketName(stack, jsii.String("Uploads"), jsii.String("uploads")))
+	notifications := only(t, synth(t, stack), "Custom::S3BucketNotifications").Properties()
+	check.Equal(t, notifications["BucketName"], "uploads")
+	check.Equal(t, notifications["Managed"], false)
 }

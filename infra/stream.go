@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
-	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
 
@@ -30,7 +29,9 @@ type StreamProps struct {
 	Latest bool
 
 	// MaxAge is the age at which a record is given up: whole seconds, 1 min to 7
-	// days. Default: 24 h.
+	// days. It must be less than the stream's retention. Otherwise a record could
+	// disappear before Lambda gives it up, and would never reach the failure queue.
+	// Default: 12 h, half of the shortest retention of a stream.
 	MaxAge time.Duration
 
 	// Parallelization is the number of batches of a shard that run at once: 1 to
@@ -39,8 +40,16 @@ type StreamProps struct {
 	// run at once. Default: 1.
 	Parallelization int
 
+	// Retention is the retention of an imported Kinesis stream: whole hours, 1 to
+	// 365 days. MaxAge is compared with it. That of a stream of this app is read.
+	// Default: not declared. MaxAge is then unchecked.
+	Retention time.Duration
+
 	// Retries is the number of retries before a batch is given up: 1 to 10,000.
-	// Lambda's own default retries until MaxAge, and blocks the shard. Default: 10.
+	// Lambda's own default retries until MaxAge. A record that always fails would
+	// block its shard for as long, and the records behind it could reach MaxAge
+	// without having run. Raise it if outages are likelier than such records, as for
+	// a relay, or if the handler has a Poison function that takes them. Default: 10.
 	Retries int
 }
 
@@ -55,7 +64,16 @@ type StreamProps struct {
 // record of the last message of this queue is sent again: FailureRetention after
 // MaxAge.
 func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, props *StreamProps) awssqs.Queue {
-	p, failures := f.newStream(id, "stream", stream, props, 10000)
+	p := f.streamProps(props)
+	found := f.refuseSource("stream", stream, func() *string { return stream.StreamArn() })
+	found.when(p.Retention != 0 && (p.Retention < day || p.Retention > 365*day || p.Retention%time.Hour != 0),
+		"Retention: %s is not whole hours, 1 to 365 days", p.Retention)
+	if stream != nil {
+		if resource, created := stream.Node().DefaultChild().(awskinesis.CfnStream); created {
+			found.fact("Retention", &p.Retention, resource.RetentionPeriodHours(), time.Hour, day)
+		}
+	}
+	failures := f.newStream(id, &p, 10000, found)
 	f.target().AddEventSource(awslambdaeventsources.NewKinesisEventSource(stream, &awslambdaeventsources.KinesisEventSourceProps{
 		BatchSize:               jsii.Number(p.BatchSize),
 		BisectBatchOnError:      jsii.Bool(true),
@@ -71,11 +89,30 @@ func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, pro
 }
 
 // AddTableStream is like [IdempotentFunction.AddStream] for the stream of a
-// DynamoDB table, which has a retention of 24 h.
+// DynamoDB table, which has a retention of 24 h. AddTableStream panics with a
+// [*PropsError] for a table without a stream. Import a table with the ARN of its
+// stream.
 func (f *IdempotentFunction) AddTableStream(id string, table awsdynamodb.ITable, props *StreamProps) awssqs.Queue {
-	p, failures := f.newStream(id, "table", table, props, 1000)
+	p := f.streamProps(props)
+	var found problems
+	if table != nil && !hasStream(table) {
+		found.when(true, "table: it has no stream; set DynamoStream, or TableStreamArn of an import")
+	} else {
+		found = f.refuseSource("table", table, func() *string { return table.TableStreamArn() })
+	}
+	found.fact("Retention", &p.Retention, nil, time.Hour, day)
+	failures := f.newStream(id, &p, 1000, found)
 	f.target().AddEventSource(awslambdaeventsources.NewDynamoEventSource(table, p.ofTable(failures)))
 	return failures
+}
+
+// hasStream reports whether a table has a stream. CDK knows an ARN for that of each
+// TableV2, even if there is none.
+func hasStream(table awsdynamodb.ITable) bool {
+	if resource, created := table.Node().DefaultChild().(awsdynamodb.CfnGlobalTable); created {
+		return table.Stack().Resolve(resource.StreamSpecification()) != nil
+	}
+	return table.TableStreamArn() != nil
 }
 
 // ofTable returns the props of CDK for the stream of a table.
@@ -93,16 +130,19 @@ func (p *StreamProps) ofTable(failures awssqs.Queue) *awslambdaeventsources.Dyna
 	}
 }
 
-// newStream returns the checked props of a source, and the queue of its failures.
-func (f *IdempotentFunction) newStream(id, name string, source constructs.IConstruct, props *StreamProps, most int) (StreamProps, awssqs.Queue) {
-	p := filled(props, StreamProps{BatchSize: f.batchSize(100), MaxAge: day, Parallelization: 1, Retries: 10})
-	found := append(f.refuseWait("a stream", maxMappingTime), p.refuse(most)...)
-	found.when(!wholeSeconds(p.MaxAge, time.Minute, 7*day), "MaxAge: %s is not whole seconds, 1 min to 7 days", p.MaxAge)
+func (f *IdempotentFunction) streamProps(props *StreamProps) StreamProps {
+	return filled(props, StreamProps{BatchSize: f.batchSize(100), MaxAge: day / 2, Parallelization: 1, Retries: 10})
+}
+
+// newStream returns the queue of a stream's failures. found are the problems with its
+// source.
+func (f *IdempotentFunction) newStream(id string, p *StreamProps, most int, found problems) awssqs.Queue {
+	found = append(found, f.refuseWait("a stream", maxMappingTime)...)
+	found = append(found, p.refuse(most)...)
 	found = append(found, f.refuseLate("a record", p.MaxAge)...)
 	append(found, refuseID(f.scope, id, failuresID)...).panic(f.scope, id)
-	f.refuseSource(name, source).panic(f.scope, id)
 	f.streams = append(f.streams, p.MaxAge)
-	return p, f.newFailures(id)
+	return f.newFailures(id)
 }
 
 func (p *StreamProps) start() awslambda.StartingPosition {
@@ -112,10 +152,13 @@ func (p *StreamProps) start() awslambda.StartingPosition {
 	return awslambda.StartingPosition_TRIM_HORIZON
 }
 
-// refuse reports the mistakes of every kind of stream, except in MaxAge.
+// refuse reports the mistakes of every kind of stream.
 func (p *StreamProps) refuse(most int) (found problems) {
 	found.when(p.BatchSize < 1 || p.BatchSize > most, "BatchSize: %d is not 1 to %d", p.BatchSize, most)
 	found.when(!wholeSeconds(p.BatchingWindow, 0, 5*time.Minute), "BatchingWindow: %s is not whole seconds, to 5 min", p.BatchingWindow)
+	found.when(!wholeSeconds(p.MaxAge, time.Minute, 7*day), "MaxAge: %s is not whole seconds, 1 min to 7 days", p.MaxAge)
+	found.when(p.Retention != 0 && p.MaxAge >= p.Retention && p.MaxAge <= 7*day,
+		"MaxAge: %s is not less than the %s for which the stream keeps a record; it could disappear before it reaches the failure queue", p.MaxAge, p.Retention)
 	found.when(p.Parallelization < 1 || p.Parallelization > 10, "Parallelization: %d is not 1 to 10", p.Parallelization)
 	found.when(p.Retries < 1 || p.Retries > 10000, "Retries: %d is not 1 to 10,000", p.Retries)
 	return found

@@ -172,6 +172,9 @@ const (
 )
 
 func refuseUnsafeRegions(scope constructs.Construct, p *IdempotencyTableProps) (found problems) {
+	if scope == nil {
+		return nil // refuseID reports it
+	}
 	region := awscdk.Stack_Of(scope).Region()
 	explicit := !*awscdk.Token_IsUnresolved(region)
 	regions := map[string]bool{}
