@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"reflect"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
@@ -20,6 +21,11 @@ type QueueProps struct {
 	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds,
 	// at most 5 min. FIFO queues have none. Default: 0.
 	BatchingWindow time.Duration
+
+	// Configure changes the props of CDK before the queues are created, for everything
+	// that has no prop here: a customer's key, a name. It cannot change the props that
+	// this package sets. Default: none.
+	Configure func(queue, deadLetters *awssqs.QueueProps)
 
 	// DeadLetterRetention is the retention of the dead-letter queue: whole seconds,
 	// 1 min to 14 days. It must not be less than Retention, because a message keeps
@@ -52,8 +58,10 @@ const (
 
 // A Queue is a queue that feeds a function.
 type Queue struct {
-	Queue       awssqs.Queue
-	DeadLetters awssqs.Queue
+	Queue awssqs.IQueue
+
+	// DeadLetters is nil if the queue is an import without a declared one.
+	DeadLetters awssqs.IQueue
 }
 
 // AddQueue creates a queue with a dead-letter queue, and feeds the function from
@@ -74,21 +82,57 @@ func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 	p := filled(props, QueueProps{BatchSize: f.batchSize(10), DeadLetterRetention: maxKept, MaxReceives: 5, Retention: 4 * day})
 	append(p.refuse(f), refuseID(f.scope, id, "")...).panic(f.scope, id)
 
-	own := constructs.NewConstruct(f.scope, &id)
 	var fifo *bool // false is refused by CloudFormation
 	if p.FIFO {
 		fifo = jsii.Bool(true)
 	}
-	dead := newLastQueue(own, "DeadLetters", f.props.store().ephemeral(), &awssqs.QueueProps{
-		Fifo: fifo, RetentionPeriod: seconds(p.DeadLetterRetention),
-	})
-	queue := awssqs.NewQueue(own, jsii.String("Queue"), &awssqs.QueueProps{
-		DeadLetterQueue:   &awssqs.DeadLetterQueue{MaxReceiveCount: jsii.Number(p.MaxReceives), Queue: dead},
+	ephemeral := f.props.store().ephemeral()
+	dead := &awssqs.QueueProps{
+		EnforceSSL: jsii.Bool(true), Fifo: fifo, RemovalPolicy: removalPolicy(ephemeral), RetentionPeriod: seconds(p.DeadLetterRetention),
+	}
+	main := &awssqs.QueueProps{
+		DeadLetterQueue:   &awssqs.DeadLetterQueue{},
 		EnforceSSL:        jsii.Bool(true),
 		Fifo:              fifo,
 		RetentionPeriod:   seconds(p.Retention),
 		VisibilityTimeout: seconds(p.visibility(f)),
-	})
+	}
+	p.configure(main, dead).panic(f.scope, id)
+	own := constructs.NewConstruct(f.scope, &id)
+	q := &Queue{DeadLetters: newLastQueue(own, "DeadLetters", ephemeral, dead)}
+	*main.DeadLetterQueue = awssqs.DeadLetterQueue{MaxReceiveCount: jsii.Number(p.MaxReceives), Queue: q.DeadLetters}
+	q.Queue = awssqs.NewQueue(own, jsii.String("Queue"), main)
+	return f.feed(q, &p)
+}
+
+// configure calls Configure, and reports the props that it must not change.
+func (p *QueueProps) configure(queue, dead *awssqs.QueueProps) (found problems) {
+	if p.Configure == nil {
+		return nil
+	}
+	before, deadBefore := *queue, *dead
+	p.Configure(queue, dead)
+	found = append(refuseChanged(before, *queue), refuseChanged(deadBefore, *dead)...)
+	for _, props := range []*awssqs.QueueProps{queue, dead} {
+		found.when(!p.FIFO && (props.Fifo != nil || props.ContentBasedDeduplication != nil || props.DeduplicationScope != "" || props.FifoThroughputLimit != ""),
+			"Configure: it makes a queue FIFO; set FIFO, which both queues must be")
+	}
+	return found
+}
+
+// refuseChanged reports fields that were set before and differ now. Pointers differ even
+// if their values are equal.
+func refuseChanged[P any](before, after P) (found problems) {
+	was, is := reflect.ValueOf(before), reflect.ValueOf(after)
+	for i := range was.NumField() {
+		found.when(!was.Field(i).IsZero() && was.Field(i).Interface() != is.Field(i).Interface(),
+			"Configure: %s is set by this construct", was.Type().Field(i).Name)
+	}
+	return found
+}
+
+// feed connects a queue to the function.
+func (f *IdempotentFunction) feed(q *Queue, p *QueueProps) *Queue {
 	source := &awslambdaeventsources.SqsEventSourceProps{
 		BatchSize:               jsii.Number(p.BatchSize),
 		ReportBatchItemFailures: jsii.Bool(true),
@@ -99,10 +143,12 @@ func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 	if p.MaxConcurrency > 0 {
 		source.MaxConcurrency = jsii.Number(p.MaxConcurrency)
 	}
-	f.target().AddEventSource(awslambdaeventsources.NewSqsEventSource(queue, source))
-	f.watchDeadLetters(dead)
-	f.watchQueue(queue, p.Retention)
-	return &Queue{Queue: queue, DeadLetters: dead}
+	f.target().AddEventSource(awslambdaeventsources.NewSqsEventSource(q.Queue, source))
+	if q.DeadLetters != nil {
+		f.watchDeadLetters(q.DeadLetters)
+	}
+	f.watchQueue(q.Queue, p.Retention)
+	return q
 }
 
 func (p *QueueProps) visibility(f *IdempotentFunction) time.Duration {
@@ -111,13 +157,16 @@ func (p *QueueProps) visibility(f *IdempotentFunction) time.Duration {
 
 // late returns how long after it was sent a message may be delivered: it moves to
 // the dead-letter queue at the last moment, and is sent back at the last moment.
+// Retentions that are not declared count as 0.
 func (p *QueueProps) late() time.Duration {
-	if p.FIFO {
+	if p.FIFO && p.DeadLetterRetention > 0 {
 		return p.Retention + p.DeadLetterRetention + p.Retention
 	}
 	return p.DeadLetterRetention + p.Retention // the former counts from the time of sending
 }
 
+// refuse reports mistakes. Times and counts of existing queues that are not declared
+// are 0.
 func (p *QueueProps) refuse(f *IdempotentFunction) problems {
 	found := f.refuseWait("a queue", maxMappingTime)
 	most := 10000
@@ -128,12 +177,12 @@ func (p *QueueProps) refuse(f *IdempotentFunction) problems {
 	found.when(p.BatchSize > 10 && p.BatchSize <= most && p.BatchingWindow < time.Second, "BatchingWindow: a BatchSize of more than 10 needs one of at least 1 s")
 	found.when(!wholeSeconds(p.BatchingWindow, 0, 5*time.Minute), "BatchingWindow: %s is not whole seconds, to 5 min", p.BatchingWindow)
 	found.when(p.FIFO && p.BatchingWindow != 0, "BatchingWindow: FIFO queues have none")
-	found.when(!wholeSeconds(p.DeadLetterRetention, time.Minute, maxKept), "DeadLetterRetention: %s is not whole seconds, 1 min to 14 days", p.DeadLetterRetention)
+	found.when(p.DeadLetterRetention != 0 && !wholeSeconds(p.DeadLetterRetention, time.Minute, maxKept), "DeadLetterRetention: %s is not whole seconds, 1 min to 14 days", p.DeadLetterRetention)
 	found.when(p.MaxConcurrency != 0 && (p.MaxConcurrency < 2 || p.MaxConcurrency > 1000), "MaxConcurrency: %d is not 2 to 1,000", p.MaxConcurrency)
-	found.when(p.MaxReceives < 2 || p.MaxReceives > 1000, "MaxReceives: %d is not 2 to 1,000", p.MaxReceives)
-	found.when(!wholeSeconds(p.Retention, time.Minute, maxKept), "Retention: %s is not whole seconds, 1 min to 14 days", p.Retention)
+	found.when(p.MaxReceives != 0 && p.MaxReceives < 2 || p.MaxReceives > 1000, "MaxReceives: %d is not 2 to 1,000", p.MaxReceives)
+	found.when(p.Retention != 0 && !wholeSeconds(p.Retention, time.Minute, maxKept), "Retention: %s is not whole seconds, 1 min to 14 days", p.Retention)
 	found.when(p.visibility(f) > maxInvisible, "BatchingWindow: with six of the function's timeouts it is %s, more than the 12 h that SQS hides a message", p.visibility(f))
-	found.when(!p.FIFO && p.DeadLetterRetention < p.Retention,
+	found.when(!p.FIFO && p.DeadLetterRetention != 0 && p.DeadLetterRetention < p.Retention,
 		"DeadLetterRetention: %s is less than the queue's %s; a message keeps its age when it moves, and an old one would be gone at once",
 		p.DeadLetterRetention, p.Retention)
 	event, advice := f.props.store().expiry()

@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
+
 	"github.com/lambda-once/once/infra/internal/check"
 )
 
@@ -80,4 +83,29 @@ func TestQueueRefuses(t *testing.T) {
 		"MaxReceives: 1 is not":                      {MaxReceives: 1},
 		"Retention: 30s is not whole":                {Retention: 30 * time.Second},
 	}, func(props QueueProps) { newFunction(t, newStack(), longRecords).AddQueue("Orders", &props) })
+}
+
+// A hand on the props of CDK can add to them, and cannot change those that checks rely on.
+func TestQueueIsConfigured(t *testing.T) {
+	stack := newStack()
+	f := newFunction(t, stack, longRecords)
+	key := customerKey(stack)
+	f.AddQueue("Orders", &QueueProps{Configure: func(queue, deadLetters *awssqs.QueueProps) {
+		queue.Encryption, queue.EncryptionMasterKey = awssqs.QueueEncryption_KMS, key
+		deadLetters.QueueName = jsii.String("orders-dead")
+	}})
+	queues := synth(t, stack).Resources("AWS::SQS::Queue")
+	check.Equal(t, queues["FunctionOrdersQueue"].Properties()["KmsMasterKeyId"], keyHere)
+	check.Equal(t, queues["FunctionOrdersDeadLetters"].Properties()["QueueName"], "orders-dead")
+
+	wantRefusals(t, map[string]func(queue, dead *awssqs.QueueProps){
+		"Configure: VisibilityTimeout is set": func(queue, _ *awssqs.QueueProps) { queue.VisibilityTimeout = seconds(time.Minute) },
+		"Configure: RetentionPeriod is set":   func(_, dead *awssqs.QueueProps) { dead.RetentionPeriod = seconds(time.Hour) },
+		"Configure: RemovalPolicy is set":     func(_, dead *awssqs.QueueProps) { dead.RemovalPolicy = removalPolicy(true) },
+		"Configure: DeadLetterQueue is set":   func(queue, _ *awssqs.QueueProps) { queue.DeadLetterQueue = nil },
+		"Configure: EnforceSSL is set":        func(queue, _ *awssqs.QueueProps) { queue.EnforceSSL = nil },
+		"Configure: it makes a queue FIFO":    func(queue, _ *awssqs.QueueProps) { queue.ContentBasedDeduplication = jsii.Bool(true) },
+	}, func(configure func(queue, dead *awssqs.QueueProps)) {
+		newFunction(t, newStack(), longRecords).AddQueue("Orders", &QueueProps{Configure: configure})
+	})
 }

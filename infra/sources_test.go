@@ -276,6 +276,7 @@ func TestSourcesThatCannotFeedAreRefused(t *testing.T) {
 	wantRefusal(t, "bucket: it is required", func() { f.AddBucket(nil) })
 	wantRefusal(t, "stream: it is required", func() { f.AddStream("None", nil, nil) })
 	wantRefusal(t, "table: it is required", func() { f.AddTableStream("None", nil, nil) })
+	wantRefusal(t, "queue: it is required", func() { f.AddExistingQueue(nil, nil) })
 	table := newTable(f, "")
 	wantRefusal(t, "table: it has no stream", func() { f.AddTableStream("None", table, nil) })
 	fifo := awssns.NewTopic(f.scope, jsii.String("Orders"), &awssns.TopicProps{Fifo: jsii.Bool(true)})
@@ -303,6 +304,7 @@ func TestASourceFeedsAFunctionOnce(t *testing.T) {
 	})
 	twice("Bucket", func(id *string) { f.AddBucket(awss3.Bucket_FromBucketName(f.scope, id, jsii.String("orders"))) })
 	twice("Queue", func(id *string) {
+		f.AddExistingQueue(awssqs.Queue_FromQueueArn(f.scope, id, jsii.String(queueARN)), nil)
 	})
 	twice("Changes", func(id *string) {
 		f.AddTableStream(*id, awsdynamodb.TableV2_FromTableAttributes(f.scope, id, &awsdynamodb.TableAttributesV2{
@@ -326,6 +328,7 @@ func TestSourcesAreInTheRegionOfTheFunction(t *testing.T) {
 			f.AddStream("A", awskinesis.Stream_FromStreamArn(stack, id, elsewhere("kinesis", "stream/a")), nil)
 		},
 		"topic: it is in eu-central-1": func() { f.AddTopic(awssns.Topic_FromTopicArn(f.scope, id, elsewhere("sns", "a"))) },
+		"queue: it is in eu-central-1": func() { f.AddExistingQueue(awssqs.Queue_FromQueueArn(newStack(), id, elsewhere("sqs", "a")), nil) },
 	} {
 		wantRefusal(t, words, add)
 	}
