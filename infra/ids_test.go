@@ -35,7 +35,7 @@ func TestScopesAndIDsThatCannotBeAreRefused(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wantRefusal(t, "scope: it is required", func() { construct(nil, "A") })
+			wantRefusal(t, "scope: it is nil", func() { construct(nil, "A") })
 			wantRefusal(t, "id: it is a token", func() { construct(newStack(), *awscdk.Aws_STACK_NAME()) })
 		})
 	}

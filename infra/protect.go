@@ -55,6 +55,10 @@ type ProtectProps struct {
 // the variables of Postgres or Redis. For an import, an alias or a version, set them where
 // the function is deployed.
 //
+// Import a function of the stack's account and Region with SameEnvironment. Otherwise
+// CDK creates no permission to invoke it, and only warns: topics, rules, buckets and
+// APIs would never reach the function.
+//
 // Protect panics with a [*PropsError] for props that cannot work. It also panics for an
 // import without a role, which would get no permissions: use
 // awslambda.Function_FromFunctionAttributes with Role.

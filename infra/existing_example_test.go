@@ -1,0 +1,57 @@
+package infra_test
+
+import (
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra"
+)
+
+var (
+	operators awsiam.IGrantable
+	table     *infra.IdempotencyTable
+)
+
+// An alias of a function of yours, which is created elsewhere in the app.
+func ExampleProtect() {
+	var live awslambda.IAlias
+	orders := infra.Protect(stack, "Orders", live, &infra.ProtectProps{
+		Operations: []string{"place-order"},
+		Retention:  28 * 24 * time.Hour,
+		Table:      table,
+		Timeout:    30 * time.Second, // that of the function, which an alias hides
+	})
+	orders.AddQueue("Queue", nil) // invokes the alias
+}
+
+// A function in a VPC, with a concurrency of its own.
+func ExampleNewIdempotentFunction_configure() {
+	var vpc awsec2.IVpc
+	infra.NewIdempotentFunction(stack, "Orders", &infra.IdempotentFunctionProps{
+		Code:  "build/orders/bootstrap.zip",
+		Table: table,
+		Configure: func(p *awslambda.FunctionProps) {
+			p.Vpc = vpc
+			p.ReservedConcurrentExecutions = jsii.Number(50)
+		},
+	})
+}
+
+// A queue of another stack, by its ARN. The declared facts are those of that stack.
+func ExampleIdempotentFunction_AddExistingQueue() {
+	queue := awssqs.Queue_FromQueueArn(stack, jsii.String("Queue"), jsii.String("arn:aws:sqs:eu-west-1:111122223333:orders"))
+	deadLetters := awssqs.Queue_FromQueueArn(stack, jsii.String("DeadLetters"), jsii.String("arn:aws:sqs:eu-west-1:111122223333:orders-dead"))
+	q := orders.AddExistingQueue(queue, &infra.ExistingQueueProps{
+		DeadLetterRetention: 14 * 24 * time.Hour,
+		DeadLetters:         deadLetters,
+		MaxReceives:         5,
+		Retention:           4 * 24 * time.Hour,
+		VisibilityTimeout:   3 * time.Minute,
+	})
+	q.GrantRedrive(operators)
+}
