@@ -3,6 +3,7 @@ package infra_test
 import (
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -54,4 +55,14 @@ func ExampleIdempotentFunction_AddExistingQueue() {
 		VisibilityTimeout:   3 * time.Minute,
 	})
 	q.GrantRedrive(operators)
+}
+
+// The table of Powertools in another stack.
+func ExampleImportIdempotencyTable() {
+	existing := awsdynamodb.TableV2_FromTableName(stack, jsii.String("Powertools"), jsii.String("powertools-idempotency"))
+	table := infra.ImportIdempotencyTable(existing, nil)
+	infra.NewIdempotentFunction(stack, "Payments", &infra.IdempotentFunctionProps{
+		Code:  "build/payments/bootstrap.zip",
+		Table: table,
+	})
 }

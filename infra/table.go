@@ -62,9 +62,9 @@ type IdempotencyTableProps struct {
 }
 
 // An IdempotencyTable is a table of records. Create one with
-// [NewIdempotencyTable].
+// [NewIdempotencyTable], or use one of yours with [ImportIdempotencyTable].
 type IdempotencyTable struct {
-	Table awsdynamodb.TableV2
+	Table awsdynamodb.ITable
 
 	records
 	props IdempotencyTableProps
