@@ -95,7 +95,10 @@ func (f *IdempotentFunction) failuresOfEvents() awssqs.Queue {
 		return f.asyncSink
 	}
 	const id = "Async"
-	refuseID(f.scope, id, failuresID).panic(f.scope, id)
+	found := refuseID(f.scope, id, failuresID)
+	found.when(f.target().Node().TryFindChild(jsii.String("EventInvokeConfig")) != nil,
+		"function: it has OnFailure, OnSuccess, MaxEventAge or RetryAttempts, and Lambda allows one such configuration; leave them out, because this source sets them")
+	found.panic(f.scope, id)
 	f.asyncSink = f.newFailures(id)
 	invocations := &awslambda.EventInvokeConfigOptions{MaxEventAge: seconds(maxEventAge), RetryAttempts: jsii.Number(2)}
 	if f.props.Durable == nil {

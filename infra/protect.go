@@ -89,6 +89,8 @@ func (p *IdempotentFunctionProps) refuseProtected(function awslambda.IFunction) 
 	}
 	found.when(function.Role() == nil,
 		"function: it is imported without its role, and would get no permissions; use Function_FromFunctionAttributes with Role")
+	resource, created := function.Node().DefaultChild().(awslambda.CfnFunction)
+	found.when(created && resource.DurableConfig() != nil, "function: it is durable, and its sources would not wait for its executions; create it with Durable of NewIdempotentFunction")
 	p.Timeout = found.timeout(function, p.Timeout)
 	found = append(found, p.refuseFacts()...)
 	return append(found, p.refuseStore()...)

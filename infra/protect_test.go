@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
@@ -15,13 +16,17 @@ import (
 const functionARN = "arn:aws:lambda:eu-west-1:111122223333:function:orders"
 
 // ownFunction is a function of a team, with a timeout of 20 s.
-func ownFunction(t *testing.T, stack awscdk.Stack) awslambda.Function {
+func ownFunction(t *testing.T, stack awscdk.Stack, changes ...func(*awslambda.FunctionProps)) awslambda.Function {
 	t.Helper()
 	code := zip(t)
-	return awslambda.NewFunction(stack, jsii.String("Own"), &awslambda.FunctionProps{
+	props := &awslambda.FunctionProps{
 		Code: awslambda.Code_FromAsset(&code, nil), Handler: jsii.String("bootstrap"),
 		Runtime: awslambda.Runtime_PROVIDED_AL2023(), Timeout: seconds(20 * time.Second),
-	})
+	}
+	for _, change := range changes {
+		change(props)
+	}
+	return awslambda.NewFunction(stack, jsii.String("Own"), props)
 }
 
 // importedFunction is a function of a second stack, or of a pipeline.
@@ -66,6 +71,16 @@ func TestProtectRefuses(t *testing.T) {
 		"Timeout: 30s is declared, and the function has 20s": func(s awscdk.Stack, p *ProtectProps) {
 			p.Timeout = 30 * time.Second
 			Protect(s, "Orders", ownFunction(t, s), p)
+		},
+		"function: it is durable": func(s awscdk.Stack, p *ProtectProps) {
+			Protect(s, "Orders", ownFunction(t, s, func(f *awslambda.FunctionProps) {
+				f.DurableConfig = &awslambda.DurableConfig{ExecutionTimeout: seconds(time.Hour)}
+			}), p)
+		},
+		"function: it has OnFailure": func(s awscdk.Stack, p *ProtectProps) {
+			own := ownFunction(t, s, func(f *awslambda.FunctionProps) { f.RetryAttempts = jsii.Number(1) })
+			p.Retention = 28 * day
+			Protect(s, "Orders", own, p).AddTopic(awssns.NewTopic(s, jsii.String("Topic"), nil))
 		},
 		"Table: it is required": func(s awscdk.Stack, p *ProtectProps) {
 			p.Table = nil
