@@ -123,7 +123,7 @@ torture:
 bench:
 	@go -C proof/bench run . $(if $(RECORDS),-records $(RECORDS))
 
-# The version at which the modules require each other, here and in each go.mod.
+# The version at which the modules require each other, here, in each go.mod and in docs.
 version:
 	@go -C proof run ./cmd/release version $(VERSION)
 

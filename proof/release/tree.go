@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
@@ -82,7 +83,7 @@ func (t *Tree) has(path string) bool {
 }
 
 // SetVersion sets the version at which the modules require each other, in each go.mod
-// and in go.work.
+// and in go.work, and in the texts that name one of them with its version.
 func (t *Tree) SetVersion(version string) error {
 	if !semver.IsValid(version) || semver.Canonical(version) != version {
 		return fmt.Errorf("%q is not a version such as v0.1.0", version)
@@ -113,7 +114,45 @@ func (t *Tree) SetVersion(version string) error {
 			r.Syntax.Token = append([]string{"replace"}, r.Syntax.Token...)
 		}
 	}
-	return os.WriteFile(filepath.Join(t.root, "go.work"), modfile.Format(work.Syntax), 0o644)
+	if err := os.WriteFile(filepath.Join(t.root, "go.work"), modfile.Format(work.Syntax), 0o644); err != nil {
+		return err
+	}
+	for _, pattern := range texts {
+		if err := t.rewrite(pattern, version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// texts are the files that tell users a version, or link the pages of one.
+var texts = []string{
+	"README.md", "docs/*.md", "template.yaml", "infra/signals.go", "infra/terraform/*/*.tf", "infra/terraform/*/README.md",
+}
+
+// rewrite sets the version in the lines of files that name the repository.
+func (t *Tree) rewrite(pattern, version string) error {
+	files, err := filepath.Glob(filepath.Join(t.root, filepath.FromSlash(pattern)))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		var b strings.Builder
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, t.modules[0].path) { // the root, with which the paths of all begin
+				line = strings.ReplaceAll(line, t.version, version)
+			}
+			b.WriteString(line)
+		}
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Tags returns the tags under which the go command finds the modules in the repository.

@@ -38,6 +38,7 @@ var two = map[string]string{
 	".gitignore":  "/ignored.go\n",
 	"ignored.go":  "package ignored\n",
 	"bb/named.go": "package bb\n",
+	"README.md":   "go get example.com/a@v0.1.0\nSince v0.1.0 it is small.\n",
 }
 
 func read(t *testing.T, dir string) *Tree {
@@ -62,6 +63,17 @@ func TestVersionIsSetEverywhere(t *testing.T) {
 	}
 	if tags := read(t, dir).Tags(); !slices.Equal(tags, []string{"v0.2.0", "b/v0.2.0"}) {
 		t.Errorf("tags %v", tags)
+	}
+}
+
+func TestVersionIsSetInTextsThatNameTheModule(t *testing.T) {
+	dir := write(t, two)
+	if err := read(t, dir).SetVersion("v0.2.0"); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	if want := "go get example.com/a@v0.2.0\nSince v0.1.0 it is small.\n"; err != nil || string(text) != want {
+		t.Errorf("%v: %s", err, text)
 	}
 }
 
