@@ -34,7 +34,7 @@ const maxEventAge = 6 * time.Hour
 // AddTopic panics with a [*PropsError] if the function's records may expire before
 // an event of this queue is sent again: FailureRetention after the 6 h, and after
 // the ExecutionTimeout of a durable function. It also panics for a FIFO topic, which
-// SNS delivers to queues alone, and for a topic of another Region.
+// SNS delivers to queues alone, and for a topic of a different Region.
 func (f *IdempotentFunction) AddTopic(topic awssns.ITopic) awssqs.Queue {
 	found := f.refuseSource("topic", topic, func() *string { return topic.TopicArn() })
 	if len(found) == 0 {

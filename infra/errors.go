@@ -69,7 +69,7 @@ func refuseTableName(name string) (found problems) {
 	return found
 }
 
-// refuseSource reports a source that is nil, in another Region than the function, or
+// refuseSource reports a source that is nil, outside the Region of the function, or
 // that already feeds the function. CDK accepts each construct once, and AWS each ARN,
 // which imports under two ids may share.
 func (f *IdempotentFunction) refuseSource(name string, source awscdk.IResource, arn func() *string) (found problems) {
@@ -86,7 +86,7 @@ func (f *IdempotentFunction) refuseSource(name string, source awscdk.IResource, 
 	return found
 }
 
-// refuseRegion reports a source in another Region than the function that scope
+// refuseRegion reports a source outside the Region of the function that scope
 // contains. Lambda reads queues and streams of its own Region, S3 and EventBridge
 // invoke functions of theirs, and a subscription of SNS has its dead-letter queue
 // beside its topic.

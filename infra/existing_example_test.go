@@ -43,7 +43,7 @@ func ExampleNewIdempotentFunction_configure() {
 	})
 }
 
-// A queue of another stack, by its ARN. The declared facts are those of that stack.
+// A queue of a second stack, by its ARN. The declared facts are those of that stack.
 func ExampleIdempotentFunction_AddExistingQueue() {
 	queue := awssqs.Queue_FromQueueArn(stack, jsii.String("Queue"), jsii.String("arn:aws:sqs:eu-west-1:111122223333:orders"))
 	deadLetters := awssqs.Queue_FromQueueArn(stack, jsii.String("DeadLetters"), jsii.String("arn:aws:sqs:eu-west-1:111122223333:orders-dead"))
@@ -57,7 +57,7 @@ func ExampleIdempotentFunction_AddExistingQueue() {
 	q.GrantRedrive(operators)
 }
 
-// The table of Powertools in another stack.
+// The table of Powertools in a second stack.
 func ExampleImportIdempotencyTable() {
 	existing := awsdynamodb.TableV2_FromTableName(stack, jsii.String("Powertools"), jsii.String("powertools-idempotency"))
 	table := infra.ImportIdempotencyTable(existing, nil)

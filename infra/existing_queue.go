@@ -51,7 +51,7 @@ type ExistingQueueProps struct {
 // app, or imported. Failures are reported by message. Import an encrypted queue with
 // its key, and a FIFO queue with its ARN, or with Fifo if the ARN is a token.
 //
-// AddExistingQueue panics with a [*PropsError] for what [IdempotentFunction.AddQueue]
+// AddExistingQueue panics with a [*PropsError] for mistakes that [IdempotentFunction.AddQueue]
 // refuses, as far as it is declared or read. It also panics if a declaration differs
 // from the queue, and for a queue of this app without a dead-letter queue, which would
 // drop a message that always fails.

@@ -79,7 +79,7 @@ func NewPostgresStore(scope constructs.Construct, id string, props *PostgresStor
 	return s
 }
 
-// find looks up the server, and reports what is wrong with it.
+// find looks up the server, and reports its mistakes.
 func (s *PostgresStore) find(scope constructs.Construct) (found problems) {
 	p, servers := &s.props, 0
 	for _, stated := range []bool{p.Instance != nil, p.Cluster != nil, p.Proxy != nil, p.DSQL != ""} {

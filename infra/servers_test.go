@@ -18,7 +18,7 @@ import (
 	"github.com/lambda-once/once/infra/internal/template"
 )
 
-// A site is what a team has: a VPC, and what is in it.
+// A site is the VPC of a team with its servers.
 type site struct {
 	stack  awscdk.Stack
 	vpc    awsec2.IVpc

@@ -52,7 +52,7 @@ type Sweep struct {
 
 // NewSweep creates a function that deletes the expired records of a store without time to
 // live, its schedule and its alarm. The function may sweep, and connects to the store as
-// others do. In a Table it may also write the item with the key "once sweep", where it
+// functions do. In a Table it may also write the item with the key "once sweep", where it
 // stores its position.
 //
 // Runs may overlap: if one takes longer than Interval, or if EventBridge delivers an event

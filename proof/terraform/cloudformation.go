@@ -73,7 +73,7 @@ var kinds = map[string]kind{
 }
 
 // CloudFormation writes the resources as a template, whose logical ids are their addresses.
-// What Terraform does not destroy has the policies Retain. A policy of a queue has the fate
+// A resource that Terraform does not destroy has the policies Retain. A policy of a queue has the fate
 // of the queue, because Terraform refuses a plan as a whole.
 func (c *Configuration) CloudFormation() (map[string]any, error) {
 	resources := map[string]any{}
@@ -189,7 +189,7 @@ func set(properties map[string]any, path string, value any) {
 	set(inner, rest, value)
 }
 
-// asGlobalTable moves what CloudFormation has elsewhere in a table of one or more Regions.
+// asGlobalTable moves the properties that CloudFormation has elsewhere in a table of one or more Regions.
 func asGlobalTable(properties map[string]any) {
 	keys := []any{}
 	for _, role := range []string{"HASH", "RANGE"} {

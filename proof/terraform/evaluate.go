@@ -91,7 +91,7 @@ func (i *instance) all() (map[string]cty.Value, error) {
 	return outputs, nil
 }
 
-// value returns what a name refers to, such as "var.name". It evaluates it once.
+// value returns the value of a name, such as "var.name". It evaluates it once.
 func (i *instance) value(name string) (cty.Value, error) {
 	if v, ok := i.values[name]; ok {
 		if v == cty.NilVal {

@@ -67,7 +67,7 @@ func TestReadmesCallTheirModules(t *testing.T) {
 	}
 }
 
-// arguments reports what a call of a module lacks, or has too much.
+// arguments reports the arguments that a call of a module lacks or has too many.
 func arguments(t *testing.T, dir string, call *hclsyntax.Body) (problems []string) {
 	t.Helper()
 	m, err := readModule(dir)

@@ -25,7 +25,7 @@ type Body struct {
 }
 
 // identities are the attributes that refer to a resource. Their values say so, because the
-// others of AWS are only known after a deployment.
+// attributes of AWS are only known after a deployment.
 var identities = map[string][]string{
 	"aws_apigatewayv2_api":         {"api_endpoint", "execution_arn", "id"},
 	"aws_apigatewayv2_integration": {"id"},

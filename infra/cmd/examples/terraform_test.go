@@ -53,7 +53,7 @@ func terraform(t *testing.T) template.Template {
 	return evaluated(t, terraformFolder)[0]
 }
 
-// addresses are the logical ids in CDK of what has an address in Terraform.
+// addresses are the logical ids in CDK of resources with an address in Terraform.
 var addresses = map[string]string{
 	"aws_apigatewayv2_api.payments":                            "PaymentsAPI",
 	"aws_apigatewayv2_integration.payments":                    "PaymentsAPIPOSTpaymentsIntegration",
@@ -139,7 +139,7 @@ func TestTerraformAgreesWithCDK(t *testing.T) {
 	}
 }
 
-// differences compares what Terraform and CDK deploy.
+// differences compares the resources of Terraform and CDK.
 func differences(t *testing.T, got, want template.Template) (all []string) {
 	t.Helper()
 	compare := func(about string, got, want any) {
@@ -185,7 +185,7 @@ func properties(f template.Function) map[string]any {
 	return p
 }
 
-// beyondLogs returns what a function may, except writing its own log: CDK attaches a policy
+// beyondLogs returns the permissions of a function, except writing its own log: CDK attaches a policy
 // of AWS for that.
 func beyondLogs(f template.Function) []string {
 	return slices.DeleteFunc(allowed(f), func(line string) bool { return strings.HasPrefix(line, "Allow logs:") })
