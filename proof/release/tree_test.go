@@ -113,7 +113,7 @@ func TestModuleHasItsOwnFilesAndTheLicense(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string][]string{
-		"example.com/a":   {".gitignore", "LICENSE", "a.go", "bb/named.go", "go.mod", "go.work"},
+		"example.com/a":   {".gitignore", "LICENSE", "README.md", "a.go", "bb/named.go", "go.mod", "go.work"},
 		"example.com/a/b": {"LICENSE", "c/c.go", "go.mod"},
 	} {
 		packed, err := zip.OpenReader(filepath.Join(proxy, filepath.FromSlash(path), "@v", "v0.1.0.zip"))
