@@ -38,7 +38,7 @@ func text(t *testing.T, resource template.Resource) string {
 }
 
 func TestFunctionMayUseAnImportedTable(t *testing.T) {
-	policy, _ := usesImport(t, false, nil)
+	policy, _ := usesImport(t, false, nil) // its environment has a test of its own
 	check.Contains(t, policy, tableARN)
 	check.Contains(t, policy, `"dynamodb:LeadingKeys":["pay#*"]`)
 }
@@ -49,7 +49,7 @@ func TestFunctionFindsAnImportedTable(t *testing.T) {
 }
 
 func TestFunctionMayUseTheKeyOfAnImportedTable(t *testing.T) {
-	policy, _ := usesImport(t, true, nil)
+	policy, _ := usesImport(t, true, nil) // as above
 	check.Contains(t, policy, keyHere)
 }
 

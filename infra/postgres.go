@@ -197,7 +197,7 @@ func (s *PostgresStore) variables() map[string]*string {
 		all["DATABASE_SECRET"] = s.Secret.SecretArn()
 		return all
 	}
-	service, _, _ := strings.Cut(*s.permission[0], ":")
+	service, _, _ := strings.Cut(*s.permission[0], ":") // an action always has its service before a colon
 	all["DATABASE_IAM"], all["PGUSER"] = &service, &s.User
 	return all
 }

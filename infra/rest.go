@@ -94,10 +94,10 @@ func (p *RESTRoutesProps) refuse(f *IdempotentFunction, at awsapigateway.IResour
 	found = append(found, refuseRoutes(p.Routes, existing)...)
 	cors := at.DefaultCorsPreflightOptions()
 	for _, route := range p.Routes {
-		method, path, _ := strings.Cut(route, " ")
+		method, path, _ := strings.Cut(route, " ") // refuseRoutes reports a route without a path
 		found.when(route == defaultRoute || routePath.MatchString(path) && !restPath.MatchString(path),
 			"Routes: REST APIs have no %q; segments of their paths are letters, digits, _, ., :, $ and -", route)
-		found.when(cors != nil && method == "OPTIONS", "Routes: %q is the preflight request that CORS answers", route)
+		found.when(cors != nil && method == "OPTIONS", "Routes: %q is the preflight request that CORS handles", route)
 		paths = append(paths, path)
 	}
 	found = append(found, refuseVariables(paths)...)

@@ -40,7 +40,7 @@ func api(t *testing.T, routes ...string) {
 	newFunction(t, newStack(), nil).AddHTTPAPI("API", &HTTPAPIProps{Public: true, Routes: routes})
 }
 
-// API Gateway answers the second with a ConflictException.
+// API Gateway refuses the second with a ConflictException.
 func TestVariablesWithTwoNamesAreRefused(t *testing.T) {
 	wantRefusal(t, `"GET /a/{name}" has {name} where an earlier route has {id}`, func() { api(t, "GET /a/{id}", "GET /a/{name}") })
 	wantRefusal(t, `has {name} where`, func() { api(t, "GET /a/{id}", "GET /a/{name}/b") })

@@ -20,7 +20,7 @@ type URLProps struct {
 	CORS *awslambda.FunctionUrlCorsOptions
 }
 
-// AddURL gives the function a URL of its own, or its alias if it has one, in the mode
+// AddURL creates a URL of the function, or of its alias if it has one, in the mode
 // BUFFERED. Clients wait as long as the function's Timeout. A URL cannot be
 // throttled, except by reserved concurrency, and has no access log.
 //

@@ -57,7 +57,7 @@ func TestGuaranteesPageOfTheTimeAxis(t *testing.T) {
 		var last time.Duration
 		for refused() {
 			last = time.Since(began)
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond) // of the bubble: the next poll
 		}
 		if want := fmt.Sprintf("one ClockSkew :0, %d\n", until.Sub(began).Milliseconds()); !strings.Contains(page, want) {
 			t.Errorf("the picture has no line %s", want)

@@ -148,7 +148,7 @@ func TestRunsThatAreCutOffByTheirDeadlinesReachTheEnd(t *testing.T) {
 			return []string{"IDEMPOTENCY_TABLE=" + table}
 		},
 		"PostgreSQL": func(t *testing.T) []string {
-			url, _ := newDatabase(t)
+			url, _ := newDatabase(t) // the function opens a pool of its own
 			return []string{"IDEMPOTENCY_TABLE=idempotency", "DATABASE_URL=" + url}
 		},
 	} {

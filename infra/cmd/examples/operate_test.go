@@ -38,7 +38,7 @@ func TestPageExplainsEveryAlarm(t *testing.T) {
 
 // The table of severities has each alarm once, with the severity in its description.
 func TestPageStatesTheSeverityOfEveryAlarm(t *testing.T) {
-	_, section, _ := strings.Cut(read(t, "../../../docs/operate.md"), "\n### Severities\n")
+	_, section, _ := strings.Cut(read(t, "../../../docs/operate.md"), "\n### Severities\n") // without the heading, no alarm is stated
 	section, _, _ = strings.Cut(section, "\n### ")
 	stated := map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| (page|ticket) \\| (`.*?) \\|").FindAllStringSubmatch(section, -1) {
@@ -67,7 +67,7 @@ func TestAlarmsLinkToHeadings(t *testing.T) {
 	var links []string
 	for _, d := range declared {
 		links = append(links, "https://github.com/lambda-once/once/blob/"+version+"/docs/"+d[1])
-		page, heading, _ := strings.Cut(d[1], "#")
+		page, heading, _ := strings.Cut(d[1], "#") // without one, the empty heading is refused
 		check.Equal(t, slices.Contains(headings(read(t, "../../../docs/"+page)), heading), true, d[1], "is a heading")
 	}
 	for id, alarm := range cdk(t).Resources("AWS::CloudWatch::Alarm") {
