@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -123,7 +124,9 @@ func TestDurablePageFetchesTheEvent(t *testing.T) {
 		if !strings.HasSuffix(path, "/state") {
 			t.Errorf("asked at %s", path)
 		}
-		return 200, `{"Operations":[{"Id":"0","Type":"EXECUTION","Status":"STARTED","StartTimestamp":1795348800,"ExecutionDetails":{"InputPayload":"{\"ID\":\"o-1\"}"}}]}`
+		// A fixed start would be older than the timeout of the execution one day.
+		return 200, fmt.Sprintf(`{"Operations":[{"Id":"0","Type":"EXECUTION","Status":"STARTED","StartTimestamp":%d,"ExecutionDetails":{"InputPayload":"{\"ID\":\"o-1\"}"}}]}`,
+			time.Now().Unix())
 	}).service()
 	x := executor(t, "pay", nil)
 	h := durablePayments(x, service, func(context.Context, []byte) ([]byte, error) {
