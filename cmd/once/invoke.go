@@ -38,7 +38,7 @@ func invoke(ctx context.Context, c *call) (err error) {
 		extra = append(extra, s)
 		return nil
 	})
-	durationVar(c.FlagSet, &timeout, "timeout", 3*time.Second, "how long the function may run, a `duration`")
+	durationVar(c.FlagSet, &timeout, "timeout", 10*time.Second, "how long the function may run, a `duration`; the default is that of package infra")
 	times := c.Int("times", 1, "a `number`: send the event so many times, one after the other")
 	rest, err := c.parse(1)
 	if err != nil {
