@@ -1,9 +1,11 @@
 package infra
 
 import (
+	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -83,21 +85,27 @@ func refuseChangedVariables(set map[string]*string, environment *map[string]*str
 	return append(found, refuseEnvironment(added, nil)...)
 }
 
-// refuseSize reports an environment above the limit of Lambda. A value that is known
-// only during the deployment counts nothing.
+// refuseSize reports an environment above the limit of Lambda, which measures the JSON of
+// its names and values: the error of UpdateFunctionConfiguration quotes that text. A value
+// that is known only during the deployment counts as empty.
 func refuseSize(environment *map[string]*string) (found problems) {
 	if environment == nil {
 		return nil
 	}
 	const most = 4096
-	size := 0
+	known := map[string]string{}
 	for name, value := range *environment {
-		size += len(name)
-		if !*awscdk.Token_IsUnresolved(value) {
-			size += len(*value)
+		if known[name] = ""; !*awscdk.Token_IsUnresolved(value) {
+			known[name] = *value
 		}
 	}
-	found.when(size > most, "Environment: its names and values have %d bytes, and Lambda accepts %d; keep large values in Parameter Store, S3 or the code", size, most)
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(known) // and a newline
+	found.when(err != nil, "Environment: %v", err)
+	size := text.Len() - 1
+	found.when(size > most, "Environment: as JSON it has %d bytes, and Lambda accepts %d; keep large values in Parameter Store, S3 or the code", size, most)
 	return found
 }
 

@@ -138,13 +138,14 @@ func TestConfigureRefuses(t *testing.T) {
 	})
 }
 
-// Lambda counts names and values. A token is shorter or longer than its text.
+// Lambda measures the names and values as JSON, with its quotes and escapes. A token
+// becomes shorter or longer than its text.
 func TestEnvironmentAboveTheLimitIsRefused(t *testing.T) {
-	used := len("AWS_LAMBDA_LOG_LEVEL" + "INFO" + "IDEMPOTENCY_TABLE" + "LARGE")
-	for size, words := range map[int]string{4096 - used: "", 4097 - used: "have 4097 bytes, and Lambda accepts 4096"} {
+	used := len(`{"AWS_LAMBDA_LOG_LEVEL":"INFO","IDEMPOTENCY_TABLE":"","LARGE":"\"<&"}`)
+	for size, words := range map[int]string{4096 - used: "", 4097 - used: "has 4097 bytes, and Lambda accepts 4096"} {
 		wantRefusal(t, words, func() {
 			newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
-				p.Environment = map[string]string{"LARGE": strings.Repeat("x", size)}
+				p.Environment = map[string]string{"LARGE": `"<&` + strings.Repeat("x", size)}
 			})
 		})
 	}
