@@ -23,7 +23,7 @@ import (
 // CloudWatch also sends each change of an alarm to EventBridge, without any action.
 //
 // NewAlarms panics with a [*PropsError] for props that cannot work.
-func NewAlarms(scope constructs.Construct, id string, props *AlarmsProps) []awscloudwatch.Alarm {
+func NewAlarms(scope constructs.Construct, id string, props *AlarmsProps) *Alarms {
 	p := props.withDefaults()
 	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)
 	a := &alarms{scope: constructs.NewConstruct(scope, &id), props: &p}
@@ -38,13 +38,16 @@ func NewAlarms(scope constructs.Construct, id string, props *AlarmsProps) []awsc
 	for _, r := range p.Relays {
 		a.add(*r.scope.Node().Id(), r.watched())
 	}
-	return a.made
+	return &a.made
 }
+
+// Alarms are those of [NewAlarms], by severity; see AlarmsProps.
+type Alarms struct{ Page, Ticket []awscloudwatch.Alarm }
 
 type alarms struct {
 	scope constructs.Construct
 	props *AlarmsProps
-	made  []awscloudwatch.Alarm
+	made  Alarms
 }
 
 // add creates the alarms of an operation, a function or a relay.
@@ -64,7 +67,11 @@ func (a *alarms) add(name string, watched []signal) {
 			TreatMissingData:   awscloudwatch.TreatMissingData_NOT_BREACHING,
 		})
 		a.act(alarm, a.props.of(s))
-		a.made = append(a.made, alarm)
+		if s.ticket {
+			a.made.Ticket = append(a.made.Ticket, alarm)
+		} else {
+			a.made.Page = append(a.made.Page, alarm)
+		}
 	}
 }
 

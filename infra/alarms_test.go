@@ -64,11 +64,28 @@ func TestAlarms(t *testing.T) {
 		}
 	}
 	wantAlarms(t, deployed, want)
-	check.Equal(t, len(made), len(want))
+	check.Equal(t, len(made.Page)+len(made.Ticket), len(want))
 	for id, alarm := range deployed.Resources(alarmType) {
 		for _, actions := range []string{"AlarmActions", "OKActions"} {
 			check.Equal(t, alarm.Properties()[actions], []any{ref("OnCall")}, id, actions)
 		}
+	}
+}
+
+// The page has this composite alarm.
+func TestCompositeAlarmRingsWithEveryPage(t *testing.T) {
+	stack := newStack()
+	made := NewAlarms(stack, "Alarms", &AlarmsProps{Functions: watched(t, stack), Operations: []string{"pay"}})
+	var rings []awscloudwatch.IAlarmRule
+	for _, alarm := range made.Page {
+		rings = append(rings, alarm)
+	}
+	awscloudwatch.NewCompositeAlarm(stack, jsii.String("Page"), &awscloudwatch.CompositeAlarmProps{AlarmRule: awscloudwatch.AlarmRule_AnyOf(rings...)})
+	deployed := synth(t, stack)
+	rule := fmt.Sprint(only(t, deployed, "AWS::CloudWatch::CompositeAlarm").Properties()["AlarmRule"])
+	for id, alarm := range deployed.Resources(alarmType) {
+		page := strings.Contains(fmt.Sprint(alarm.Properties()["AlarmDescription"]), "Severity: page.")
+		check.Equal(t, strings.Contains(rule, "[Fn::GetAtt:["+id+" Arn]]"), page, id)
 	}
 }
 

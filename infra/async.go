@@ -109,6 +109,9 @@ func (f *IdempotentFunction) failuresOfEvents() awssqs.Queue {
 		function.SetDeadLetterConfig(&awslambda.CfnFunction_DeadLetterConfigProperty{TargetArn: f.asyncSink.QueueArn()})
 	}
 	f.target().ConfigureAsyncInvoke(invocations)
+	if f.props.Live != nil && f.props.Durable == nil { // events from before it had an alias
+		f.Function.ConfigureAsyncInvoke(invocations)
+	}
 	return f.asyncSink
 }
 

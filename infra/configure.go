@@ -59,6 +59,10 @@ func (p *IdempotentFunctionProps) refuseConfigured(before, props *awslambda.Func
 	found.when(props.Code == nil, "Code: it is required, here or in Configure")
 	found.when(props.LogGroup == nil, "Configure: it removes LogGroup; Lambda would keep the logs forever")
 	found.when(props.Architecture == nil, "Configure: it removes Architecture; name arm64 or x86_64")
+	if most := props.ReservedConcurrentExecutions; most != nil && !unresolved(*most) {
+		n := orZero(p.Live).ProvisionedConcurrency
+		found.when(float64(n) > *most, "Live.ProvisionedConcurrency: %d is more than ReservedConcurrentExecutions, %g", n, *most)
+	}
 	if p.Code != "" && props.Architecture != nil {
 		err := bootstrap.Check(p.Code, *props.Architecture.Name())
 		found.when(err != nil, "Code: %v", err)

@@ -50,13 +50,9 @@ func (o *DurableOptions) refuse() (found problems) {
 // execution.
 const maxMappingTime = 15 * time.Minute
 
-// newAlias creates the alias of a durable function, and allows the function to read
-// its own executions. The managed policy that CDK attaches allows the other calls
-// of the service.
-func newAlias(own constructs.Construct, function awslambda.Function) awslambda.Alias {
-	alias := awslambda.NewAlias(own, jsii.String("Alias"), &awslambda.AliasProps{
-		AliasName: jsii.String("live"), Version: function.CurrentVersion(),
-	})
+// grantOwnExecutions allows a durable function to read its own executions. The managed
+// policy that CDK attaches allows the other calls of the service.
+func grantOwnExecutions(own constructs.Construct, function awslambda.Function, alias awslambda.Alias) {
 	// A policy of its own: the function waits for the default policy of its role,
 	// which therefore must not contain the function's ARN.
 	policy := awsiam.NewPolicy(own, jsii.String("Executions"), &awsiam.PolicyProps{
@@ -67,21 +63,12 @@ func newAlias(own constructs.Construct, function awslambda.Function) awslambda.A
 		})},
 	})
 	alias.Node().AddDependency(policy)
-	return alias
 }
 
 // executionsOf returns the pattern of the ARNs of all executions, which contain a
 // version and never an alias.
 func executionsOf(function awslambda.IFunction) *string {
 	return awscdk.Fn_Join(jsii.String(""), &[]*string{function.FunctionArn(), jsii.String(":*/durable-execution/*")})
-}
-
-// target returns the alias or the function that event sources invoke.
-func (f *IdempotentFunction) target() awslambda.IFunction {
-	if f.Alias != nil {
-		return f.Alias
-	}
-	return f.Function
 }
 
 // refuseWait reports executions that may take longer than a source waits for them.

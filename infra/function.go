@@ -54,6 +54,11 @@ type IdempotentFunctionProps struct {
 	// seconds, 1 min to 14 days. Default: 14 days.
 	FailureRetention time.Duration
 
+	// Live gives the function an alias on its newest version, which all event sources
+	// invoke; see [IdempotentFunction.AddDeploymentGroup]. A durable function has one in
+	// any case. Default: none.
+	Live *LiveOptions
+
 	// LogLevel is the value of AWS_LAMBDA_LOG_LEVEL: DEBUG, INFO, WARN or ERROR.
 	// Once does not read it: the function's main sets the level of its logger, as
 	// those of the examples do. Lambda itself filters no lines, because it would
@@ -101,9 +106,9 @@ type IdempotentFunctionProps struct {
 type IdempotentFunction struct {
 	Function awslambda.IFunction
 
-	// Alias names the newest version of a durable function, and is nil otherwise.
-	// Lambda refuses to invoke a durable function without a version or an alias, so
-	// the event sources invoke the alias.
+	// Alias names the newest version of a function with Live or Durable, or is the one
+	// that was passed to [Protect]; it is nil otherwise, and for an import. The event
+	// sources invoke it. Lambda refuses to invoke a durable function without one.
 	Alias awslambda.Alias
 
 	props     IdempotentFunctionProps
@@ -126,8 +131,9 @@ func NewIdempotentFunction(scope constructs.Construct, id string, props *Idempot
 	own := constructs.NewConstruct(scope, &id)
 	function := p.deploy(own, p.store().ephemeral(), p.store().variables())
 	f := p.protect(own, function)
+	f.Alias = p.newAlias(own, function)
 	if p.Durable != nil {
-		f.Alias = newAlias(own, function)
+		grantOwnExecutions(own, function, f.Alias)
 	}
 	return f
 }

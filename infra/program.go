@@ -71,6 +71,7 @@ func (p *IdempotentFunctionProps) refuseProgram() (found problems) {
 	found.when(!slices.Contains([]string{"DEBUG", "INFO", "WARN", "ERROR"}, p.LogLevel), "LogLevel: %q is none of DEBUG, INFO, WARN and ERROR", p.LogLevel)
 	found.when(p.MemorySize < 128 || p.MemorySize > 10240, "MemorySize: %d is not 128 to 10,240 MiB", p.MemorySize)
 	found.when(p.Tracing != "" && !slices.Contains(tracings, p.Tracing), "Tracing: %q is none of awslambda.Tracing", p.Tracing)
+	found.when(orZero(p.Live).ProvisionedConcurrency < 0, "Live.ProvisionedConcurrency: %d is negative", orZero(p.Live).ProvisionedConcurrency)
 	found = append(found, p.Durable.refuse()...)
 	return append(found, refuseLogRetention("LogRetention", p.LogRetention)...)
 }

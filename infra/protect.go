@@ -70,7 +70,9 @@ func Protect(scope constructs.Construct, id string, function awslambda.IFunction
 			created.AddEnvironment(&name, value, nil)
 		}
 	}
-	return p.protect(constructs.NewConstruct(scope, &id), function)
+	f := p.protect(constructs.NewConstruct(scope, &id), function)
+	f.Alias, _ = function.(awslambda.Alias)
+	return f
 }
 
 // declared returns the declared facts, as for a function that this package creates.

@@ -83,7 +83,7 @@ func NewSweep(scope constructs.Construct, id string, props *SweepProps) *Sweep {
 		id: "Dropped", ticket: true, advice: id + ": runs of the sweep fail, and expired records stay. See the function's log.",
 		metric: lambdaMetric(function, "AsyncEventsDropped", "Sum"), threshold: fixed(1),
 	}})
-	return &Sweep{Alarm: watch.made[0], Function: function}
+	return &Sweep{Alarm: watch.made.Ticket[0], Function: function}
 }
 
 func (p *SweepProps) refuse(program *IdempotentFunctionProps) problems {
