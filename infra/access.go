@@ -88,7 +88,7 @@ func (a *access) open(function awslambda.IFunction, action string, on ...*string
 		a.server.Connections().AllowFrom(client, awsec2.Port_Tcp(a.port), jsii.String("Records of "+*client.Node().Path()))
 	}
 	if a.Secret != nil {
-		a.Secret.GrantRead(function, nil)
+		effective(function, a.Secret.GrantRead(function, nil))
 		return
 	}
 	allow(function, on, nil, action)

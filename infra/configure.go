@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -41,6 +40,7 @@ func (p *IdempotentFunctionProps) refuseConfigured(before, props *awslambda.Func
 		"DeadLetterQueue": events, "DeadLetterQueueEnabled": events, "DeadLetterTopic": events,
 		"MaxEventAge": events, "OnFailure": events, "OnSuccess": events, "RetryAttempts": events,
 		"DurableConfig": "set the prop Durable",
+		"Events":        "add sources with AddQueue and the like, which report failures by message and compare retentions",
 		"LogRetention":  "set the prop LogRetention; this one deploys a function of its own",
 		"MemorySize":    "set the prop of that name",
 		"Timeout":       "set the prop of that name, which is compared with the event sources",
@@ -81,9 +81,11 @@ func refuseChangedVariables(set map[string]*string, environment *map[string]*str
 		found.when(now[name] == nil || *now[name] != *set[name], "Configure: it changes or removes the variable %s; set the prop Environment", name)
 	}
 	added := map[string]string{}
-	for name, value := range now {
-		if _, known := set[name]; !known {
-			added[name] = *value
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		_, known := set[name]
+		found.when(!known && now[name] == nil, "Configure: the variable %s is nil; leave it out", name)
+		if !known && now[name] != nil {
+			added[name] = *now[name]
 		}
 	}
 	return append(found, refuseEnvironment(added, nil)...)
@@ -99,7 +101,7 @@ func refuseSize(environment *map[string]*string) (found problems) {
 	const most = 4096
 	known := map[string]string{}
 	for name, value := range *environment {
-		if known[name] = ""; !*awscdk.Token_IsUnresolved(value) {
+		if known[name] = ""; value != nil && !unresolved(*value) {
 			known[name] = *value
 		}
 	}

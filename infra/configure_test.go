@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsecr"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdadestinations"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
@@ -104,8 +105,12 @@ func TestConfigureRefuses(t *testing.T) {
 		"Code: it is required":                    nil,
 		"changes DeadLetterQueue; a function":     func(p *awslambda.FunctionProps) { p.DeadLetterQueue = queue },
 		"changes DeadLetterQueueEnabled;":         func(p *awslambda.FunctionProps) { p.DeadLetterQueueEnabled = jsii.Bool(true) },
-		"changes DurableConfig; set":              func(p *awslambda.FunctionProps) { p.DurableConfig = &awslambda.DurableConfig{} },
-		"changes Handler; a zip":                  func(p *awslambda.FunctionProps) { *p.Handler = "main" },
+		"changes Events; add sources": func(p *awslambda.FunctionProps) {
+			p.Events = &[]awslambda.IEventSource{awslambdaeventsources.NewSqsEventSource(queue, nil)}
+		},
+		"the variable OTHER is nil":  func(p *awslambda.FunctionProps) { (*p.Environment)["OTHER"] = nil },
+		"changes DurableConfig; set": func(p *awslambda.FunctionProps) { p.DurableConfig = &awslambda.DurableConfig{} },
+		"changes Handler; a zip":     func(p *awslambda.FunctionProps) { *p.Handler = "main" },
 		//lint:ignore SA1019 a team may still set it
 		"changes LogRetention; set":              func(p *awslambda.FunctionProps) { p.LogRetention = awslogs.RetentionDays_ONE_DAY },
 		"changes MaxEventAge; a function":        func(p *awslambda.FunctionProps) { p.MaxEventAge = seconds(time.Minute) },

@@ -59,6 +59,12 @@ func refuseID(scope constructs.IConstruct, id, suffix string) (found problems) {
 	return found
 }
 
+// refuseLiteral reports a value that is a literal in place of one that a constructor makes.
+func refuseLiteral(literal bool, name, constructor string) (found problems) {
+	found.when(literal, "%s: it is a literal; make it with %s", name, constructor)
+	return found
+}
+
 var tableName = regexp.MustCompile(`^[A-Za-z0-9_.-]{3,255}$`)
 
 // refuseTableName reports an invalid name. It accepts a name that is only known

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
 
@@ -62,17 +63,23 @@ func (t *IdempotencyTable) GrantSweep(grantee awsiam.IGrantable) awsiam.Grant {
 	return t.grant(grantee, []string{"dynamodb:DeleteItem", "dynamodb:Scan"}, nil)
 }
 
-func (t *IdempotencyTable) refuseExecute(o *ExecuteOptions) (found problems) {
+func (t *IdempotencyTable) refuseExecute(o *ExecuteOptions) problems {
+	found := refuseLiteral(t.Table == nil, "Table", "NewIdempotencyTable or ImportIdempotencyTable")
 	found.when(o.Transactions && t.props.Strong,
 		"Transactions: DynamoDB has no transactions on a table with strong consistency across Regions")
 	found.when(o.Operations != nil && len(o.Operations) == 0,
 		"Operations: the list is empty, which would allow nothing; nil allows all records")
 	found.when(len(o.Operations) > 0 && t.props.SortKey != "",
 		"Operations: the partition key of a table with a SortKey does not contain the operation, so that IAM cannot distinguish operations")
+	size := 0
 	for _, operation := range o.Operations {
+		size += len(operation) + len(`"#*",`)
 		found.when(operation == "" || strings.ContainsAny(operation, "*?$#"),
 			"Operations: %q is empty, or contains one of *?$#, which have a special meaning in IAM or in the ID of a record", operation)
 	}
+	// With the rest of its statement, they must fit into a managed policy, which has at most
+	// 6,144 bytes. CDK moves statements there if the policy of a role is too large.
+	found.when(size > 5000, "Operations: %d names have %d bytes in a policy, and IAM accepts about 5,000; leave them out, or use several tables", len(o.Operations), size)
 	return found
 }
 
@@ -100,7 +107,7 @@ func leadingKeys(operations []string) *conditions {
 }
 
 func (t *IdempotencyTable) grant(grantee awsiam.IGrantable, actions []string, when *conditions) awsiam.Grant {
-	var found problems
+	found := refuseLiteral(t.Table == nil, "Table", "NewIdempotencyTable or ImportIdempotencyTable")
 	found.when(grantee == nil, "grantee: it is required")
 	found.panic(t.Table, "")
 	grant := allow(grantee, t.arns, when, actions...)
@@ -115,22 +122,26 @@ func (t *IdempotencyTable) grant(grantee awsiam.IGrantable, actions []string, wh
 		keys = append(keys, &r.KeyARN)
 		services = append(services, viaDynamoDB(r.Region))
 	}
-	return grant.Combine(grantKeys(grantee, keys, services))
-}
-
-// grantKeys allows the use of keys through DynamoDB only.
-func grantKeys(grantee awsiam.IGrantable, keys []*string, services []string) awsiam.Grant {
-	return allow(grantee, keys, &conditions{"StringEquals": {"kms:ViaService": services}},
+	return grant.Combine(allow(grantee, keys, &conditions{"StringEquals": {"kms:ViaService": services}}, // through DynamoDB alone
 		"kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext",
-		"kms:ReEncryptFrom", "kms:ReEncryptTo")
+		"kms:ReEncryptFrom", "kms:ReEncryptTo"))
 }
 
 // allow allows actions on resources. A nil condition always holds.
 func allow(grantee awsiam.IGrantable, on []*string, when *conditions, actions ...string) awsiam.Grant {
-	grant := awsiam.Grant_AddToPrincipal(&awsiam.GrantOnPrincipalOptions{
+	return effective(grantee, awsiam.Grant_AddToPrincipal(&awsiam.GrantOnPrincipalOptions{
 		Actions: jsii.Strings(actions...), Conditions: when, Grantee: grantee, ResourceArns: &on,
-	})
-	grant.AssertSuccess()
+	}))
+}
+
+// effective refuses a grantee that got no permissions. For an immutable role, CDK reports
+// success; a role that accepts statements has them, or itself, among its children.
+func effective(grantee awsiam.IGrantable, grant awsiam.Grant) awsiam.Grant {
+	var found problems
+	role, isConstruct := grantee.GrantPrincipal().(constructs.IConstruct)
+	found.when(!*grant.Success() || isConstruct && len(*role.Node().Children()) == 0,
+		"grantee: it gets no permissions, because its role is immutable or of a different account, or it has none; import the role without Mutable, or pass one of the app")
+	found.panic(role, "grantee")
 	return grant
 }
 
@@ -185,13 +196,6 @@ func inTransaction() *conditions {
 
 // grantOn allows actions on a table in one Region, and the use of its key.
 func grantOn(table awsdynamodb.ITable, grantee awsiam.IGrantable, when *conditions, actions ...string) awsiam.Grant {
-	var found problems
-	found.when(grantee == nil, "grantee: it is required")
-	found.panic(table, "")
-	grant := allow(grantee, []*string{table.TableArn()}, when, actions...)
-	key := table.EncryptionKey()
-	if key == nil {
-		return grant
-	}
-	return grant.Combine(grantKeys(grantee, []*string{key.KeyArn()}, []string{viaDynamoDB(*awscdk.Stack_Of(table).Region())}))
+	refuseLiteral(table == nil, "Outbox", "NewOutbox").panic(nil, "Outbox")
+	return ImportIdempotencyTable(table, nil).grant(grantee, actions, when)
 }

@@ -172,6 +172,34 @@ func TestGrantTransactAllowsNothingOutsideOfTransactions(t *testing.T) {
 	}
 }
 
+// CDK reports success for an immutable role, and panics for a principal without a policy.
+func TestGranteesThatGetNothingAreRefused(t *testing.T) {
+	for words, grantee := range map[string]func(awscdk.Stack) awsiam.IGrantable{
+		"its role is immutable": func(s awscdk.Stack) awsiam.IGrantable { return immutableRole(s) },
+		"or it has none": func(awscdk.Stack) awsiam.IGrantable {
+			return awsiam.NewArnPrincipal(jsii.String("arn:aws:iam::111122223333:role/a"))
+		},
+	} {
+		stack := newStack()
+		accounts, table := newAccounts(stack, nil), NewIdempotencyTable(stack, "Table", nil)
+		wantRefusal(t, words, func() { GrantTransact(grantee(stack), accounts, TransactPut) })
+		wantRefusal(t, words, func() { table.GrantExecute(grantee(newStack()), nil) })
+	}
+}
+
+// IAM accepts no statement that is larger than a managed policy.
+func TestManyOperationsAreRefused(t *testing.T) {
+	for n, words := range map[int]string{250: "", 800: "800 names have 14400 bytes in a policy"} {
+		var operations []string
+		for i := range n {
+			operations = append(operations, fmt.Sprintf("operation-%d", 100+i))
+		}
+		wantRefusal(t, words, func() {
+			newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Execute = &ExecuteOptions{Operations: operations} })
+		})
+	}
+}
+
 func TestGrantTransactCoversTheKey(t *testing.T) {
 	stack := newStack()
 	accounts := newAccounts(stack, awsdynamodb.TableEncryptionV2_CustomerManagedKey(customerKey(stack), nil))

@@ -93,9 +93,36 @@ func TestTablesThatCannotBeAreRefused(t *testing.T) {
 	for _, props := range []IdempotencyTableProps{{SortKey: "id"}, {ID: "expiration"}, {SortKey: "expiration"}, {ID: "a", Expiration: "a"}} {
 		wantRefusal(t, "are not three different attributes", func() { NewIdempotencyTable(newStack(), "Table", &props) })
 	}
+	long := strings.Repeat("a", 256)
+	for _, props := range []IdempotencyTableProps{{ID: long}, {SortKey: long}, {Expiration: long}} {
+		wantRefusal(t, "is longer than 255 bytes", func() { NewIdempotencyTable(newStack(), "Table", &props) })
+	}
 	stack := newStack()
 	later := awscdk.NewCfnParameter(stack, jsii.String("Name"), nil).ValueAsString()
 	wantRefusal(t, "", func() {
 		NewIdempotencyTable(stack, "Table", &IdempotencyTableProps{ID: "pk", SortKey: "sk", TableName: *later})
 	})
+}
+
+// A literal has none of the constructs of the value that its constructor returns.
+func TestLiteralsAreRefused(t *testing.T) {
+	code := zip(t)
+	function := func(p IdempotentFunctionProps) func(awscdk.Stack) {
+		return func(stack awscdk.Stack) {
+			p.Code = code
+			NewIdempotentFunction(stack, "Function", &p)
+		}
+	}
+	wantRefusals(t, map[string]func(awscdk.Stack){
+		"Table: it is a literal; make it":         function(IdempotentFunctionProps{Table: &IdempotencyTable{}}),
+		"Postgres: it is a literal":               function(IdempotentFunctionProps{Postgres: &PostgresStore{}}),
+		"Redis: it is a literal":                  function(IdempotentFunctionProps{Redis: &RedisStore{}}),
+		"Dispatches: the function is not durable": function(IdempotentFunctionProps{Dispatches: &IdempotentFunction{}}),
+		"Table: it is a literal; make it with NewIdempo": func(stack awscdk.Stack) {
+			NewSweep(stack, "Sweep", &SweepProps{Code: code, Table: &IdempotencyTable{}})
+		},
+		"Table: it is a literal":           func(stack awscdk.Stack) { (&IdempotencyTable{}).GrantOperate(newRole(stack)) },
+		"Outbox: it is a literal; make it": func(stack awscdk.Stack) { NewRelay(stack, "Relay", &RelayProps{Code: code, Outbox: &Outbox{}}) },
+		"Outbox: it is a literal":          func(stack awscdk.Stack) { (&Outbox{}).GrantPublish(newRole(stack)) },
+	}, func(construct func(awscdk.Stack)) { construct(newStack()) })
 }

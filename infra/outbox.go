@@ -206,7 +206,9 @@ func (p *RelayProps) refuse(scope constructs.Construct) problems {
 	program := p.program()
 	found := append(program.refuseProgram(), program.refuseFacts()...)
 	found.when(p.Outbox == nil, "Outbox: it is required")
-	if p.Outbox != nil {
+	if p.Outbox != nil && p.Outbox.Table == nil {
+		found = append(found, refuseLiteral(true, "Outbox", "NewOutbox")...)
+	} else if p.Outbox != nil {
 		found = append(found, refuseRegion("Outbox", p.Outbox.Table, scope)...)
 		found = append(found, refuseEnvironment(p.Environment, p.Outbox.variables())...)
 	}

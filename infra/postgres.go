@@ -181,7 +181,8 @@ func (s *PostgresStore) connect(function awslambda.IFunction, _ *IdempotentFunct
 
 func (s *PostgresStore) ephemeral() bool { return s.props.Ephemeral }
 
-func (s *PostgresStore) refuse(p *IdempotentFunctionProps) (found problems) {
+func (s *PostgresStore) refuse(p *IdempotentFunctionProps) problems {
+	found := refuseLiteral(s.host == nil, "Postgres", "NewPostgresStore")
 	found.when(p.Execute != nil, "Execute: it is for a Table; in PostgreSQL, grant rights to the role")
 	return found
 }

@@ -1,11 +1,18 @@
 package infra
 
 import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
 )
 
 // ProtectProps are the props of [Protect]. One of Table, Postgres and Redis is required,
@@ -55,13 +62,10 @@ type ProtectProps struct {
 // the variables of Postgres or Redis. For an import, an alias or a version, set them where
 // the function is deployed.
 //
-// Import a function of the stack's account and Region with SameEnvironment. Otherwise
-// CDK creates no permission to invoke it, and only warns: topics, rules, buckets and
-// APIs would never reach the function.
-//
 // Protect panics with a [*PropsError] for props that cannot work. It also panics for an
-// import without a role, which would get no permissions: use
-// awslambda.Function_FromFunctionAttributes with Role.
+// import without a role, which would get no permissions, and for one that CDK would let
+// no topic, rule, bucket or API invoke: use awslambda.Function_FromFunctionAttributes with
+// Role and SameEnvironment. It never overwrites a variable that has a different value.
 func Protect(scope constructs.Construct, id string, function awslambda.IFunction, props *ProtectProps) *IdempotentFunction {
 	p := props.declared()
 	append(p.refuseProtected(function), refuseID(scope, id, "")...).panic(scope, id)
@@ -86,16 +90,48 @@ func (p *ProtectProps) declared() IdempotentFunctionProps {
 
 func (p *IdempotentFunctionProps) refuseProtected(function awslambda.IFunction) (found problems) {
 	if function == nil {
-		found.when(true, "function: it is required")
-		return found
+		return problems{"function: it is required"}
 	}
 	found.when(function.Role() == nil,
 		"function: it is imported without its role, and would get no permissions; use Function_FromFunctionAttributes with Role")
-	resource, created := function.Node().DefaultChild().(awslambda.CfnFunction)
-	found.when(created && resource.DurableConfig() != nil, "function: it is durable, and its sources would not wait for its executions; create it with Durable of NewIdempotentFunction")
+	found.when(!mayBeInvoked(function), "function: CDK would create no permission to invoke it; import it with SameEnvironment, or an alias or a version into a stack with their explicit account")
 	p.Timeout = found.timeout(function, p.Timeout)
 	found = append(found, p.refuseFacts()...)
-	return append(found, p.refuseStore()...)
+	stored := p.refuseStore()
+	if resource, created := unqualified(function).Node().DefaultChild().(awslambda.CfnFunction); created {
+		found.when(resource.DurableConfig() != nil, "function: it is durable, and its sources would not wait for its executions; create it with Durable of NewIdempotentFunction")
+		if len(stored) == 0 {
+			found = append(found, refuseOverwritten(resource, p.store().variables())...)
+		}
+	}
+	return append(found, stored...)
+}
+
+// mayBeInvoked reports whether CDK creates permissions to invoke a function. Of an import, it
+// only warns that it does not, unless the app has acknowledged that.
+func mayBeInvoked(function awslambda.IFunction) bool {
+	probe := constructs.NewConstruct(function.Stack(), jsii.String("OnceProbe"))
+	function.AddPermission(jsii.String("Permission"), &awslambda.Permission{
+		Action: jsii.String("lambda:GetFunction"), Principal: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil), Scope: probe,
+	})
+	function.Stack().Node().TryRemoveChild(probe.Node().Id())
+	return !slices.ContainsFunc(*function.Node().Metadata(), func(m *constructs.MetadataEntry) bool {
+		return strings.Contains(fmt.Sprint(m.Data), "UnclearLambdaEnvironment")
+	})
+}
+
+// refuseOverwritten reports variables of a function of this app that contradict its store.
+func refuseOverwritten(function awslambda.CfnFunction, variables map[string]*string) (found problems) {
+	stack := function.Stack()
+	environment, _ := stack.Resolve(function.Environment()).(map[string]any) // nil without one
+	existing, _ := environment["variables"].(map[string]any)
+	_, disabled := existing["ONCE_DISABLED"]
+	found.when(disabled, "function: it has ONCE_DISABLED, with which every duplicate would run; remove it")
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		value, set := existing[name]
+		found.when(set && !reflect.DeepEqual(value, stack.Resolve(variables[name])), "function: its variable %s has a different value, which Protect would overwrite; remove it, or rename yours", name)
+	}
+	return found
 }
 
 // timeout returns the timeout that is declared, or that of a function of this app.

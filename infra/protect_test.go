@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/jsii-runtime-go"
@@ -34,6 +35,11 @@ func importedFunction(stack awscdk.Stack) awslambda.IFunction {
 	return awslambda.Function_FromFunctionAttributes(stack, jsii.String("Import"), &awslambda.FunctionAttributes{
 		FunctionArn: jsii.String(functionARN), Role: newRole(stack), SameEnvironment: jsii.Bool(true),
 	})
+}
+
+// immutableRole is a role that CDK never changes, although its grants succeed.
+func immutableRole(stack awscdk.Stack) awsiam.IRole {
+	return awsiam.Role_FromRoleArn(stack, jsii.String("Immutable"), jsii.String("arn:aws:iam::111122223333:role/a"), &awsiam.FromRoleArnOptions{Mutable: jsii.Bool(false)})
 }
 
 func TestProtectedFunctionHasTheTableAndItsPermissions(t *testing.T) {
@@ -66,6 +72,38 @@ func TestProtectRefuses(t *testing.T) {
 		"function: it is imported without its role": func(s awscdk.Stack, p *ProtectProps) {
 			p.Timeout = time.Second
 			Protect(s, "Orders", awslambda.Function_FromFunctionArn(s, jsii.String("Import"), jsii.String(functionARN)), p)
+		},
+		"function: CDK would create no permission": func(s awscdk.Stack, p *ProtectProps) {
+			p.Timeout = time.Second
+			Protect(s, "Orders", awslambda.Function_FromFunctionAttributes(s, jsii.String("Import"), &awslambda.FunctionAttributes{
+				FunctionArn: jsii.String("arn:aws:lambda:eu-west-1:444455556666:function:orders"), Role: newRole(s),
+			}), p)
+		},
+		"grantee: it gets no permissions": func(s awscdk.Stack, p *ProtectProps) {
+			Protect(s, "Orders", ownFunction(t, s, func(f *awslambda.FunctionProps) { f.Role = immutableRole(s) }), p)
+		},
+		"function: its variable IDEMPOTENCY_TABLE has a different value": func(s awscdk.Stack, p *ProtectProps) {
+			Protect(s, "Orders", ownFunction(t, s, func(f *awslambda.FunctionProps) {
+				f.Environment = &map[string]*string{"IDEMPOTENCY_TABLE": jsii.String("old")}
+			}), p)
+		},
+		"function: it has ONCE_DISABLED": func(s awscdk.Stack, p *ProtectProps) {
+			Protect(s, "Orders", ownFunction(t, s, func(f *awslambda.FunctionProps) {
+				f.Environment = &map[string]*string{"ONCE_DISABLED": jsii.String("1")}
+			}), p)
+		},
+		"function: it is durable, and": func(s awscdk.Stack, p *ProtectProps) {
+			p.Timeout = time.Second
+			own := ownFunction(t, s, func(f *awslambda.FunctionProps) {
+				f.DurableConfig = &awslambda.DurableConfig{ExecutionTimeout: seconds(time.Hour)}
+			})
+			Protect(s, "Orders", own.CurrentVersion(), p)
+		},
+		"": func(s awscdk.Stack, p *ProtectProps) { // the same value is none of a second table
+			own := ownFunction(t, s, func(f *awslambda.FunctionProps) {
+				f.Environment = &map[string]*string{"IDEMPOTENCY_TABLE": p.Table.Table.TableName(), "OTHER": jsii.String("x")}
+			})
+			Protect(s, "Orders", own, p)
 		},
 		"Timeout: it is required": func(s awscdk.Stack, p *ProtectProps) { Protect(s, "Orders", importedFunction(s), p) },
 		"Timeout: 30s is declared, and the function has 20s": func(s awscdk.Stack, p *ProtectProps) {

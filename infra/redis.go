@@ -112,7 +112,8 @@ func (s *RedisStore) connect(function awslambda.IFunction, _ *IdempotentFunction
 
 func (s *RedisStore) ephemeral() bool { return s.props.Ephemeral }
 
-func (*RedisStore) refuse(p *IdempotentFunctionProps) (found problems) {
+func (s *RedisStore) refuse(p *IdempotentFunctionProps) problems {
+	found := refuseLiteral(s.arns == nil, "Redis", "NewRedisStore")
 	found.when(p.Execute != nil, "Execute: it is for a Table; in Redis, restrict the user to the keys of the prefix")
 	return found
 }

@@ -36,6 +36,10 @@ func TestRegions(t *testing.T) {
 		"a Region twice":              {IdempotencyTableProps{Replicas: append(one, one...), Writers: WritersInOneRegion}, "eu-central-1 is listed twice"},
 		"a replica without a Region":  {IdempotencyTableProps{Replicas: []Replica{{}}, Writers: WritersInOneRegion}, "a Region is empty"},
 		"a replica's key alone":       {IdempotencyTableProps{Replicas: []Replica{{Region: "eu-west-2", KeyARN: "arn"}}, Writers: WritersInOneRegion}, "has a KeyARN, but the table has no Key"},
+		"a Region that is none":       {IdempotencyTableProps{Replicas: []Replica{{Region: "eu-central1"}}, Writers: WritersInOneRegion}, `Replicas: "eu-central1" is no Region`},
+		"a Region that is a token":    {IdempotencyTableProps{Replicas: []Replica{{Region: *awscdk.Aws_REGION()}}, Writers: WritersInOneRegion}, "Replicas: a Region is a token"},
+		"a witness that is no Region": {IdempotencyTableProps{Replicas: one, Strong: true, SweptElsewhere: true, Witness: "eu"}, `Witness: "eu" is no Region`},
+		"strong, far apart":           {IdempotencyTableProps{Replicas: append(one, Replica{Region: "us-east-1"}), Strong: true, SweptElsewhere: true}, "is not in the same region set"},
 		"swept, without need but can": {IdempotencyTableProps{SweptElsewhere: true}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,6 +55,19 @@ func TestReplicaNeedsItsKey(t *testing.T) {
 			Key: awskms.NewKey(stack, jsii.String("Key"), nil), Replicas: []Replica{{Region: "eu-central-1"}}, Writers: WritersInOneRegion,
 		})
 	})
+}
+
+func TestKeyOfAReplicaIsAKeyThere(t *testing.T) {
+	for arn, words := range map[string]string{
+		keyThere: "", keyHere: "is not the ARN of a key there", "arn:aws:kms:eu-central-1:111122223333:alias/b": "an alias is none", *awscdk.Aws_STACK_ID(): "",
+	} {
+		stack := newStack()
+		wantRefusal(t, words, func() {
+			NewIdempotencyTable(stack, "Table", &IdempotencyTableProps{
+				Key: customerKey(stack), Replicas: []Replica{{Region: "eu-central-1", KeyARN: arn}}, Writers: WritersInOneRegion,
+			})
+		})
+	}
 }
 
 func TestReplicasNeedTheStacksRegion(t *testing.T) {

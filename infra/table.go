@@ -2,10 +2,12 @@ package infra
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
+	"github.com/aws/aws-cdk-go/awscdk/v2/regioninfo"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -85,6 +87,9 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 	found := append(refuseUnsafeRegions(scope, &p), refuseTableName(p.TableName)...)
 	found.when(p.ID == p.SortKey || p.ID == p.Expiration || p.SortKey == p.Expiration,
 		"ID: %q, SortKey: %q and Expiration: %q are not three different attributes", p.ID, p.SortKey, p.Expiration)
+	for _, name := range []string{p.ID, p.SortKey, p.Expiration} {
+		found.when(len(name) > 255, "ID, SortKey, Expiration: %q is longer than 255 bytes", name)
+	}
 	append(found, refuseID(scope, id, "")...).panic(scope, id)
 
 	table := tableProps(p.TableName, p.ID, p.Ephemeral)
@@ -110,7 +115,10 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 	if p.Strong {
 		table.MultiRegionConsistency = awsdynamodb.MultiRegionConsistency_STRONG
 	}
-	made := awsdynamodb.NewTableV2(scope, &id, table)
+	var made awsdynamodb.TableV2
+	refused := attempt(func() { made = awsdynamodb.NewTableV2(scope, &id, table) })
+	found.when(refused != "", "Replicas, Witness: %s", refused) // Regions that no Strong table may combine
+	found.panic(scope, id)
 	arns := []*string{made.TableArn()}
 	for _, r := range p.Replicas {
 		// Once for each Region: a second call would create the same construct.
@@ -183,11 +191,17 @@ func refuseUnsafeRegions(scope constructs.Construct, p *IdempotencyTableProps) (
 	}
 	for _, r := range p.Replicas {
 		found.when(r.Region == "", "Replicas: a Region is empty")
+		found = append(found, refuseUnknownRegion("Replicas", r.Region)...)
+		if p.Key != nil && r.KeyARN != "" && !unresolved(r.KeyARN) {
+			found.when(!strings.Contains(r.KeyARN, ":"+r.Region+":") || !strings.Contains(r.KeyARN, ":key/"),
+				"Replicas: %s has the KeyARN %q, which is not the ARN of a key there; an alias is none", r.Region, r.KeyARN)
+		}
 		found.when(regions[r.Region], "Replicas: %s is listed twice, or is the Region of the stack", r.Region)
 		found.when(p.Key != nil && r.KeyARN == "", "Replicas: %s needs the KeyARN of a key there, as the table has a Key", r.Region)
 		found.when(p.Key == nil && r.KeyARN != "", "Replicas: %s has a KeyARN, but the table has no Key", r.Region)
 		regions[r.Region] = true
 	}
+	found = append(found, refuseUnknownRegion("Witness", p.Witness)...)
 	found.when(p.Witness != "" && explicit && p.Witness == *region, "Witness: %s is the Region of the stack, which contains the table", p.Witness)
 	several := len(p.Replicas) > 0
 	found.when(several && !explicit, "Replicas: the stack must have an explicit Region (StackProps.Env)")
@@ -197,6 +211,17 @@ func refuseUnsafeRegions(scope constructs.Construct, p *IdempotencyTableProps) (
 		"Writers: each eventually consistent replica evaluates conditions on its own state, so that two Regions can own one key at once. "+
 			"State WritersInOneRegion or WritersByHomeRegion if that is so, or make the table Strong")
 	return append(found, refuseUnsafeStrong(p)...)
+}
+
+// refuseUnknownRegion reports a Region that is a token or misspelled.
+func refuseUnknownRegion(name, region string) (found problems) {
+	if region == "" {
+		return nil
+	}
+	token := unresolved(region)
+	found.when(token, "%s: a Region is a token, whose value is known only during the deployment; use a text", name)
+	found.when(!token && regioninfo.RegionInfo_Get(&region).DomainSuffix() == nil, "%s: %q is no Region that this version of CDK knows", name, region)
+	return found
 }
 
 func refuseUnsafeStrong(p *IdempotencyTableProps) (found problems) {
