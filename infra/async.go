@@ -43,6 +43,7 @@ func (f *IdempotentFunction) AddTopic(topic awssns.ITopic) awssqs.Queue {
 		found = append(found, refuseID(f.target(), *topic.Node().Id(), "")...)
 	}
 	failures := f.asynchronous(maxEventAge, found)
+	allowSender(f.props.Key, "sns")
 	f.target().AddEventSource(awslambdaeventsources.NewSnsEventSource(topic, &awslambdaeventsources.SnsEventSourceProps{
 		DeadLetterQueue: failures, // for events that SNS cannot deliver to Lambda
 	}))
@@ -61,6 +62,7 @@ func (f *IdempotentFunction) AddRule(rule awsevents.IRule) awssqs.Queue {
 	own, created := rule.(awsevents.Rule)
 	found.when(rule != nil && !created, "rule: it is imported, and cannot get a target; create one with the same pattern on the same event bus")
 	failures := f.asynchronous(2*maxEventAge, found)
+	allowSender(f.props.Key, "events")
 	own.AddTarget(awseventstargets.NewLambdaFunction(f.target(), &awseventstargets.LambdaFunctionProps{
 		DeadLetterQueue: failures, // for events that EventBridge cannot deliver to Lambda
 		MaxEventAge:     seconds(maxEventAge),
@@ -121,7 +123,7 @@ const failuresID = "Failures"
 // newFailures creates the queue of the events that Lambda gives up.
 func (f *IdempotentFunction) newFailures(id string) awssqs.Queue {
 	queue := newLastQueue(f.scope, id+failuresID, f.props.store().ephemeral(), &awssqs.QueueProps{
-		RetentionPeriod: seconds(f.props.FailureRetention),
+		EncryptionMasterKey: f.props.Key, RetentionPeriod: seconds(f.props.FailureRetention),
 	})
 	f.watchFailures(queue)
 	return queue

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -26,6 +27,10 @@ type ProtectProps struct {
 	// FailureRetention is the retention of the failure queues; see
 	// IdempotentFunctionProps. Default: 14 days.
 	FailureRetention time.Duration
+
+	// Key encrypts the failure queues and the queues of AddQueue; see
+	// IdempotentFunctionProps. Default: a key of AWS.
+	Key awskms.IKey
 
 	// Operations are the names that the function's code passes to idempotent.New;
 	// see IdempotentFunctionProps. Default: those of Execute.
@@ -83,7 +88,7 @@ func Protect(scope constructs.Construct, id string, function awslambda.IFunction
 func (p *ProtectProps) declared() IdempotentFunctionProps {
 	d := filled(p, ProtectProps{FailureRetention: maxKept, Retention: day})
 	return IdempotentFunctionProps{
-		Execute: d.Execute, FailureRetention: d.FailureRetention, LogRetention: awslogs.RetentionDays_ONE_MONTH,
+		Execute: d.Execute, FailureRetention: d.FailureRetention, Key: d.Key, LogRetention: awslogs.RetentionDays_ONE_MONTH,
 		Operations: d.Operations, Postgres: d.Postgres, Redis: d.Redis, Retention: d.Retention, Table: d.Table, Timeout: d.Timeout,
 	}
 }

@@ -42,19 +42,19 @@ func (f *IdempotentFunction) AddSchedule(id string, at awsscheduler.ScheduleExpr
 		window = awsscheduler.TimeWindow_Flexible(seconds(p.FlexibleWindow))
 	}
 	failures := f.failuresOfEvents()
-	awsscheduler.NewSchedule(f.scope, &id, &awsscheduler.ScheduleProps{
-		Schedule: at,
-		Target: awsschedulertargets.NewLambdaInvoke(f.target(), &awsschedulertargets.ScheduleTargetBaseProps{
-			DeadLetterQueue: failures, // for events that Scheduler cannot deliver to Lambda
-			Input: awsscheduler.ScheduleTargetInput_FromObject(map[string]any{
-				"id":     *awsscheduler.ContextAttribute_ScheduleArn() + "/" + *awsscheduler.ContextAttribute_ScheduledTime(),
-				"time":   *awsscheduler.ContextAttribute_ScheduledTime(),
-				"detail": p.Detail,
-			}),
-			MaxEventAge:   seconds(maxEventAge),
-			RetryAttempts: jsii.Number(185), // Scheduler's maximum: the age decides
+	target := awsschedulertargets.NewLambdaInvoke(f.target(), &awsschedulertargets.ScheduleTargetBaseProps{
+		DeadLetterQueue: failures, // for events that Scheduler cannot deliver to Lambda
+		Input: awsscheduler.ScheduleTargetInput_FromObject(map[string]any{
+			"id":     *awsscheduler.ContextAttribute_ScheduleArn() + "/" + *awsscheduler.ContextAttribute_ScheduledTime(),
+			"time":   *awsscheduler.ContextAttribute_ScheduledTime(),
+			"detail": p.Detail,
 		}),
-		TimeWindow: window,
+		MaxEventAge:   seconds(maxEventAge),
+		RetryAttempts: jsii.Number(185), // Scheduler's maximum: the age decides
 	})
+	schedule := awsscheduler.NewSchedule(f.scope, &id, &awsscheduler.ScheduleProps{Schedule: at, Target: target, TimeWindow: window})
+	if f.props.Key != nil { // CDK allows its role the queue alone
+		f.props.Key.GrantEncryptDecrypt(target.Bind(schedule).Role)
+	}
 	return failures
 }
