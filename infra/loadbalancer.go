@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"slices"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -45,9 +46,7 @@ type ListenerRuleProps struct {
 // its executions, is longer than IdleTimeout.
 func (f *IdempotentFunction) AddListenerRule(id string, listener awselasticloadbalancingv2.IApplicationListener, props *ListenerRuleProps) awselasticloadbalancingv2.ApplicationTargetGroup {
 	p := filled(props, ListenerRuleProps{IdleTimeout: time.Minute})
-	found := append(p.refuse(f), refuseID(f.scope, id, "")...)
-	found.when(listener == nil, "listener: it is required")
-	found.panic(f.scope, id)
+	append(p.refuse(f, listener), refuseID(f.scope, id, "")...).panic(f.scope, id)
 	own := constructs.NewConstruct(f.scope, &id)
 	group := f.newTargetGroup(own)
 	action := awselasticloadbalancingv2.ListenerAction_Forward(&[]awselasticloadbalancingv2.IApplicationTargetGroup{group}, nil)
@@ -81,11 +80,18 @@ func (f *IdempotentFunction) newTargetGroup(own constructs.Construct) awselastic
 	return group
 }
 
-func (p *ListenerRuleProps) refuse(f *IdempotentFunction) problems {
+func (p *ListenerRuleProps) refuse(f *IdempotentFunction, listener awselasticloadbalancingv2.IApplicationListener) problems {
 	found := f.refuseSlow("the load balancer", p.IdleTimeout)
 	found.when((p.Authenticate == nil) == !p.Public, "Public: state one of Authenticate and Public, which decides whether callers share their keys")
-	found.when(len(p.Conditions) == 0, "Conditions: at least one is required")
+	found.when(len(p.Conditions) == 0 || slices.Contains(p.Conditions, nil), "Conditions: at least one is required, and none is nil")
 	found.when(!wholeSeconds(p.IdleTimeout, time.Second, 4000*time.Second), "IdleTimeout: %s is not whole seconds, 1 s to 4,000 s", p.IdleTimeout)
 	found.when(p.Priority < 1 || p.Priority > 50000, "Priority: %d is not 1 to 50,000", p.Priority)
+	if listener == nil {
+		return append(found, "listener: it is required")
+	}
+	for _, rule := range inApp[awselasticloadbalancingv2.CfnListenerRule](listener) {
+		found.when(rule.ListenerArn() != nil && *rule.ListenerArn() == *listener.ListenerArn() && *rule.Priority() == float64(p.Priority),
+			"Priority: %d is that of %s, on the same listener", p.Priority, *rule.Node().Path())
+	}
 	return found
 }

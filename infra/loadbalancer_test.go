@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -49,6 +50,7 @@ func TestListenerRuleRefuses(t *testing.T) {
 		"":                                      {Conditions: anyPath(), Priority: 1, Public: true},
 		"state one of Authenticate and Public":  {Conditions: anyPath(), Priority: 1},
 		"Conditions: at least one is required":  {Priority: 1, Public: true},
+		"and none is nil":                       {Conditions: append(anyPath(), nil), Priority: 1, Public: true},
 		"Priority: 0 is not 1 to 50,000":        {Conditions: anyPath(), Public: true},
 		"Priority: 50001 is not 1 to 50,000":    {Conditions: anyPath(), Priority: 50001, Public: true},
 		"IdleTimeout: 10.5s is not whole secon": {Conditions: anyPath(), IdleTimeout: 10500 * time.Millisecond, Priority: 1, Public: true},
@@ -62,6 +64,24 @@ func TestListenerRuleRefuses(t *testing.T) {
 	wantRefusal(t, "listener: it is required", func() {
 		newFunction(t, newStack(), nil).AddListenerRule("Rule", nil, &ListenerRuleProps{Conditions: anyPath(), Priority: 1, Public: true})
 	})
+}
+
+// Two imports of a listener have one ARN. The second rule would fail the deployment.
+func TestPriorityIsThatOfOneRule(t *testing.T) {
+	stack := newStack()
+	f := newFunction(t, stack, nil)
+	listener := newListener(f)
+	again := awselasticloadbalancingv2.ApplicationListener_FromApplicationListenerAttributes(stack, jsii.String("Again"),
+		&awselasticloadbalancingv2.ApplicationListenerAttributes{
+			ListenerArn:   listener.ListenerArn(),
+			SecurityGroup: awsec2.SecurityGroup_FromSecurityGroupId(stack, jsii.String("Group2"), jsii.String("sg-1"), nil),
+		})
+	f.AddListenerRule("First", listener, &ListenerRuleProps{Conditions: anyPath(), Priority: 1, Public: true})
+	for words, priority := range map[string]int{"": 2, "Priority: 1 is that of S/Function/First/Rule": 1} {
+		wantRefusal(t, words, func() {
+			f.AddListenerRule(fmt.Sprint("Rule", priority), again, &ListenerRuleProps{Conditions: anyPath(), Priority: priority, Public: true})
+		})
+	}
 }
 
 func anyPath() []awselasticloadbalancingv2.ListenerCondition {

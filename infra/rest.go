@@ -2,6 +2,7 @@ package infra
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -87,6 +88,9 @@ func (p *RESTRoutesProps) refuse(f *IdempotentFunction, at awsapigateway.IResour
 	if at == nil {
 		return append(found, "at: it is required")
 	}
+	found.when(p.IntegrationTimeout > maxRESTTime && isEdgeOptimized(at.Api()),
+		"IntegrationTimeout: an edge-optimized API waits for 29 s at most; set EndpointTypes to REGIONAL or PRIVATE")
+	found.when(p.IntegrationTimeout < 50*time.Millisecond || p.IntegrationTimeout > 5*time.Minute, "IntegrationTimeout: %s is not 50 ms to 5 min", p.IntegrationTimeout)
 	own := identifies(p.Method)
 	found.when(own == p.Public && (own || !identifies(at.DefaultMethodOptions())),
 		"Public: state one of Public and a Method that identifies callers, which decides whether callers share their keys")
@@ -100,9 +104,18 @@ func (p *RESTRoutesProps) refuse(f *IdempotentFunction, at awsapigateway.IResour
 		found.when(cors != nil && method == "OPTIONS", "Routes: %q is the preflight request that CORS handles", route)
 		paths = append(paths, path)
 	}
-	found = append(found, refuseVariables(paths)...)
+	found = append(found, refuseVariables(paths, true)...)
 	found.when(cors != nil && lacks(orZero(cors).AllowHeaders, orZero(cors).AllowCredentials, "Idempotency-Key"), keyNotAllowed)
 	return found
+}
+
+// isEdgeOptimized reports whether an API of the app has the endpoint that is AWS's default.
+func isEdgeOptimized(api awsapigateway.IRestApi) bool {
+	made, ok := api.Node().DefaultChild().(awsapigateway.CfnRestApi)
+	if !ok || made.EndpointConfiguration() == nil {
+		return ok
+	}
+	return strings.Contains(fmt.Sprint(api.Stack().Resolve(made.EndpointConfiguration())), "EDGE")
 }
 
 // identifies reports whether the callers of a method have an identity.

@@ -15,6 +15,7 @@ func TestRESTAPI(t *testing.T) {
 	f := newFunction(t, stack, func(p *IdempotentFunctionProps) { p.Timeout = time.Minute })
 	api := awsapigateway.NewRestApi(stack, jsii.String("API"), &awsapigateway.RestApiProps{
 		DefaultMethodOptions: &awsapigateway.MethodOptions{AuthorizationType: awsapigateway.AuthorizationType_IAM},
+		EndpointTypes:        regional(),
 	})
 	f.AddRESTRoutes(api.Root(), &RESTRoutesProps{IntegrationTimeout: time.Minute, Routes: []string{"POST /payments"}})
 	f.AddRESTRoutes(api.Root(), &RESTRoutesProps{IntegrationTimeout: time.Minute, Public: true, Routes: []string{"ANY /{proxy+}"}})
@@ -49,7 +50,9 @@ func TestRESTAPIRefuses(t *testing.T) {
 		`REST APIs have no "GET /a+"`:              {Public: true, Routes: []string{"GET /a+"}},
 		`"/x" is not a method and a path`:          {Public: true, Routes: []string{"/x"}},
 		`"/v1/{name}" has {name} where an earlier`: {Public: true, Routes: []string{"GET /v1/{id}", "PUT /v1/{name}"}},
+		`has {proxy+} where an earlier`:            {Public: true, Routes: []string{"GET /v1/{id}", "ANY /v1/{proxy+}"}},
 		"a REST API returns an error after 9s":     {IntegrationTimeout: 9 * time.Second, Public: true, Routes: post},
+		"an edge-optimized API waits for 29 s":     {IntegrationTimeout: 29*time.Second + time.Millisecond, Public: true, Routes: post},
 	}
 	wantRefusals(t, cases, func(props RESTRoutesProps) {
 		stack := newStack()
@@ -61,6 +64,31 @@ func TestRESTAPIRefuses(t *testing.T) {
 		f := newFunction(t, stack, func(p *IdempotentFunctionProps) { p.Timeout = 30 * time.Second })
 		f.AddRESTRoutes(awsapigateway.NewRestApi(stack, jsii.String("API"), nil).Root(), &RESTRoutesProps{Public: true, Routes: post})
 	})
+}
+
+func TestIntegrationTimeoutOfARESTAPI(t *testing.T) {
+	edge := &[]awsapigateway.EndpointType{awsapigateway.EndpointType_EDGE}
+	for name, c := range map[string]struct {
+		timeout time.Duration
+		types   *[]awsapigateway.EndpointType
+		words   string
+	}{
+		"edge":     {30 * time.Second, edge, "an edge-optimized API waits for 29 s at most"},
+		"Regional": {5 * time.Minute, regional(), ""},
+		"longest":  {5*time.Minute + 1, regional(), "IntegrationTimeout: 5m0.000000001s is not 50 ms to 5 min"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stack := newStack()
+			api := awsapigateway.NewRestApi(stack, jsii.String("API"), &awsapigateway.RestApiProps{EndpointTypes: c.types})
+			wantRefusal(t, c.words, func() {
+				newFunction(t, stack, nil).AddRESTRoutes(api.Root(), &RESTRoutesProps{IntegrationTimeout: c.timeout, Public: true, Routes: []string{"POST /"}})
+			})
+		})
+	}
+}
+
+func regional() *[]awsapigateway.EndpointType {
+	return &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL}
 }
 
 func TestRESTRoutesBesideThoseOfTheAPI(t *testing.T) {

@@ -81,12 +81,22 @@ const defaultRoute = "$default"
 
 // routesOf returns the keys of the routes that the app has added to an API.
 func routesOf(api awsapigatewayv2.IHttpApi) (keys []string) {
-	for _, c := range *api.Node().Root().Node().FindAll(constructs.ConstructOrder_PREORDER) {
-		if route, ok := c.(awsapigatewayv2.CfnRoute); ok && *route.ApiId() == *api.ApiId() {
+	for _, route := range inApp[awsapigatewayv2.CfnRoute](api) {
+		if *route.ApiId() == *api.ApiId() {
 			keys = append(keys, *route.RouteKey())
 		}
 	}
 	return keys
+}
+
+// inApp returns the constructs of a type in the app of a construct.
+func inApp[C any](of constructs.IConstruct) (found []C) {
+	for _, c := range *of.Node().Root().Node().FindAll(constructs.ConstructOrder_PREORDER) {
+		if one, ok := c.(C); ok {
+			found = append(found, one)
+		}
+	}
+	return found
 }
 
 // corsOf returns the CORS of an API of the app, and nil if it has none or contains
@@ -112,7 +122,7 @@ func (p *RoutesProps) refuse(f *IdempotentFunction, authorizer awsapigatewayv2.I
 	found.when((p.Authorizer == nil && authorizer == nil) && !p.Public || p.Authorizer != nil && p.Public,
 		"Public: state one of Authorizer and Public, which decides whether callers share their keys")
 	found = append(found, refuseRoutes(p.Routes, existing)...)
-	found = append(found, refuseVariables(slices.Concat(existing, p.Routes))...)
+	found = append(found, refuseVariables(slices.Concat(existing, p.Routes), false)...)
 	if cors == nil {
 		return found
 	}
@@ -153,17 +163,18 @@ func refuseRoutes(routes, existing []string) (found problems) {
 var variable = regexp.MustCompile(`\{[^}]+\}`)
 
 // refuseVariables reports variables with two names at one level of a path, which API
-// Gateway refuses. A variable for the rest of a path may stand beside one for a
-// segment.
-func refuseVariables(routes []string) (found problems) {
+// Gateway refuses. In an HTTP API, a variable for the rest of a path may stand beside one
+// for a segment; in a REST API, a level has a single variable.
+func refuseVariables(routes []string, single bool) (found problems) {
 	names := map[string]string{} // by the route before the variable, and the kind
 	for _, route := range routes {
 		for _, at := range variable.FindAllStringIndex(route, -1) {
-			name := route[at[0]:at[1]]
-			level := route[:at[0]] + strings.Trim(name, "{}")[len(strings.Trim(name, "{+}")):]
-			first, known := names[level]
-			found.when(known && first != name, "Routes: %q has %s where an earlier route has %s; use one name", route, name, first)
-			names[level] = cmp.Or(first, name)
+			level, name := route[:at[0]], route[at[0]:at[1]]
+			if !single && strings.HasSuffix(name, "+}") {
+				level += "+"
+			}
+			found.when(cmp.Or(names[level], name) != name, "Routes: %q has %s where an earlier route has %s; use one name", route, name, names[level])
+			names[level] = cmp.Or(names[level], name)
 		}
 	}
 	return found

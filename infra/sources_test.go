@@ -49,7 +49,7 @@ func sources() map[string]source {
 			return nil
 		}},
 		"REST": {31 * time.Second, 0, func(f *IdempotentFunction) awssqs.IQueue {
-			api := awsapigateway.NewRestApi(f.scope, jsii.String("API"), nil)
+			api := awsapigateway.NewRestApi(f.scope, jsii.String("API"), &awsapigateway.RestApiProps{EndpointTypes: regional()})
 			f.AddRESTRoutes(api.Root(), &RESTRoutesProps{IntegrationTimeout: 31 * time.Second, Public: true, Routes: []string{"POST /payments"}})
 			return nil
 		}},

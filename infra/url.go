@@ -32,6 +32,9 @@ func (f *IdempotentFunction) AddURL(props *URLProps) awslambda.FunctionUrl {
 	found := append(f.refuseWait("a function URL", maxMappingTime), refuseID(f.scope, id, "")...)
 	found.when(!slices.Contains([]awslambda.FunctionUrlAuthType{awslambda.FunctionUrlAuthType_AWS_IAM, awslambda.FunctionUrlAuthType_NONE}, p.Auth),
 		"Auth: state AWS_IAM or NONE, which decides whether callers share their keys")
+	_, qualified := f.target().(awslambda.IVersion)
+	_, alias := f.target().(awslambda.IAlias)
+	found.when(qualified && !alias, "function: a version cannot have a URL; use an alias")
 	if p.CORS != nil {
 		found = append(found, refuseCORS(p.CORS.AllowCredentials, p.CORS.AllowedHeaders, p.CORS.ExposedHeaders)...)
 	}

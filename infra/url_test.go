@@ -40,6 +40,12 @@ func TestURLRefuses(t *testing.T) {
 			Auth: awslambda.FunctionUrlAuthType_NONE, CORS: &awslambda.FunctionUrlCorsOptions{ExposedHeaders: jsii.Strings("*")},
 		},
 	}, func(props URLProps) { newFunction(t, newStack(), nil).AddURL(&props) })
+	wantRefusal(t, "function: a version cannot have a URL", func() {
+		stack := newStack()
+		table := NewIdempotencyTable(stack, "Table", nil)
+		f := Protect(stack, "F", ownFunction(t, stack).CurrentVersion(), &ProtectProps{Table: table, Timeout: time.Second})
+		f.AddURL(&URLProps{Auth: awslambda.FunctionUrlAuthType_NONE})
+	})
 	wantRefusal(t, "15m0s for which a function URL waits", func() {
 		newFunction(t, newStack(), durable(time.Hour)).AddURL(&URLProps{Auth: awslambda.FunctionUrlAuthType_NONE})
 	})
