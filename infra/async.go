@@ -10,26 +10,24 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdadestinations"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsscheduler"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsschedulertargets"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
 
-// maxEventAge is the time for which Lambda retries an asynchronous event, and for
-// which EventBridge tries to deliver one. It is the default and the maximum of
-// Lambda. It is stated because records must outlive it.
+// maxEventAge is the time for which Lambda retries an asynchronous event, its default
+// and maximum, and for which EventBridge tries to deliver one.
 const maxEventAge = 6 * time.Hour
 
 // AddTopic invokes the function for each notification of a topic. Lambda retries
 // a failed invocation twice, within 6 h, and then puts the event with its payload
 // into the queue that AddTopic returns. All asynchronous sources of a function
 // share this queue. It is retained when its stack is deleted, unless the table is
-// Ephemeral.
-//
-// An execution of a durable function takes as long as its ExecutionTimeout allows.
-// Lambda offers no destinations for durable functions, so the queue is then the
-// function's dead-letter queue, and receives the event alone.
+// Ephemeral. Lambda offers no destinations for durable functions: the queue is then
+// the function's dead-letter queue, and receives the event alone.
 //
 // AddTopic panics with a [*PropsError] if the function's records may expire before
 // an event of this queue is sent again: FailureRetention after the 6 h, and after
@@ -42,8 +40,7 @@ func (f *IdempotentFunction) AddTopic(topic awssns.ITopic) awssqs.Queue {
 		// CDK creates the subscription below the function, with the id of the topic.
 		found = append(found, refuseID(f.target(), *topic.Node().Id(), "")...)
 	}
-	failures := f.asynchronous(maxEventAge, found)
-	allowSender(f.props.Key, "sns")
+	failures := f.asynchronous("", maxEventAge, found)
 	f.target().AddEventSource(awslambdaeventsources.NewSnsEventSource(topic, &awslambdaeventsources.SnsEventSourceProps{
 		DeadLetterQueue: failures, // for events that SNS cannot deliver to Lambda
 	}))
@@ -61,8 +58,7 @@ func (f *IdempotentFunction) AddRule(rule awsevents.IRule) awssqs.Queue {
 	found := f.refuseSource("rule", rule, func() *string { return rule.RuleArn() })
 	own, created := rule.(awsevents.Rule)
 	found.when(rule != nil && !created, "rule: it is imported, and cannot get a target; create one with the same pattern on the same event bus")
-	failures := f.asynchronous(2*maxEventAge, found)
-	allowSender(f.props.Key, "events")
+	failures := f.asynchronous("", 2*maxEventAge, found)
 	own.AddTarget(awseventstargets.NewLambdaFunction(f.target(), &awseventstargets.LambdaFunctionProps{
 		DeadLetterQueue: failures, // for events that EventBridge cannot deliver to Lambda
 		MaxEventAge:     seconds(maxEventAge),
@@ -75,18 +71,67 @@ func (f *IdempotentFunction) AddRule(rule awsevents.IRule) awssqs.Queue {
 // notifications of a bucket. In an imported bucket, that function keeps the
 // notifications that exist. S3 refuses two of them for the same objects.
 func (f *IdempotentFunction) AddBucket(bucket awss3.IBucket) awssqs.Queue {
-	failures := f.asynchronous(maxEventAge, f.refuseSource("bucket", bucket, func() *string { return bucket.BucketArn() }))
+	failures := f.asynchronous("", maxEventAge, f.refuseSource("bucket", bucket, func() *string { return bucket.BucketArn() }))
 	f.target().AddEventSource(awslambdaeventsources.NewS3EventSourceV2(bucket, &awslambdaeventsources.S3EventSourceProps{
 		Events: &[]awss3.EventType{awss3.EventType_OBJECT_CREATED},
 	}))
 	return failures
 }
 
+// ScheduleProps are the props of [IdempotentFunction.AddSchedule]. The zero value of
+// every field is its default.
+type ScheduleProps struct {
+	// Detail is the detail of the event, which is encoded as JSON. Default: an
+	// empty object.
+	Detail map[string]any
+
+	// FlexibleWindow is the time after the scheduled one within which EventBridge
+	// Scheduler starts the function: whole minutes, at most 24 h. Default: 0, on
+	// time.
+	FlexibleWindow time.Duration
+}
+
+// AddSchedule invokes the function at the times of a schedule of EventBridge
+// Scheduler, for handlers.EventBridge. The event's id is the ARN of the schedule and
+// the scheduled time, which stay the same in each attempt; its time is the scheduled
+// one. A schedule that is renamed, or whose id changes, has a new ARN: with an old
+// one beside it, the function runs twice unless its key function takes the time alone.
+//
+// Scheduler tries to deliver an event for up to 6 h, and Lambda for 6 h more; see
+// [IdempotentFunction.AddTopic] for the queue that AddSchedule returns, and for its
+// panics.
+func (f *IdempotentFunction) AddSchedule(id string, at awsscheduler.ScheduleExpression, props *ScheduleProps) awssqs.Queue {
+	p := filled(props, ScheduleProps{Detail: map[string]any{}})
+	found := refuseID(f.scope, id, "")
+	found.when(at == nil, "at: it is required")
+	found.when(p.FlexibleWindow < 0 || p.FlexibleWindow > day || p.FlexibleWindow%time.Minute != 0, "FlexibleWindow: %s is not whole minutes, to 24 h", p.FlexibleWindow)
+	failures := f.asynchronous(id, p.FlexibleWindow+2*maxEventAge, found)
+	window := awsscheduler.TimeWindow_Off()
+	if p.FlexibleWindow > 0 {
+		window = awsscheduler.TimeWindow_Flexible(seconds(p.FlexibleWindow))
+	}
+	awsscheduler.NewSchedule(f.scope, &id, &awsscheduler.ScheduleProps{
+		Schedule: at,
+		Target: awsschedulertargets.NewLambdaInvoke(f.target(), &awsschedulertargets.ScheduleTargetBaseProps{
+			DeadLetterQueue: failures, // for events that Scheduler cannot deliver to Lambda
+			Input: awsscheduler.ScheduleTargetInput_FromObject(map[string]any{
+				"id":     *awsscheduler.ContextAttribute_ScheduleArn() + "/" + *awsscheduler.ContextAttribute_ScheduledTime(),
+				"time":   *awsscheduler.ContextAttribute_ScheduledTime(),
+				"detail": p.Detail,
+			}),
+			MaxEventAge:   seconds(maxEventAge),
+			RetryAttempts: jsii.Number(185), // Scheduler's maximum: the age decides
+		}),
+		TimeWindow: window,
+	})
+	return failures
+}
+
 // asynchronous returns the failure queue for a source whose events have at most that
 // age when Lambda gives them up. A function has one such configuration for all its
 // sources.
-func (f *IdempotentFunction) asynchronous(age time.Duration, found problems) awssqs.Queue {
-	append(found, f.refuseLate("an event", age+f.props.Durable.timeout())...).panic(f.scope, "")
+func (f *IdempotentFunction) asynchronous(id string, age time.Duration, found problems) awssqs.Queue {
+	append(found, f.refuseLate("an event", age+f.props.Durable.timeout())...).panic(f.scope, id)
 	return f.failuresOfEvents()
 }
 
@@ -123,7 +168,7 @@ const failuresID = "Failures"
 // newFailures creates the queue of the events that Lambda gives up.
 func (f *IdempotentFunction) newFailures(id string) awssqs.Queue {
 	queue := newLastQueue(f.scope, id+failuresID, f.props.store().ephemeral(), &awssqs.QueueProps{
-		EncryptionMasterKey: f.props.Key, RetentionPeriod: seconds(f.props.FailureRetention),
+		RetentionPeriod: seconds(f.props.FailureRetention),
 	})
 	f.watchFailures(queue)
 	return queue

@@ -139,12 +139,13 @@ func TestKafkaRefuses(t *testing.T) {
 		"Retries: 10001 is not":                 func(p *KafkaProps) { p.Retries = 10001 },
 		"Topic: it is required":                 func(p *KafkaProps) { p.Topic = "" },
 		"may deliver a record again for 672h1m": func(p *KafkaProps) { p.TopicRetention = 28*day + time.Minute },
-		"or removes the pollers":                configure(func(p *awslambda.EventSourceMappingProps) { p.ProvisionedPollerConfig = nil }),
-		"it changes the function, the report":   configure(func(p *awslambda.EventSourceMappingProps) { p.ReportBatchItemFailures = nil }),
-		"retries, the age or the destination":   configure(func(p *awslambda.EventSourceMappingProps) { p.OnFailure = nil }),
-		"Configure: it changes":                 configure(func(p *awslambda.EventSourceMappingProps) { p.RetryAttempts = jsii.Number(-1) }),
-		"changes the function":                  configure(func(p *awslambda.EventSourceMappingProps) { p.Target = nil }),
-		"the age":                               configure(func(p *awslambda.EventSourceMappingProps) { p.MaxRecordAge = nil }),
+		"Configure: it removes the pollers":     configure(func(p *awslambda.EventSourceMappingProps) { p.ProvisionedPollerConfig = nil }),
+		"ReportBatchItemFailures is set":        configure(func(p *awslambda.EventSourceMappingProps) { p.ReportBatchItemFailures = nil }),
+		"OnFailure is set by this construct":    configure(func(p *awslambda.EventSourceMappingProps) { p.OnFailure = nil }),
+		"RetryAttempts is set":                  configure(func(p *awslambda.EventSourceMappingProps) { p.RetryAttempts = jsii.Number(-1) }),
+		"Target is set":                         configure(func(p *awslambda.EventSourceMappingProps) { p.Target = nil }),
+		"MaxRecordAge is set":                   configure(func(p *awslambda.EventSourceMappingProps) { p.MaxRecordAge = nil }),
+		"KafkaTopic is set":                     configure(func(p *awslambda.EventSourceMappingProps) { p.KafkaTopic = jsii.String("b") }),
 	}, func(change func(*KafkaProps)) {
 		newFunction(t, newStack(), longRecords).AddKafka("Orders", msk(change))
 	})
@@ -205,6 +206,40 @@ func TestAmazonMQRefuses(t *testing.T) {
 		change(props)
 		f.AddMQ("Orders", props)
 	})
+}
+
+// Lambda refuses a second mapping of one topic or queue to a function.
+func TestBrokersFeedAFunctionOnce(t *testing.T) {
+	f := newFunction(t, newStack(), longRecords)
+	f.AddKafka("Orders", msk(nil))
+	wantRefusal(t, "Topic: orders already feeds this function", func() { f.AddKafka("Again", msk(nil)) })
+	wantRefusal(t, "", func() { f.AddKafka("Refunds", msk(func(p *KafkaProps) { p.Topic = "refunds" })) })
+	wantRefusal(t, "", func() { f.AddKafka("There", msk(func(p *KafkaProps) { p.ClusterARN += "2" })) })
+	f.AddMQ("Queue", activeMQ(f))
+	wantRefusal(t, "Queue: orders already feeds this function", func() { f.AddMQ("Again", activeMQ(f)) })
+	other := activeMQ(f)
+	other.VirtualHost = "/shop"
+	wantRefusal(t, "", func() { f.AddMQ("Other", other) })
+}
+
+// Lambda checks the role of the function when it creates a source.
+func TestSourcesOfAnImportWaitForItsPolicy(t *testing.T) {
+	stack := newStack()
+	f := Protect(stack, "Orders", importedFunction(stack), &ProtectProps{
+		Retention: 400 * day, Table: NewIdempotencyTable(stack, "Table", nil), Timeout: 10 * time.Second,
+	})
+	f.AddKafka("Kafka", msk(nil))
+	f.AddMQ("Broker", activeMQ(f))
+	f.AddQueue("Queue", nil)
+	f.AddTopic(newTopic(f))
+	deployed := synth(t, stack)
+	for kind, want := range map[string]int{mappingType: 3, invocationsType: 1} {
+		ids := deployed.IDs(kind)
+		check.Equal(t, len(ids), want)
+		for _, id := range ids {
+			check.Contains(t, fmt.Sprint(deployed.Resources()[id]["DependsOn"]), "RoleDefaultPolicy", id)
+		}
+	}
 }
 
 // Lambda allows 15 min behind other sources.

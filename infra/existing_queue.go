@@ -6,18 +6,15 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 )
 
-// ExistingQueueProps are the props of [IdempotentFunction.AddExistingQueue]. BatchSize,
-// BatchingWindow and MaxConcurrency are those of [QueueProps]. The other fields declare
-// facts that an import hides. The facts of a queue of this app are read, and need no
-// declaration. The zero value of every field is its default.
+// ExistingQueueProps are the props of [IdempotentFunction.AddExistingQueue]. All but
+// BatchSize, BatchingWindow and MaxConcurrency declare facts that an import hides. The
+// facts of a queue of this app are read, and need no declaration. The zero value of every
+// field is its default.
 type ExistingQueueProps struct {
-	// BatchSize is the maximum number of messages of an invocation: 1 to 10,000, or
-	// to 10 for a FIFO queue. More than 10 need a BatchingWindow of 1 s. Default:
-	// 10, and 1 for a durable function, which handles a batch in one execution.
+	// BatchSize is as in [QueueProps]. Default: 10, and 1 for a durable function.
 	BatchSize int
 
-	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds,
-	// at most 5 min. FIFO queues have none. Default: 0.
+	// BatchingWindow is as in [QueueProps]. Default: 0.
 	BatchingWindow time.Duration
 
 	// DeadLetterRetention is the retention of the dead-letter queue, as in
@@ -28,12 +25,10 @@ type ExistingQueueProps struct {
 	// watches it. A queue of this app must have one.
 	DeadLetters awssqs.IQueue
 
-	// MaxConcurrency is the maximum number of concurrent invocations: 2 to 1,000.
-	// Default: 0, only the account's limit.
+	// MaxConcurrency is as in [QueueProps]. Default: 0, only the account's limit.
 	MaxConcurrency int
 
-	// MaxReceives is the number of times that a message is received before it moves
-	// to the dead-letter queue, at least 2. Default: not declared, and unchecked.
+	// MaxReceives is as in [QueueProps]. Default: not declared, and unchecked.
 	MaxReceives int
 
 	// Retention is how long the queue keeps a message. Default: not declared. The
@@ -42,8 +37,7 @@ type ExistingQueueProps struct {
 
 	// VisibilityTimeout is the time for which a received message is invisible: at
 	// least six timeouts of the function plus the batching window, as AWS advises.
-	// Default: not declared, and unchecked. Lambda refuses one that is less than the
-	// function's timeout.
+	// Lambda refuses less than one timeout. Default: not declared, and unchecked.
 	VisibilityTimeout time.Duration
 }
 
@@ -51,10 +45,10 @@ type ExistingQueueProps struct {
 // app, or imported. Failures are reported by message. Import an encrypted queue with
 // its key, and a FIFO queue with its ARN, or with Fifo if the ARN is a token.
 //
-// AddExistingQueue panics with a [*PropsError] for mistakes that [IdempotentFunction.AddQueue]
-// refuses, as far as it is declared or read. It also panics if a declaration differs
-// from the queue, and for a queue of this app without a dead-letter queue, which would
-// drop a message that always fails.
+// AddExistingQueue panics with a [*PropsError] for declared or read facts that
+// [IdempotentFunction.AddQueue] refuses, if a declaration differs from the queue, and for
+// a queue of this app without a dead-letter queue, which would drop a message that always
+// fails.
 func (f *IdempotentFunction) AddExistingQueue(queue awssqs.IQueue, props *ExistingQueueProps) *Queue {
 	found := f.refuseSource("queue", queue, func() *string { return queue.QueueArn() })
 	if queue == nil {
@@ -62,20 +56,16 @@ func (f *IdempotentFunction) AddExistingQueue(queue awssqs.IQueue, props *Existi
 	}
 	p := filled(props, ExistingQueueProps{BatchSize: f.batchSize(10)})
 	found = append(found, p.read(queue)...)
-	common := p.common(*queue.Fifo())
+	common := QueueProps{
+		BatchSize: p.BatchSize, BatchingWindow: p.BatchingWindow, DeadLetterRetention: p.DeadLetterRetention, FIFO: *queue.Fifo(),
+		MaxConcurrency: p.MaxConcurrency, MaxReceives: p.MaxReceives, Retention: p.Retention,
+	}
 	found = append(found, common.refuse(f)...)
 	found.when(p.VisibilityTimeout != 0 && p.VisibilityTimeout < common.visibility(f),
 		"VisibilityTimeout: %s is less than %s, six of the function's timeouts plus BatchingWindow; raise that of the queue, or lower Timeout",
 		p.VisibilityTimeout, common.visibility(f))
 	found.panic(f.scope, *queue.Node().Id())
 	return f.feed(&Queue{Queue: queue, DeadLetters: p.DeadLetters}, &common)
-}
-
-func (p *ExistingQueueProps) common(fifo bool) QueueProps {
-	return QueueProps{
-		BatchSize: p.BatchSize, BatchingWindow: p.BatchingWindow, DeadLetterRetention: p.DeadLetterRetention, FIFO: fifo,
-		MaxConcurrency: p.MaxConcurrency, MaxReceives: p.MaxReceives, Retention: p.Retention,
-	}
 }
 
 // read adds the facts of queues of this app, and reports declarations that differ.

@@ -112,10 +112,6 @@ type RelayProps struct {
 	// to 14 days. Default: 14 days.
 	FailureRetention time.Duration
 
-	// Key encrypts the logs and the failure queue, as IdempotentFunctionProps.Key does.
-	// Default: keys of AWS.
-	Key awskms.IKey
-
 	// LogLevel is the value of AWS_LAMBDA_LOG_LEVEL: DEBUG, INFO, WARN or ERROR.
 	// Once does not read it: the function's main sets the level of its logger.
 	// Default: "INFO".
@@ -181,7 +177,7 @@ func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
 	own := constructs.NewConstruct(scope, &id)
 	function := p.program().deploy(own, p.Outbox.props.Ephemeral, p.Outbox.variables())
 	p.Outbox.GrantMark(function)
-	failures := newLastQueue(own, failuresID, p.Outbox.props.Ephemeral, &awssqs.QueueProps{EncryptionMasterKey: p.Key, RetentionPeriod: seconds(p.FailureRetention)})
+	failures := newLastQueue(own, failuresID, p.Outbox.props.Ephemeral, &awssqs.QueueProps{RetentionPeriod: seconds(p.FailureRetention)})
 	source := p.stream().ofTable(failures)
 	// A repeated call overwrites its item, which is published again. Marks
 	// and expiry are writes too, but are not published.
@@ -197,7 +193,7 @@ func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
 
 func (p *RelayProps) program() *IdempotentFunctionProps {
 	return &IdempotentFunctionProps{
-		Code: p.Code, Configure: p.Configure, Environment: p.Environment, FailureRetention: p.FailureRetention, Key: p.Key,
+		Code: p.Code, Configure: p.Configure, Environment: p.Environment, FailureRetention: p.FailureRetention,
 		LogLevel: p.LogLevel, LogRetention: p.LogRetention, MemorySize: p.MemorySize, Timeout: p.Timeout, Tracing: p.Tracing,
 	}
 }

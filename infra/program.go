@@ -27,7 +27,9 @@ func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral boo
 	}
 	// A log group of the stack: LogRetention would deploy a function of its own to
 	// set the retention.
-	logs := newLogs(own, "Logs", ephemeral, p.LogRetention, p.Key)
+	logs := awslogs.NewLogGroup(own, jsii.String("Logs"), &awslogs.LogGroupProps{
+		RemovalPolicy: removalPolicy(ephemeral), Retention: p.LogRetention,
+	})
 	props := &awslambda.FunctionProps{
 		Architecture: awslambda.Architecture_ARM_64(),
 		Environment:  &environment,

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -27,10 +26,6 @@ type ProtectProps struct {
 	// FailureRetention is the retention of the failure queues; see
 	// IdempotentFunctionProps. Default: 14 days.
 	FailureRetention time.Duration
-
-	// Key encrypts the failure queues and the queues of AddQueue; see
-	// IdempotentFunctionProps. Default: a key of AWS.
-	Key awskms.IKey
 
 	// Operations are the names that the function's code passes to idempotent.New;
 	// see IdempotentFunctionProps. Default: those of Execute.
@@ -81,6 +76,7 @@ func Protect(scope constructs.Construct, id string, function awslambda.IFunction
 	}
 	f := p.protect(constructs.NewConstruct(scope, &id), function)
 	f.Alias, _ = function.(awslambda.Alias)
+	f.afterGrants(function)
 	return f
 }
 
@@ -88,7 +84,7 @@ func Protect(scope constructs.Construct, id string, function awslambda.IFunction
 func (p *ProtectProps) declared() IdempotentFunctionProps {
 	d := filled(p, ProtectProps{FailureRetention: maxKept, Retention: day})
 	return IdempotentFunctionProps{
-		Execute: d.Execute, FailureRetention: d.FailureRetention, Key: d.Key, LogRetention: awslogs.RetentionDays_ONE_MONTH,
+		Execute: d.Execute, FailureRetention: d.FailureRetention, LogRetention: awslogs.RetentionDays_ONE_MONTH,
 		Operations: d.Operations, Postgres: d.Postgres, Redis: d.Redis, Retention: d.Retention, Table: d.Table, Timeout: d.Timeout,
 	}
 }
@@ -100,6 +96,8 @@ func (p *IdempotentFunctionProps) refuseProtected(function awslambda.IFunction) 
 	found.when(function.Role() == nil,
 		"function: it is imported without its role, and would get no permissions; use Function_FromFunctionAttributes with Role")
 	found.when(!mayBeInvoked(function), "function: CDK would create no permission to invoke it; import it with SameEnvironment, or an alias or a version into a stack with their explicit account")
+	found.when(unqualified(function) == function && strings.Count(*function.FunctionArn(), ":") > 6,
+		"function: its ARN is that of an alias or a version, which queues and streams would ignore; use Alias_FromAliasAttributes or Version_FromVersionArn")
 	p.Timeout = found.timeout(function, p.Timeout)
 	found = append(found, p.refuseFacts()...)
 	stored := p.refuseStore()

@@ -73,6 +73,12 @@ func TestProtectRefuses(t *testing.T) {
 			p.Timeout = time.Second
 			Protect(s, "Orders", awslambda.Function_FromFunctionArn(s, jsii.String("Import"), jsii.String(functionARN)), p)
 		},
+		"function: its ARN is that of an alias or a version": func(s awscdk.Stack, p *ProtectProps) {
+			p.Timeout = time.Second
+			Protect(s, "Orders", awslambda.Function_FromFunctionAttributes(s, jsii.String("Import"), &awslambda.FunctionAttributes{
+				FunctionArn: jsii.String(functionARN + ":live"), Role: newRole(s), SameEnvironment: jsii.Bool(true),
+			}), p)
+		},
 		"function: CDK would create no permission": func(s awscdk.Stack, p *ProtectProps) {
 			p.Timeout = time.Second
 			Protect(s, "Orders", awslambda.Function_FromFunctionAttributes(s, jsii.String("Import"), &awslambda.FunctionAttributes{

@@ -2,8 +2,10 @@ package infra
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -22,9 +24,8 @@ type QueueProps struct {
 	// at most 5 min. FIFO queues have none. Default: 0.
 	BatchingWindow time.Duration
 
-	// Configure changes the props of CDK before the queues are created, for everything
-	// that has no prop here: a customer's key, a name. It cannot change the props that
-	// this package sets. Default: none.
+	// Configure changes the props of CDK before the queues are created, such as the
+	// customer's key and the name. It cannot change those that are set. Default: none.
 	Configure func(queue, deadLetters *awssqs.QueueProps)
 
 	// DeadLetterRetention is the retention of the dead-letter queue: whole seconds,
@@ -40,9 +41,9 @@ type QueueProps struct {
 	// Default: 0, only the account's limit.
 	MaxConcurrency int
 
-	// MaxReceives is the number of times that a message is received before it moves
-	// to the dead-letter queue: 2 to 1,000. A conflict with a running duplicate
-	// also counts. AWS advises at least 5. Default: 5.
+	// MaxReceives is the number of receives after which a message moves to the
+	// dead-letter queue: 2 to 1,000. A conflict with a running duplicate also counts.
+	// AWS advises at least 5. Default: 5.
 	MaxReceives int
 
 	// Retention is how long the queue keeps a message: whole seconds, 1 min to 14
@@ -72,12 +73,11 @@ type Queue struct {
 // deleted or its construct is renamed, unless the table is Ephemeral.
 //
 // AddQueue panics with a [*PropsError] if the ExecutionTimeout of a durable function
-// is more than 15 min, because Lambda waits no longer for the whole execution.
-//
-// AddQueue also panics if the function's records may expire before the last delivery
-// of a message. A message can be redriven at the end of DeadLetterRetention, and is
-// then delivered until a second Retention has passed. In a FIFO queue, Retention
-// counts twice, because the age starts again in the dead-letter queue.
+// is more than 15 min, because Lambda waits no longer for the whole execution, and if
+// the function's records may expire before the last delivery of a message. A message
+// can be redriven at the end of DeadLetterRetention, and is then delivered until a
+// second Retention has passed. In a FIFO queue, Retention counts twice, because the age
+// starts again in the dead-letter queue.
 func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 	p := filled(props, QueueProps{BatchSize: f.batchSize(10), DeadLetterRetention: maxKept, MaxReceives: 5, Retention: 4 * day})
 	append(p.refuse(f), refuseID(f.scope, id, "")...).panic(f.scope, id)
@@ -88,15 +88,14 @@ func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 	}
 	ephemeral := f.props.store().ephemeral()
 	dead := &awssqs.QueueProps{
-		EncryptionMasterKey: f.props.Key, EnforceSSL: jsii.Bool(true), Fifo: fifo, RemovalPolicy: removalPolicy(ephemeral), RetentionPeriod: seconds(p.DeadLetterRetention),
+		EnforceSSL: jsii.Bool(true), Fifo: fifo, RemovalPolicy: removalPolicy(ephemeral), RetentionPeriod: seconds(p.DeadLetterRetention),
 	}
 	main := &awssqs.QueueProps{
-		DeadLetterQueue:     &awssqs.DeadLetterQueue{},
-		EncryptionMasterKey: f.props.Key,
-		EnforceSSL:          jsii.Bool(true),
-		Fifo:                fifo,
-		RetentionPeriod:     seconds(p.Retention),
-		VisibilityTimeout:   seconds(p.visibility(f)),
+		DeadLetterQueue:   &awssqs.DeadLetterQueue{},
+		EnforceSSL:        jsii.Bool(true),
+		Fifo:              fifo,
+		RetentionPeriod:   seconds(p.Retention),
+		VisibilityTimeout: seconds(p.visibility(f)),
 	}
 	p.configure(main, dead).panic(f.scope, id)
 	own := constructs.NewConstruct(f.scope, &id)
@@ -121,13 +120,14 @@ func (p *QueueProps) configure(queue, dead *awssqs.QueueProps) (found problems) 
 	return found
 }
 
-// refuseChanged reports fields that were set before and differ now. Pointers differ even
-// if their values are equal.
-func refuseChanged[P any](before, after P) (found problems) {
+// refuseChanged reports fields that were set before and differ now, except those that may.
+// Pointers differ even if their values are equal.
+func refuseChanged[P any](before, after P, may ...string) (found problems) {
 	was, is := reflect.ValueOf(before), reflect.ValueOf(after)
 	for i := range was.NumField() {
-		found.when(!was.Field(i).IsZero() && was.Field(i).Interface() != is.Field(i).Interface(),
-			"Configure: %s is set by this construct", was.Type().Field(i).Name)
+		name := was.Type().Field(i).Name
+		found.when(!was.Field(i).IsZero() && was.Field(i).Interface() != is.Field(i).Interface() && !slices.Contains(may, name),
+			"Configure: %s is set by this construct", name)
 	}
 	return found
 }
@@ -169,14 +169,12 @@ func (p *QueueProps) late() time.Duration {
 // refuse reports mistakes. Times and counts of existing queues that are not declared
 // are 0.
 func (p *QueueProps) refuse(f *IdempotentFunction) problems {
-	found := f.refuseWait("a queue", maxMappingTime)
 	most := 10000
 	if p.FIFO {
 		most = 10
 	}
-	found.when(p.BatchSize < 1 || p.BatchSize > most, "BatchSize: %d is not 1 to %d", p.BatchSize, most)
+	found := append(f.refuseWait("a queue", maxMappingTime), refuseBatches(p.BatchSize, most, p.BatchingWindow)...)
 	found.when(p.BatchSize > 10 && p.BatchSize <= most && p.BatchingWindow < time.Second, "BatchingWindow: a BatchSize of more than 10 needs one of at least 1 s")
-	found.when(!wholeSeconds(p.BatchingWindow, 0, 5*time.Minute), "BatchingWindow: %s is not whole seconds, to 5 min", p.BatchingWindow)
 	found.when(p.FIFO && p.BatchingWindow != 0, "BatchingWindow: FIFO queues have none")
 	found.when(p.DeadLetterRetention != 0 && !wholeSeconds(p.DeadLetterRetention, time.Minute, maxKept), "DeadLetterRetention: %s is not whole seconds, 1 min to 14 days", p.DeadLetterRetention)
 	found.when(p.MaxConcurrency != 0 && (p.MaxConcurrency < 2 || p.MaxConcurrency > 1000), "MaxConcurrency: %d is not 2 to 1,000", p.MaxConcurrency)
@@ -191,4 +189,34 @@ func (p *QueueProps) refuse(f *IdempotentFunction) problems {
 		"Retention: a message may come %s late (the queue keeps it for %s, which FIFO counts twice, the dead-letter queue for %s), but %s after %s; %s",
 		p.late(), p.Retention, p.DeadLetterRetention, event, f.props.Retention, advice)
 	return found
+}
+
+// GrantRedrive allows an operator to send messages of the dead-letter queue back to the
+// queue, with the tasks of SQS that move messages: StartMessageMoveTask,
+// ListMessageMoveTasks and CancelMessageMoveTask, which also need ReceiveMessage,
+// DeleteMessage and GetQueueAttributes on the dead-letter queue, and SendMessage on the
+// queue. If a queue has a customer's key, the operator may use it. Do not grant it to
+// functions. A message that is moved has a new message ID.
+//
+// SQS moves messages only out of the dead-letter queues of queues, and not out of the
+// failure queues that [IdempotentFunction.AddTopic] and [IdempotentFunction.AddStream]
+// return.
+//
+// GrantRedrive panics with a [*PropsError] if grantee is nil, or if the dead-letter
+// queue is unknown.
+func (q *Queue) GrantRedrive(grantee awsiam.IGrantable) awsiam.Grant {
+	var found problems
+	found.when(grantee == nil, "grantee: it is required")
+	found.when(q.DeadLetters == nil, "DeadLetters: the dead-letter queue is unknown; declare it")
+	found.panic(q.Queue, "")
+	grant := allow(grantee, []*string{q.DeadLetters.QueueArn()}, nil,
+		"sqs:CancelMessageMoveTask", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ListMessageMoveTasks", "sqs:ReceiveMessage", "sqs:StartMessageMoveTask")
+	grant = grant.Combine(allow(grantee, []*string{q.Queue.QueueArn()}, nil, "sqs:SendMessage"))
+	if key := q.DeadLetters.EncryptionMasterKey(); key != nil {
+		grant = grant.Combine(allow(grantee, []*string{key.KeyArn()}, nil, "kms:Decrypt"))
+	}
+	if key := q.Queue.EncryptionMasterKey(); key != nil {
+		grant = grant.Combine(allow(grantee, []*string{key.KeyArn()}, nil, "kms:Decrypt", "kms:GenerateDataKey"))
+	}
+	return grant
 }

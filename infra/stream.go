@@ -29,9 +29,9 @@ type StreamProps struct {
 	Latest bool
 
 	// MaxAge is the age at which a record is given up: whole seconds, 1 min to 7
-	// days. It must be less than the stream's retention. Otherwise a record could
-	// disappear before Lambda gives it up, and would never reach the failure queue.
-	// Default: 12 h, half of the shortest retention of a stream.
+	// days. It must be less than the stream's retention, or a record could disappear
+	// before it reaches the failure queue. Default: 12 h, half of the shortest
+	// retention of a stream.
 	MaxAge time.Duration
 
 	// Parallelization is the number of batches of a shard that run at once: 1 to
@@ -41,15 +41,15 @@ type StreamProps struct {
 	Parallelization int
 
 	// Retention is the retention of an imported Kinesis stream: whole hours, 1 to
-	// 365 days. MaxAge is compared with it. That of a stream of this app is read.
-	// Default: not declared. MaxAge is then unchecked.
+	// 365 days. That of a stream of this app is read. Default: not declared. MaxAge
+	// is then unchecked.
 	Retention time.Duration
 
 	// Retries is the number of retries before a batch is given up: 1 to 10,000.
 	// Lambda's own default retries until MaxAge. A record that always fails would
 	// block its shard for as long, and the records behind it could reach MaxAge
-	// without having run. Raise it if outages are likelier than such records, as for
-	// a relay, or if the handler has a Poison function that takes them. Default: 10.
+	// without having run. Raise it if outages are likelier than such records, or if
+	// the handler has a Poison function that takes them. Default: 10.
 	Retries int
 }
 
@@ -60,9 +60,8 @@ type StreamProps struct {
 // retained when its stack is deleted, unless the table is Ephemeral.
 //
 // AddStream panics with a [*PropsError] if the ExecutionTimeout of a durable function
-// is more than 15 min. It also panics if the function's records may expire before a
-// record of the last message of this queue is sent again: FailureRetention after
-// MaxAge.
+// is more than 15 min, and if the function's records may expire before a record of the
+// last message of this queue is sent again: FailureRetention after MaxAge.
 func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, props *StreamProps) awssqs.Queue {
 	p := f.streamProps(props)
 	found := f.refuseSource("stream", stream, func() *string { return stream.StreamArn() })
@@ -83,21 +82,18 @@ func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, pro
 		ParallelizationFactor:   jsii.Number(p.Parallelization),
 		ReportBatchItemFailures: jsii.Bool(true),
 		RetryAttempts:           jsii.Number(p.Retries),
-		StartingPosition:        p.start(),
+		StartingPosition:        startingAt[p.Latest],
 	}))
 	return failures
 }
 
-// AddTableStream is like [IdempotentFunction.AddStream] for the stream of a
-// DynamoDB table, which has a retention of 24 h. AddTableStream panics with a
-// [*PropsError] for a table without a stream. Import a table with the ARN of its
-// stream.
+// AddTableStream is like [IdempotentFunction.AddStream] for the stream of a DynamoDB
+// table, which has a retention of 24 h. Import a table with the ARN of its stream.
+// AddTableStream also panics with a [*PropsError] for a table without a stream.
 func (f *IdempotentFunction) AddTableStream(id string, table awsdynamodb.ITable, props *StreamProps) awssqs.Queue {
 	p := f.streamProps(props)
-	var found problems
-	if table != nil && !hasStream(table) {
-		found.when(true, "table: it has no stream; set DynamoStream, or TableStreamArn of an import")
-	} else {
+	found := problems{"table: it has no stream; set DynamoStream, or TableStreamArn of an import"}
+	if table == nil || hasStream(table) {
 		found = f.refuseSource("table", table, func() *string { return table.TableStreamArn() })
 	}
 	found.fact("Retention", &p.Retention, nil, time.Hour, day)
@@ -126,40 +122,44 @@ func (p *StreamProps) ofTable(failures awssqs.Queue) *awslambdaeventsources.Dyna
 		ParallelizationFactor:   jsii.Number(p.Parallelization),
 		ReportBatchItemFailures: jsii.Bool(true),
 		RetryAttempts:           jsii.Number(p.Retries),
-		StartingPosition:        p.start(),
+		StartingPosition:        startingAt[p.Latest],
 	}
 }
+
+var startingAt = map[bool]awslambda.StartingPosition{false: awslambda.StartingPosition_TRIM_HORIZON, true: awslambda.StartingPosition_LATEST}
 
 func (f *IdempotentFunction) streamProps(props *StreamProps) StreamProps {
 	return filled(props, StreamProps{BatchSize: f.batchSize(100), MaxAge: day / 2, Parallelization: 1, Retries: 10})
 }
 
-// newStream returns the queue of a stream's failures. found are the problems with its
-// source.
+// newStream checks the props, beside the problems with the source, and returns the queue
+// of a stream's failures.
 func (f *IdempotentFunction) newStream(id string, p *StreamProps, most int, found problems) awssqs.Queue {
-	found = append(found, f.refuseWait("a stream", maxMappingTime)...)
-	found = append(found, p.refuse(most)...)
+	found = append(append(found, f.refuseWait("a stream", maxMappingTime)...), p.refuse(most)...)
 	found = append(found, f.refuseLate("a record", p.MaxAge)...)
 	append(found, refuseID(f.scope, id, failuresID)...).panic(f.scope, id)
 	f.streams = append(f.streams, p.MaxAge)
 	return f.newFailures(id)
 }
 
-func (p *StreamProps) start() awslambda.StartingPosition {
-	if p.Latest {
-		return awslambda.StartingPosition_LATEST
-	}
-	return awslambda.StartingPosition_TRIM_HORIZON
-}
-
-// refuse reports the mistakes of every kind of stream.
-func (p *StreamProps) refuse(most int) (found problems) {
-	found.when(p.BatchSize < 1 || p.BatchSize > most, "BatchSize: %d is not 1 to %d", p.BatchSize, most)
-	found.when(!wholeSeconds(p.BatchingWindow, 0, 5*time.Minute), "BatchingWindow: %s is not whole seconds, to 5 min", p.BatchingWindow)
-	found.when(!wholeSeconds(p.MaxAge, time.Minute, 7*day), "MaxAge: %s is not whole seconds, 1 min to 7 days", p.MaxAge)
+func (p *StreamProps) refuse(most int) problems {
+	found := append(refuseBatches(p.BatchSize, most, p.BatchingWindow), refuseGivenUp(p.MaxAge, p.Retries)...)
 	found.when(p.Retention != 0 && p.MaxAge >= p.Retention && p.MaxAge <= 7*day,
 		"MaxAge: %s is not less than the %s for which the stream keeps a record; it could disappear before it reaches the failure queue", p.MaxAge, p.Retention)
 	found.when(p.Parallelization < 1 || p.Parallelization > 10, "Parallelization: %d is not 1 to 10", p.Parallelization)
-	found.when(p.Retries < 1 || p.Retries > 10000, "Retries: %d is not 1 to 10,000", p.Retries)
+	return found
+}
+
+// refuseBatches reports batches that Lambda does not gather.
+func refuseBatches(size, most int, window time.Duration) (found problems) {
+	found.when(size < 1 || size > most, "BatchSize: %d is not 1 to %d", size, most)
+	found.when(!wholeSeconds(window, 0, 5*time.Minute), "BatchingWindow: %s is not whole seconds, to 5 min", window)
+	return found
+}
+
+// refuseGivenUp reports limits of Lambda on when a record is given up.
+func refuseGivenUp(age time.Duration, retries int) (found problems) {
+	found.when(!wholeSeconds(age, time.Minute, 7*day), "MaxAge: %s is not whole seconds, 1 min to 7 days", age)
+	found.when(retries < 1 || retries > 10000, "Retries: %d is not 1 to 10,000", retries)
 	return found
 }

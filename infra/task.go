@@ -59,10 +59,9 @@ func (f *IdempotentFunction) NewTask(scope constructs.Construct, id string, prop
 	if p.Configure != nil {
 		p.Configure(invoke)
 	}
-	var changed problems
-	same := invoke.LambdaFunction == own.LambdaFunction && invoke.Payload == own.Payload &&
-		invoke.IntegrationPattern == "" && invoke.InvocationType == "" && invoke.QueryLanguage == own.QueryLanguage
-	changed.when(!same, "Configure: it changes the function, the payload, or the kind of invocation")
+	changed := refuseChanged(own, *invoke, "PayloadResponseOnly", "RetryOnServiceExceptions", "TaskTimeout")
+	changed.when(invoke.IntegrationPattern != "" || invoke.InvocationType != "" || invoke.ClientContext != nil || invoke.Qualifier != nil,
+		"Configure: it changes the kind of invocation")
 	changed.panic(scope, id)
 	task := awsstepfunctionstasks.NewLambdaInvoke(scope, &id, invoke)
 	task.AddRetry(&awsstepfunctions.RetryProps{

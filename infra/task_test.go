@@ -77,14 +77,16 @@ func TestTaskRefuses(t *testing.T) {
 		"Execution: 0s is not up to 366 days": {},
 		"may be redriven for 672h0m1s":        {Execution: 14*day + time.Second},
 		"Pass: \"index\" is not a path":       {Execution: time.Hour, Pass: "index"},
-		"it changes the function":             configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.LambdaFunction = nil }),
-		"or the kind of invocation": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) {
+		"LambdaFunction is set":               configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.LambdaFunction = nil }),
+		"QueryLanguage is set": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) {
 			p.QueryLanguage = awsstepfunctions.QueryLanguage_JSONATA
 		}),
-		"the payload": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.Payload = nil }),
+		"Payload is set": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.Payload = nil }),
 		"the kind of invocation": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) {
 			p.InvocationType = awsstepfunctionstasks.LambdaInvocationType_EVENT
 		}),
+		"changes the kind of": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.Qualifier = jsii.String("1") }),
+		"it changes the kind": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.ClientContext = jsii.String("e30=") }),
 		"kind of invocation": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) {
 			p.IntegrationPattern = awsstepfunctions.IntegrationPattern_WAIT_FOR_TASK_TOKEN
 		}),
