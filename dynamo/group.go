@@ -63,7 +63,7 @@ func (g *grouping) speaks(data []byte) bool { return len(data) <= maxStatementSi
 // arrive reports a write that never shares a request.
 func (g *grouping) arrive(ctx context.Context) {
 	if g != nil {
-		g.queue.Arrive(func() int { return driver.Arrive(ctx) })
+		g.queue.Arrive(func() (int, <-chan struct{}) { return driver.Arrive(ctx) })
 	}
 }
 
@@ -76,7 +76,7 @@ func (g *grouping) do(ctx context.Context, st *statement, alone func() (driver.R
 		g.arrive(ctx)
 		return alone()
 	}
-	a, err := g.queue.Do(ctx, st, func() int { return driver.Arrive(ctx) }, func() (a answer) {
+	a, err := g.queue.Do(ctx, st, func() (int, <-chan struct{}) { return driver.Arrive(ctx) }, func() (a answer) {
 		a.met, a.ok, a.err = alone()
 		return a
 	})

@@ -15,7 +15,7 @@ import (
 // countdown is the Sibling of n writes. The last one that arrives has none.
 type countdown struct{ left atomic.Int64 }
 
-func (c *countdown) Arrive() int { return int(c.left.Add(-1)) }
+func (c *countdown) Arrive() (int, <-chan struct{}) { return int(c.left.Add(-1)), nil }
 
 // together runs calls whose next writes share a request.
 func together(t *testing.T, n int, call func(ctx context.Context, i int)) *countdown {

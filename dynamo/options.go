@@ -37,8 +37,9 @@ type Options struct {
 	// Writes that find all of them under way wait, and share the next one: a
 	// PartiQL BatchExecuteStatement of up to 25 writes, each conditional by
 	// itself, each with its own answer. Reads share a BatchGetItem in the same way.
-	// The calls of one batch of package handlers announce their number: the first of
-	// them waits for the rest, for 2 ms at most.
+	// The calls of one batch of package handlers announce their number: a claim waits
+	// for the rest for 2 ms at most, and a completion for running functions for
+	// 500 ms, but only as long as it keeps no function from starting.
 	//
 	// It pays where many calls run at the same time: fewer requests take less of
 	// the client's CPU. Below that it adds latency, because a write waits for the

@@ -165,9 +165,10 @@ func TestCallThatMeetsAnotherBeforeItsTurnIsNotRun(t *testing.T) {
 func TestCallsWithinAHandlerHaveNoTurn(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	turns := 0
-	ctx := adapter.With(t.Context(), adapter.Sibling(func() int { return 9 }))
+	ctx := adapter.With(t.Context(), adapter.Sibling(func() (int, <-chan struct{}) { return 9, nil }))
 	try(adapter.With(ctx, adapter.Turn(func(context.Context) error { turns++; return nil })), t, x, func(ctx context.Context) (string, error) {
-		check.Equal(t, driver.Arrive(ctx), 0, "a write of the handler has siblings")
+		coming, _ := driver.Arrive(ctx)
+		check.Equal(t, coming, 0, "a write of the handler has siblings")
 		return idempotent.Do(ctx, x, idempotent.Key{ID: "inner"}, returns("inner"))
 	}).succeeded()
 	check.Equal(t, turns, 1)
@@ -228,5 +229,18 @@ func TestAdapterLearnsOnceThatACallWaits(t *testing.T) {
 			try(ctx, t, x, mustNotRun(t)).returned("done")
 			check.Equal(t, told, test.want)
 		})
+	}
+}
+
+func TestWriteWithLittleTimeDoesNotWaitForSiblings(t *testing.T) {
+	ctx := adapter.With(t.Context(), adapter.Sibling(func() (int, <-chan struct{}) { return 9, make(chan struct{}) }))
+	for _, test := range []struct {
+		left  time.Duration
+		waits bool
+	}{{time.Minute, true}, {time.Second - 1, false}} {
+		limited, cancel := context.WithTimeout(ctx, test.left)
+		_, late := driver.Arrive(limited)
+		cancel()
+		check.Equal(t, late != nil, test.waits, test.left)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -25,8 +27,9 @@ import (
 // of the bubble stands still while a request is under way, so the number of
 // requests does not depend on how fast the server is.
 type outside struct {
-	free chan *courier
-	sent atomic.Int32
+	free    chan *courier
+	sent    atomic.Int32
+	latency time.Duration
 }
 
 // A courier's channels are made outside of the bubble: a wait for them does not
@@ -74,6 +77,7 @@ func deliver(client *http.Client, r *http.Request) answer {
 // Do implements dynamodb.HTTPClient.
 func (o *outside) Do(r *http.Request) (*http.Response, error) {
 	o.sent.Add(1)
+	time.Sleep(o.latency)
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -87,12 +91,22 @@ func (o *outside) Do(r *http.Request) (*http.Response, error) {
 	return got.response, got.err
 }
 
-// The requests of grouped batches in docs/cost-and-scale.md and README, whose
-// functions take equal time. The rest depends on which function ends first.
+// takes1To50ms takes a different time for each message.
+func takes1To50ms(_ context.Context, m handlers.SQSMessage[string]) error {
+	_, number, _ := strings.Cut(m.Source.MessageId, "-")
+	n, err := strconv.Atoi(number)
+	time.Sleep(time.Duration(1+n*17%50) * time.Millisecond)
+	return err
+}
+
+// The requests of grouped batches in docs/cost-and-scale.md and README.
 func TestRequestsOfAGroupedBatch(t *testing.T) {
 	client, table := dynamodblocal.NewTable(t)
 	for i, c := range []struct {
 		messages, unrecorded, ahead, again int
+		concurrency                        int
+		latency                            time.Duration
+		unequal                            bool
 		want                               int32
 	}{
 		{messages: 10, want: 11},
@@ -103,8 +117,17 @@ func TestRequestsOfAGroupedBatch(t *testing.T) {
 		{messages: 25, unrecorded: 25, ahead: 25, want: 2},
 		{messages: 25, unrecorded: 25, again: 1, want: 3},
 		{messages: 25, unrecorded: 25, ahead: 25, again: 1, want: 1},
+		{messages: 10, unrecorded: 10, unequal: true, want: 2},
+		{messages: 10, unrecorded: 10, latency: 2 * time.Millisecond, unequal: true, want: 2},
+		{messages: 10, unrecorded: 10, latency: 10 * time.Millisecond, unequal: true, want: 2},
+		{messages: 10, unrecorded: 10, concurrency: 5, unequal: true, want: 2},
+		{messages: 10, unrecorded: 10, concurrency: 5, latency: 2 * time.Millisecond, unequal: true, want: 2},
+		{messages: 10, unrecorded: 10, concurrency: 5, latency: 10 * time.Millisecond, unequal: true, want: 2},
+		{messages: 25, unrecorded: 25, ahead: 25, concurrency: 5, unequal: true, want: 2},
+		{messages: 10, concurrency: 5, unequal: true, want: 7},
 	} {
 		network := newOutside(t)
+		network.latency = c.latency
 		synctest.Test(t, func(t *testing.T) {
 			options := client.Options()
 			options.HTTPClient = network
@@ -116,8 +139,12 @@ func TestRequestsOfAGroupedBatch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			handle := handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[string]) error { return nil },
-				&handlers.SQSOptions{Ahead: c.ahead, Unrecorded: c.unrecorded})
+			fn := func(context.Context, handlers.SQSMessage[string]) error { return nil }
+			if c.unequal {
+				fn = takes1To50ms
+			}
+			handle := handlers.SQS(x, nil, fn,
+				&handlers.SQSOptions{Ahead: c.ahead, Concurrency: c.concurrency, Unrecorded: c.unrecorded})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			for delivery := range c.again + 1 {

@@ -64,7 +64,7 @@ func setUp(ctx context.Context) (handler, error) {
 
 	store, err := dynamoenv.Open(ctx, &dynamoenv.Options{
 		Client: client,
-		// The claims of a batch share a request, and its completions share two.
+		// The claims of a batch share a request, and so do its completions.
 		// The role needs the permissions of group commit.
 		Store: &dynamo.Options{Group: 1},
 	})

@@ -3,23 +3,18 @@ package main
 import (
 	"slices"
 	"strconv"
-	"sync"
 	"testing"
-
-	"github.com/lambda-once/once/local/wire"
 )
 
-// The claims of a batch share a request. So do the completions of the orders that
-// are placed at the same time, half of the batch. Messages that are delivered
-// again share one read.
+// The claims of a batch share a request, and its completions share one, however long
+// each order takes. Messages that are delivered again share one read.
 //
-// A write waits for the rest of its batch for 2 ms at most. On a busy machine one
+// A claim waits for the rest of its batch for 2 ms at most. On a busy machine one
 // may come later, so the median of several batches counts.
-func TestABatchNeedsThreeRequests(t *testing.T) {
-	const batches, atOnce = 9, 5
+func TestABatchNeedsTwoRequests(t *testing.T) {
+	const batches = 9
 	seen := newTap(t)
 	f := deploy(t, 0, "AWS_ENDPOINT_URL_DYNAMODB="+seen.URL())
-	seen.respondAfter(together(atOnce, "PutItem", f.orders))
 	var sent [2][]int
 	for i := range batches {
 		for again := range sent {
@@ -35,32 +30,12 @@ func TestABatchNeedsThreeRequests(t *testing.T) {
 		}
 	}
 	t.Logf("requests for new batches: %v; delivered again: %v", sent[0], sent[1])
-	for again, most := range []int{3, 1} {
+	for again, most := range []int{2, 1} {
 		if slices.Sort(sent[again]); sent[again][batches/2] > most {
 			t.Errorf("delivery %d: more than %d requests for most batches: %v", again+1, most, sent[again])
 		}
 	}
 	if placed := len(f.executions(t)); placed != 10*batches {
 		t.Errorf("%d orders are placed", placed)
-	}
-}
-
-// together holds the responses to an operation on a table until there are some:
-// DynamoDB Local, unlike DynamoDB, executes one request at a time.
-func together(size int, operation, table string) func(*wire.Request) {
-	var mu sync.Mutex
-	all, there := make(chan struct{}), 0
-	return func(r *wire.Request) {
-		if r.Operation != operation || !isAbout(r, table) {
-			return
-		}
-		mu.Lock()
-		arrived := all
-		if there++; there == size {
-			close(all)
-			all, there = make(chan struct{}), 0
-		}
-		mu.Unlock()
-		<-arrived
 	}
 }

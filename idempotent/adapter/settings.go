@@ -71,9 +71,10 @@ func ReadFirst(on bool) Setting {
 
 // Sibling joins the call to those that write at about the same time, such as the
 // records of one batch. A store that sends several writes in one request calls
-// arrive when a write of the call has reached it, and waits for as many more as
-// arrive returns. arrive must be safe for concurrent use.
-func Sibling(arrive func() (coming int)) Setting {
+// arrive when a write of the call has reached it, and waits for as many more as are
+// coming: until late is closed or, if that is nil, for as long as the store waits by
+// itself. arrive must be safe for concurrent use.
+func Sibling(arrive func() (coming int, late <-chan struct{})) Setting {
 	return Setting{func(o *options.Options) { o.Sibling = arrive }}
 }
 

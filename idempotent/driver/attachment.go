@@ -104,10 +104,15 @@ func CallOf(ctx context.Context) Call {
 
 // Arrive reports that a write with ctx has reached a store, and returns how many
 // writes of the same batch are about to come: 0 if its call belongs to none. A store
-// that sends several writes in one request waits for them. See adapter.Sibling.
-func Arrive(ctx context.Context) (coming int) {
+// that sends several writes in one request waits for them until late is closed or, if
+// that is nil, for a short time of its own. It is nil for a write with less than a second
+// left. See adapter.Sibling.
+func Arrive(ctx context.Context) (coming int, late <-chan struct{}) {
 	if arrive := options.Of(ctx).Sibling; arrive != nil {
-		return arrive()
+		coming, late = arrive()
 	}
-	return 0
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < time.Second {
+		late = nil
+	}
+	return coming, late
 }

@@ -29,7 +29,7 @@ func TestDeadNetworkKeepsNoCallerAndNoRequest(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), limit+time.Duration(i)*time.Millisecond)
 				defer cancel()
 				sent := 0
-				_, err := s.queue.Do(ctx, work(fmt.Sprintf("%d", i)), func() int { return i % 3 }, func() string {
+				_, err := s.queue.Do(ctx, work(fmt.Sprintf("%d", i)), func() (int, <-chan struct{}) { return i % 3, nil }, func() string {
 					sent++
 					under.Add(1)
 					defer under.Add(-1)

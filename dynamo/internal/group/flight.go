@@ -19,8 +19,9 @@ type Call[W Work, A any] struct {
 	alone   bool    // its caller sends it, and then frees the slot
 	hold    *time.Timer
 
-	overdue  chan struct{} // closed when the request may not hold the caller any longer
-	answered bool          // for the goroutine of the request
+	late     <-chan struct{} // closed when it may not wait for siblings any longer, or nil
+	overdue  chan struct{}   // closed when the request may not hold the caller any longer
+	answered bool            // for the goroutine of the request
 	answer   A
 	err      error
 	ready    chan struct{} // closed when the call is answered, or to be sent alone

@@ -38,7 +38,7 @@ type Limits struct {
 	Slots    int           // requests under way
 	MaxCalls int           // in one request
 	MaxSize  int           // of one request, in bytes
-	Linger   time.Duration // how long a call waits for its siblings
+	Linger   time.Duration // how long a call waits for its siblings, unless these say so
 	// Patience is how long a request may keep its slot. A request that takes
 	// longer, as one on a dead connection, goes on without one, and the next
 	// starts beside it. The callers bound their number: each is in one request
@@ -61,8 +61,12 @@ type Queue[W Work, A any] struct {
 	waiting   []*Call[W, A] // the first came first
 	size      int           // of the waiting calls
 	lingering int           // the waiting calls whose siblings are coming
-	linger    *time.Timer   // of all of these
+	linger    *time.Timer   // of those that wait for Limits.Linger, or nil
 }
+
+// Coming returns how many siblings of a call are about to call Do or Arrive. The call
+// waits for them until late is closed or, if that is nil, for Limits.Linger.
+type Coming func() (siblings int, late <-chan struct{})
 
 // New returns a queue. It calls send with the calls of each shared request, in a
 // goroutine of that request. send answers them, in any order.
@@ -78,9 +82,8 @@ func New[W Work, A any](limits Limits, send func(context.Context, []*Call[W, A])
 // is lost. Both return the error of ctx. A panic in the request is a
 // [*PanicError] of all its calls.
 //
-// Do calls coming once. It returns how many siblings are about to call Do or
-// Arrive.
-func (q *Queue[W, A]) Do(ctx context.Context, w W, coming func() int, alone func() A) (A, error) {
+// Do calls coming once.
+func (q *Queue[W, A]) Do(ctx context.Context, w W, coming Coming, alone func() A) (A, error) {
 	var none A
 	if err := ctx.Err(); err != nil {
 		q.Arrive(coming)
@@ -89,6 +92,13 @@ func (q *Queue[W, A]) Do(ctx context.Context, w W, coming func() int, alone func
 	c := &Call[W, A]{Work: w, ctx: ctx, ready: make(chan struct{}), overdue: make(chan struct{})}
 	if q.enter(c, coming) {
 		q.yield()
+	}
+	select {
+	case <-c.ready:
+	case <-c.late:
+		q.hurry()
+	case <-c.overdue:
+	case <-ctx.Done():
 	}
 	select {
 	case <-c.ready:
@@ -113,10 +123,10 @@ func (q *Queue[W, A]) Do(ctx context.Context, w W, coming func() int, alone func
 
 // Arrive reports a call that is sent without the queue. Siblings that wait for
 // it are sent if it is the last.
-func (q *Queue[W, A]) Arrive(coming func() int) {
+func (q *Queue[W, A]) Arrive(coming Coming) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if coming() <= 0 {
+	if siblings, _ := coming(); siblings <= 0 {
 		q.stopLingering()
 		q.dispatch()
 	}
@@ -125,14 +135,16 @@ func (q *Queue[W, A]) Arrive(coming func() int) {
 // enter puts a call into the queue. It reports whether a request can start. It
 // asks for the siblings under the lock, so that the last one that arrives is the
 // last one in the queue.
-func (q *Queue[W, A]) enter(c *Call[W, A], coming func() int) (due bool) {
+func (q *Queue[W, A]) enter(c *Call[W, A], coming Coming) (due bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	c.lingers = coming() > 0
+	siblings, late := coming()
+	c.lingers, c.late = siblings > 0, late
 	q.waiting = append(q.waiting, c)
 	q.size += c.Work.Size()
 	if c.lingers {
-		if q.lingering++; q.lingering == 1 {
+		q.lingering++
+		if late == nil && q.linger == nil {
 			q.linger = time.AfterFunc(q.limits.Linger, q.hurry)
 		}
 	} else {
@@ -154,17 +166,17 @@ func (q *Queue[W, A]) yield() {
 
 // hurry sends calls whose siblings have not come in time, with those that have.
 // A timer that was stopped too late hurries later calls, which then share less.
-func (q *Queue[W, A]) hurry() { q.Arrive(func() int { return 0 }) }
+func (q *Queue[W, A]) hurry() { q.Arrive(func() (int, <-chan struct{}) { return 0, nil }) }
 
 func (q *Queue[W, A]) stopLingering() {
-	if q.lingering == 0 {
-		return
-	}
 	for _, c := range q.waiting {
 		c.lingers = false
 	}
 	q.lingering = 0
-	q.linger.Stop()
+	if q.linger != nil {
+		q.linger.Stop()
+		q.linger = nil
+	}
 }
 
 // leave takes a call back whose caller is leaving. It reports false for a call

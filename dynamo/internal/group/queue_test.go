@@ -109,7 +109,7 @@ func TestCallWhoseTimeIsUpIsNotSent(t *testing.T) {
 		s.do(t.Context(), "first", 0)
 		ctx, cancel := context.WithCancel(t.Context())
 		c := &Call[work, string]{Work: "a", ctx: ctx, ready: make(chan struct{})}
-		s.queue.enter(c, func() int { return 0 })
+		s.queue.enter(c, func() (int, <-chan struct{}) { return 0, nil })
 		cancel()
 		s.end(0)
 		s.sent("alone first")
@@ -154,7 +154,7 @@ func TestCallerThatLeavesInsteadOfSendingFreesItsSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		c := &Call[work, string]{Work: "a", ctx: t.Context(), ready: make(chan struct{})}
-		s.queue.enter(c, func() int { return 0 })
+		s.queue.enter(c, func() (int, <-chan struct{}) { return 0, nil })
 		s.queue.yield()
 		if <-c.ready; !c.alone {
 			t.Fatal("not to be sent alone")
@@ -209,7 +209,7 @@ func TestPanicOfACallThatIsAloneIsItsCallers(t *testing.T) {
 					t.Error("it did not panic")
 				}
 			}()
-			_, _ = s.queue.Do(t.Context(), "a", func() int { return 0 }, func() string { panic("boom") })
+			_, _ = s.queue.Do(t.Context(), "a", func() (int, <-chan struct{}) { return 0, nil }, func() string { panic("boom") })
 		}()
 		s.idle()
 	})

@@ -66,9 +66,14 @@ type result struct {
 // do makes a call that announces some siblings, and returns when it waits or has
 // returned. The result is to be read after synctest.Wait.
 func (s *server) do(ctx context.Context, w work, coming int) *result {
+	return s.doUntil(ctx, w, coming, nil)
+}
+
+// doUntil makes a call that waits for its siblings until late is closed.
+func (s *server) doUntil(ctx context.Context, w work, coming int, late <-chan struct{}) *result {
 	r, began := new(result), time.Now()
 	s.wg.Go(func() {
-		answer, err := s.queue.Do(ctx, w, func() int { return coming }, func() string {
+		answer, err := s.queue.Do(ctx, w, func() (int, <-chan struct{}) { return coming, late }, func() string {
 			(<-s.begin(ctx, "alone "+string(w)))(nil)
 			return "alone"
 		})

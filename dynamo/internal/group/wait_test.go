@@ -44,6 +44,53 @@ func TestSiblingsWaitForTwoMilliseconds(t *testing.T) {
 	})
 }
 
+func TestSiblingsWaitUntilTheyMayNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		late := make(chan struct{})
+		s.doUntil(t.Context(), "a", 9, late)
+		s.doUntil(t.Context(), "b", 8, late)
+		time.Sleep(time.Minute)
+		s.sent()
+		close(late)
+		s.sent("a b")
+		s.end(0)
+		s.idle()
+	})
+}
+
+func TestSiblingWithLittleTimeTakesTheOthersAlong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		s.doUntil(t.Context(), "a", 9, make(chan struct{}))
+		time.Sleep(time.Minute)
+		s.do(t.Context(), "b", 8)
+		time.Sleep(2*time.Millisecond - 1)
+		s.sent()
+		time.Sleep(1)
+		s.sent("a b")
+		s.end(0)
+		s.idle()
+	})
+}
+
+// The timer of a sibling that has left is not that of the next one.
+func TestSiblingAfterOneThatLeftWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		s.do(ctx, "a", 9)
+		cancel()
+		time.Sleep(time.Minute)
+		b := s.do(t.Context(), "b", 9)
+		time.Sleep(2 * time.Millisecond)
+		s.sent("alone b")
+		s.end(0)
+		s.idle()
+		check.Equal(t, b.after, 2*time.Millisecond)
+	})
+}
+
 // The next of those that wait takes over when the first leaves.
 func TestSiblingThatLeavesDoesNotStopTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -93,9 +140,9 @@ func TestSiblingThatIsSentElsewhereIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		s.do(t.Context(), "a", 2)
-		s.queue.Arrive(func() int { return 1 })
+		s.queue.Arrive(func() (int, <-chan struct{}) { return 1, nil })
 		s.sent()
-		s.queue.Arrive(func() int { return 0 })
+		s.queue.Arrive(func() (int, <-chan struct{}) { return 0, nil })
 		s.sent("alone a")
 		s.end(0)
 		s.idle()
@@ -202,7 +249,7 @@ func TestCallsAreSentOnceAndAnswered(t *testing.T) {
 					time.AfterFunc(time.Duration(r.IntN(60))*time.Microsecond, cancel) // a deadline would have it sent again
 				}
 				w := work(fmt.Sprintf("%d/%d/%d", r.IntN(8), caller, i))
-				got, err := q.Do(ctx, w, func() int { return r.IntN(2) }, func() string {
+				got, err := q.Do(ctx, w, func() (int, <-chan struct{}) { return r.IntN(2), nil }, func() string {
 					most.Store(max(most.Load(), under.Add(1)))
 					defer under.Add(-1)
 					sent.Add(1)

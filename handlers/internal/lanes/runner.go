@@ -83,6 +83,8 @@ type batchRun struct {
 	// How many records are in each state.
 	running, unrecorded, waiting, coming, yielding int
 	yield                                          chan struct{} // closed while a record yields
+	held                                           chan struct{} // closed when completions may not wait, or nil if none waits
+	holds                                          *time.Timer   // of held
 }
 
 // connect links each record with those that wait for it.
@@ -131,6 +133,9 @@ func (b *batchRun) advance() {
 			b.waiting++
 			b.launch(t)
 		}
+	}
+	if b.full() {
+		b.letGo()
 	}
 }
 

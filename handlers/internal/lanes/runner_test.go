@@ -282,7 +282,7 @@ func TestSiblingsAreCountedUntilTheyArrive(t *testing.T) {
 			arrive := func(turn *lanes.Turn, last *int) {
 				mu.Lock()
 				defer mu.Unlock()
-				if turn.Arrive() == 0 {
+				if coming, _ := turn.Arrive(); coming == 0 {
 					*last++
 				}
 			}

@@ -120,12 +120,23 @@ func (t *Turn) Returned() {
 }
 
 // Arrive reports that the record's write has reached the store, and returns how
-// many others are about to write.
-func (t *Turn) Arrive() (coming int) {
-	t.b.mu.Lock()
-	defer t.b.mu.Unlock()
+// many others are about to write. A completion may wait for the functions that
+// run until late is closed.
+func (t *Turn) Arrive() (coming int, late <-chan struct{}) {
+	b := t.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	t.expect(false)
-	return t.b.coming
+	completes := t.granted && !t.running
+	switch {
+	case b.coming == 0 || !completes || t.nextInLane >= 0 || t.nextDuplicate >= 0:
+		return b.coming, nil
+	case b.full():
+		return b.claims(), nil
+	case b.late():
+		return 0, nil
+	}
+	return b.coming, b.hold()
 }
 
 // decided reports whether the record can no longer be refused, or begin.
@@ -146,7 +157,7 @@ func (t *Turn) expect(write bool) {
 	t.expected = write
 	if write {
 		t.b.coming++
-	} else {
-		t.b.coming--
+	} else if t.b.coming--; t.b.coming == 0 {
+		t.b.letGo()
 	}
 }

@@ -17,7 +17,7 @@ type Options struct {
 	LastStart time.Time
 	Late      error
 	ReadFirst bool
-	Sibling   func() (coming int)
+	Sibling   func() (coming int, late <-chan struct{})
 	Turn      func(context.Context) error
 	Wait      *time.Duration
 	Waiting   func()

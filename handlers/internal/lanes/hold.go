@@ -1,0 +1,47 @@
+package lanes
+
+import "time"
+
+// longestHold is how long completions wait for running functions. It is half of the
+// default Margin.
+const longestHold = 500 * time.Millisecond
+
+// hold returns a channel that is closed when completions may not wait for running
+// functions any longer: when a function waits for one of them, when the time has
+// passed, and after longestHold at the latest. A crash until then runs their functions
+// again, which are Unrecorded at most.
+func (b *batchRun) hold() <-chan struct{} {
+	if b.held == nil {
+		b.held = make(chan struct{})
+		b.holds = time.AfterFunc(longestHold, func() {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.letGo()
+		})
+	}
+	return b.held
+}
+
+// letGo ends the wait of completions.
+func (b *batchRun) letGo() {
+	if b.held != nil {
+		b.holds.Stop()
+		close(b.held)
+		b.held = nil
+	}
+}
+
+// claims returns how many claims are about to be written.
+func (b *batchRun) claims() (coming int) {
+	for i := range b.turns {
+		if t := &b.turns[i]; t.expected && !t.granted {
+			coming++
+		}
+	}
+	return coming
+}
+
+// full reports whether a function waits for a completion.
+func (b *batchRun) full() bool {
+	return len(b.ready) > 0 && b.running < b.Concurrency && b.unrecorded >= b.Unrecorded
+}

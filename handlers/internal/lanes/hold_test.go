@@ -1,0 +1,120 @@
+package lanes_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/handlers/internal/lanes"
+	"github.com/lambda-once/once/internal/check"
+)
+
+// completions are the times at which functions began, and at which a store sent their
+// completions.
+type completions struct{ started, sent []time.Duration }
+
+// run runs functions that take these times, and whose claims take none. A function with a
+// negative time fails and writes nothing. Their results take time to encode. The store sends completions together, as
+// group commit does.
+func run(t *testing.T, runner lanes.Runner, s lanes.Schedule, encode time.Duration, takes ...time.Duration) completions {
+	t.Helper()
+	began := time.Now()
+	c := completions{make([]time.Duration, len(takes)), make([]time.Duration, len(takes))}
+	var mu sync.Mutex
+	flushed := make(chan struct{})
+	runner.Errors = runnerErrs
+	runner.Run(t.Context(), s, len(takes), func(ctx context.Context, turn *lanes.Turn) error {
+		i := turn.Index()
+		if turn.Ahead() {
+			turn.Arrive()
+		}
+		if err := turn.Take(ctx); err != nil {
+			return err
+		}
+		c.started[i] = time.Since(began)
+		time.Sleep(max(takes[i], -takes[i]))
+		if takes[i] < 0 {
+			return errors.New("it fails")
+		}
+		turn.Returned()
+		time.Sleep(encode)
+		mu.Lock()
+		coming, late := turn.Arrive()
+		wait := flushed
+		if coming == 0 {
+			close(flushed)
+			flushed = make(chan struct{})
+		}
+		mu.Unlock()
+		switch {
+		case late != nil:
+			select {
+			case <-late:
+			case <-wait:
+			}
+		case coming > 0:
+			time.Sleep(2 * ms)
+		}
+		c.sent[i] = time.Since(began)
+		return nil
+	})
+	return c
+}
+
+const ms = time.Millisecond
+
+func TestCompletionsWaitForRunningFunctions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3}, lanes.Schedule{}, 0, 1*ms, 50*ms, 20*ms)
+		check.Slice(t, got.sent, []time.Duration{50 * ms, 50 * ms, 50 * ms})
+	})
+}
+
+func TestCompletionsWaitForHalfASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3}, lanes.Schedule{}, 0, 10*ms, time.Minute, 20*ms)
+		check.Slice(t, got.sent, []time.Duration{510 * ms, time.Minute, 510 * ms})
+	})
+}
+
+func TestCompletionsDoNotWaitPastTheLastStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3, LastStart: time.Now().Add(30 * ms)}, lanes.Schedule{}, 0, 10*ms, time.Minute, 40*ms)
+		check.Slice(t, got.sent, []time.Duration{30 * ms, time.Minute, 40 * ms})
+	})
+}
+
+// The second completion leaves no room for a third function, so neither waits.
+func TestCompletionThatKeepsAFunctionFromStartingIsSentAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := run(t, lanes.Runner{Concurrency: 1, Unrecorded: 2, Ahead: 4}, lanes.Schedule{}, 0, 10*ms, 10*ms, 10*ms, 10*ms)
+		check.Slice(t, got.started, []time.Duration{0, 10 * ms, 20 * ms, 30 * ms})
+		check.Slice(t, got.sent, []time.Duration{20 * ms, 20 * ms, 40 * ms, 40 * ms})
+	})
+}
+
+// The first completion is held while the second function runs, and leaves when that returns.
+func TestFunctionThatWaitsForAnEarlierCompletionSendsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := run(t, lanes.Runner{Concurrency: 1, Unrecorded: 2, Ahead: 3}, lanes.Schedule{}, 5*ms, 10*ms, 10*ms, 10*ms)
+		check.Slice(t, got.started, []time.Duration{0, 10 * ms, 20 * ms})
+		check.Slice(t, got.sent, []time.Duration{20 * ms, 35 * ms, 35 * ms})
+	})
+}
+
+func TestCompletionDoesNotWaitForAFunctionThatEndsWithoutAWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := run(t, lanes.Runner{Concurrency: 2, Unrecorded: 2, Ahead: 2}, lanes.Schedule{}, 0, 10*ms, -30*ms)
+		check.Slice(t, got.sent, []time.Duration{30 * ms, 0})
+	})
+}
+
+func TestCompletionThatALaneWaitsForIsNotHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3}, lanes.Schedule{Lanes: [][]int{{0, 2}, {1}}}, 0, 10*ms, 50*ms, 10*ms)
+		check.Slice(t, got.sent, []time.Duration{12 * ms, 50 * ms, 50 * ms})
+	})
+}
