@@ -87,6 +87,28 @@ module "queue" {
   max_concurrency         = 10
 }
 `,
+	"an existing queue": `
+resource "aws_sqs_queue" "failed" {
+  name                      = "failed"
+  message_retention_seconds = 1209600
+}
+resource "aws_sqs_queue" "orders" {
+  name                       = "orders"
+  message_retention_seconds  = 345600
+  visibility_timeout_seconds = 60
+}
+module "queue" {
+  source   = "MODULES/queue"
+  name     = "orders"
+  existing = { queue = aws_sqs_queue.orders, dead_letters = aws_sqs_queue.failed }
+  function = { name = "orders", role_name = "orders", timeout = 10, retention_seconds = 1555200 }
+}
+module "alarms" {
+  source    = "MODULES/alarms"
+  name      = "stage"
+  functions = { Orders = { function = { name = "orders", operations = ["pay"] }, queues = [module.queue.queue] } }
+}
+`,
 	"a FIFO queue of a function elsewhere": `
 module "access" {
   source    = "MODULES/access"
@@ -97,14 +119,14 @@ module "queue" {
   source   = "MODULES/queue"
   name     = "pay"
   fifo     = true
-  function = { name = "elsewhere:live", role_name = "elsewhere", timeout = 30, retention_seconds = 2419200 }
+  function = { name = "arn:aws:lambda:eu-west-1:111122223333:function:elsewhere:live", role_name = "elsewhere", timeout = 30, retention_seconds = 2419200 }
 }
 module "fifo_alarms" {
   source    = "MODULES/alarms"
   name      = "stage"
   functions = {
     Elsewhere = {
-      function = { name = "elsewhere:live", operations = ["pay"] }
+      function = { name = "arn:aws:lambda:eu-west-1:111122223333:function:elsewhere:live", operations = ["pay"] }
       queues   = [module.queue.queue, { name = "a", dead_letters_name = "b", retention_seconds = 600 }]
     }
   }
@@ -165,28 +187,43 @@ func kindOf(block *hclsyntax.Block) string {
 	return block.Labels[0]
 }
 
+// The oldest provider has them as well as the newest.
 func TestProviderHasEveryArgument(t *testing.T) {
-	p := newProvider(t)
-	for _, folder := range folders {
-		m, err := readModule(filepath.Join(modules, folder))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name, block := range m.resources {
-			s, err := p.resource(kindOf(block))
+	for _, r := range []release{oldest, newest} {
+		p := newProvider(t, r)
+		for _, folder := range folders {
+			m, err := readModule(filepath.Join(modules, folder))
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, problem := range s.check(block.Body, "") {
-				t.Errorf("%s: %s: %s", folder, name, problem)
+			for name, block := range m.resources {
+				s, err := p.resource(kindOf(block))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, problem := range s.check(block.Body, "") {
+					t.Errorf("%s: %s: the provider %s: %s", folder, name, r.provider, problem)
+				}
 			}
+		}
+	}
+}
+
+func TestModulesRequireTheOldestProvider(t *testing.T) {
+	for _, folder := range folders {
+		text, err := os.ReadFile(filepath.Join(modules, folder, "versions.tf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := `version = ">= ` + oldest.provider + `, < 7.0"`; !strings.Contains(string(text), want) {
+			t.Errorf("%s does not have %s", folder, want)
 		}
 	}
 }
 
 // The types are those of values, in the example and in variants that leave no argument out.
 func TestProviderHasEveryType(t *testing.T) {
-	p := newProvider(t)
+	p := newProvider(t, newest)
 	seen := map[string]map[string]bool{} // arguments by types of resources
 	dirs := []string{filepath.Join(modules, "examples")}
 	for _, text := range variants {
@@ -231,9 +268,32 @@ func TestProviderHasEveryType(t *testing.T) {
 	}
 }
 
+// Lambda refuses a mapping whose role may not receive, and a function that runs before its
+// policies exist uses up receives of messages.
+func TestPoliciesComeFirst(t *testing.T) {
+	for _, c := range []struct{ folder, of, first string }{
+		{"function", "aws_lambda_function.this", "aws_iam_role_policy.logs"},
+		{"function", "aws_lambda_function.this", "module.access"},
+		{"queue", "aws_lambda_event_source_mapping.this", "aws_iam_role_policy.receive"},
+		{"examples", "module.orders_queue", "aws_iam_role_policy.orders"},
+	} {
+		m, err := readModule(filepath.Join(modules, c.folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		block := m.resources[c.of]
+		if name, called := strings.CutPrefix(c.of, "module."); called {
+			block = m.calls[name]
+		}
+		if depends := block.Body.Attributes["depends_on"]; depends == nil || !strings.Contains(source(t, block.Body, "depends_on"), c.first) {
+			t.Errorf("%s: %s does not depend on %s", c.folder, c.of, c.first)
+		}
+	}
+}
+
 // References to attributes are of those that the provider has.
 func TestProviderHasTheIdentities(t *testing.T) {
-	p := newProvider(t)
+	p := newProvider(t, newest)
 	for kind, names := range identities {
 		text, err := p.text(kind)
 		if err != nil {
@@ -252,7 +312,7 @@ func TestProviderHasTheIdentities(t *testing.T) {
 }
 
 func TestProviderRefusesOtherArguments(t *testing.T) {
-	p := newProvider(t)
+	p := newProvider(t, newest)
 	for problem, text := range map[string]string{
 		"misspelt is no argument":                     `misspelt = 1`,
 		"redrive_policy is no block":                  `redrive_policy {}`,

@@ -21,7 +21,15 @@ import (
 // the schemas of Terraform's provider.
 type provider struct{ dir string }
 
-func newProvider(t *testing.T) provider {
+// A release of @cdktf/provider-aws has the types of a version of the provider.
+type release struct{ types, sha256, provider string }
+
+var (
+	oldest = release{"19.39.0", "22f7c9ad7c6c333302124f94fcdf0a50e692b8794a333395eb0999f5273afef6", "5.73"}
+	newest = release{"21.22.1", "d1446ab6ac6526c6fab4b28a5ebefdd90c0ce56203949925d35a4d286c05cbbf", "6.25"}
+)
+
+func newProvider(t *testing.T, r release) provider {
 	t.Helper()
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -33,10 +41,10 @@ func newProvider(t *testing.T) provider {
 		File:     "sqs-queue/index.d.ts",
 		Log:      t.Output(),
 		Sources: []fetch.Source{{
-			Version: "21.22.1", // of the provider 6.25.0
-			SHA256:  "d1446ab6ac6526c6fab4b28a5ebefdd90c0ce56203949925d35a4d286c05cbbf",
+			Version: r.types,
+			SHA256:  r.sha256,
 			Prefix:  "package/lib/",
-			Fetch:   fetch.NpmPack("@cdktf/provider-aws", "21.22.1"),
+			Fetch:   fetch.NpmPack("@cdktf/provider-aws", r.types),
 			Finish:  removePrograms,
 		}},
 	}.Install(t.Context())

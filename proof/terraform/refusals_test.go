@@ -22,6 +22,12 @@ var accepted = map[string]map[string]string{
 	"table": {"name": `"records"`},
 }
 
+// existing is an argument of the module queue.
+func existing(visibility, retention, deadLetterRetention string) string {
+	return fmt.Sprintf(`existing={ queue = { arn = "a", name = "q", message_retention_seconds = %s, visibility_timeout_seconds = %s }, dead_letters = { arn = "b", name = "d", message_retention_seconds = %s } }`,
+		retention, visibility, deadLetterRetention)
+}
+
 // calling returns the configuration of a root that calls a module with other arguments,
 // written as in "timeout=1; memory_size=128".
 func calling(t *testing.T, module, change string) *Configuration {
@@ -83,6 +89,10 @@ var refusals = []struct{ module, change, message string }{
 	{"queue", `dead_letter_retention_seconds=59; fifo=true`, "dead_letter_retention_seconds: it must be"},
 	{"queue", `dead_letter_retention_seconds=1209601; retention_seconds=60`, "dead_letter_retention_seconds: it must be"},
 	{"queue", `dead_letter_retention_seconds=345599`, "dead_letter_retention_seconds: it is less than"},
+	{"queue", existing("59", "60", "60"), "existing: the queue hides a message for less than 60 s"},
+	{"queue", existing("60", "600", "599"), "dead_letter_retention_seconds: it is less than"},
+	{"queue", existing("60", "345601", "1209600"), "retention_seconds: a message may come 1555201 s late"},
+	{"queue", strings.Replace(existing("60", "1209600", "1209600"), "arn", "fifo_queue = true, arn", 1), "retention_seconds: a message may come 3628800 s late"},
 	{"queue", `fifo=true`, "retention_seconds: a message may come 1900800 s late"},
 	{"queue", `max_concurrency=1`, "max_concurrency: "},
 	{"queue", `max_receives=1`, "max_receives: "},
@@ -115,6 +125,7 @@ func TestModulesAcceptTheLimits(t *testing.T) {
 		{"function", `memory_size=128; timeout=900; log_retention_days=0`},
 		{"function", `restrict_to_operations=false; table={ name = "records", arn = "a", sort_key = "sk" }`},
 		{"queue", ""},
+		{"queue", existing("60", "345600", "1209600")},
 		{"queue", `batch_size=10000; batching_window_seconds=1; max_concurrency=2; max_receives=2`},
 		{"queue", `dead_letter_retention_seconds=60; fifo=true; batch_size=10`},
 		{"queue", `function={ name = "pay", role_name = "pay", timeout = 7200, retention_seconds = 18 * 86400 }`},

@@ -22,7 +22,7 @@ variable "operations" {
 }
 
 variable "policy_name" {
-  description = "Name of the policy in the role. Default: idempotency."
+  description = "Name of the policy in the role. Two calls for one role need two, or they overwrite each other. Default: idempotency."
   type        = string
   default     = "idempotency"
   nullable    = false

@@ -57,7 +57,7 @@ locals {
   }
 
   # The metrics of Lambda have the name without an alias.
-  function_names = { for name, watched in var.functions : name => split(":", watched.function.name)[0] }
+  function_names = { for name, watched in var.functions : name => regex("^(?:arn:.*:function:)?([^:]+)", watched.function.name)[0] }
 
   # Metrics of AWS, which exist even if no function runs.
   function_alarms = {

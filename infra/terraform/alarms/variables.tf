@@ -33,7 +33,7 @@ variable "functions" {
 }
 
 variable "name" {
-  description = "Name of the dashboard, and the beginning of the names of the alarms."
+  description = "Name of the dashboard, and the beginning of the names of the alarms. Dashboards are global: a second Region with the same name overwrites the dashboard of the first."
   type        = string
   nullable    = false
 

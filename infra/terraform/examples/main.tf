@@ -130,6 +130,8 @@ module "orders_queue" {
   name              = "${var.name}-orders"
   function          = module.orders.function
   retention_seconds = 14 * 24 * 60 * 60
+
+  depends_on = [aws_iam_role_policy.orders] # or the first messages would fail
 }
 
 resource "aws_iam_role_policy" "orders" {

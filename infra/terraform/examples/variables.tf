@@ -5,7 +5,7 @@ variable "build" {
 }
 
 variable "name" {
-  description = "Beginning of all names. Each stage of an account needs its own."
+  description = "Beginning of all names. Each stage and Region of an account needs its own."
   type        = string
   default     = "once-examples"
 }

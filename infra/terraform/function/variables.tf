@@ -80,7 +80,7 @@ variable "memory_size" {
 }
 
 variable "name" {
-  description = "Name of the function, of its role and of its log group."
+  description = "Name of the function, of its role and of its log group. Roles are global, so each Region of an account needs its own."
   type        = string
   nullable    = false
 

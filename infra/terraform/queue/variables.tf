@@ -34,6 +34,26 @@ variable "dead_letter_retention_seconds" {
   }
 }
 
+variable "existing" {
+  description = "A queue of yours and its dead-letter queue in place of new ones: two aws_sqs_queue, or their facts, which are not checked. fifo, max_receives and the retentions of this module are then ignored. Default: the module creates both."
+  type = object({
+    dead_letters = object({
+      arn                       = string
+      message_retention_seconds = number
+      name                      = string
+    })
+    queue = object({
+      arn                        = string
+      fifo_queue                 = optional(bool, false)
+      message_retention_seconds  = number
+      name                       = string
+      url                        = optional(string)
+      visibility_timeout_seconds = number
+    })
+  })
+  default = null
+}
+
 variable "fifo" {
   description = "Makes the queue and its dead-letter queue FIFO."
   type        = bool
@@ -42,7 +62,7 @@ variable "fifo" {
 }
 
 variable "function" {
-  description = "Output function of the module function, or the facts of a function of yours. The name may be qualified by an alias (\"orders:live\"). retention_seconds is Config.Retention of its code."
+  description = "Output function of the module function, or the facts of a function of yours. name may be the ARN of an alias. retention_seconds is Config.Retention of its code."
   type = object({
     ephemeral         = optional(bool, false)
     name              = string
@@ -77,7 +97,7 @@ variable "max_receives" {
 }
 
 variable "name" {
-  description = "Name of the queue, without the ending .fifo. That of the dead-letter queue ends with -dead-letters."
+  description = "Name of the queue, without the ending .fifo. That of the dead-letter queue ends with -dead-letters. For an existing queue, the end of the name of a policy."
   type        = string
   nullable    = false
 
