@@ -50,13 +50,9 @@ func newAccess(options *AccessOptions, server awsec2.IConnectable, port *float64
 	return a
 }
 
-func (a *access) refuseLogin() (found problems) {
+// refuseAccess reports a server that no function can reach, or log in to.
+func (a *access) refuseAccess() (found problems) {
 	found.when((a.Secret == nil) == (a.User == ""), "Access: state one of Secret, and User for IAM")
-	return found
-}
-
-// refuseNetwork reports a server that no function can reach.
-func (a *access) refuseNetwork() (found problems) {
 	found.when(a.server == nil || len(*a.server.Connections().SecurityGroups()) == 0,
 		"Access: SecurityGroup is required, because the server is an import that hides its own")
 	if a.VPC == nil {

@@ -56,15 +56,11 @@ func (a *alarms) add(name string, watched []signal) {
 	for _, s := range watched {
 		id := name + suffix(several[s.id]) + s.id
 		several[s.id]++
-		append(a.props.refuseName(id), refuseID(a.scope, id, "")...).panic(a.scope, "")
+		refuseID(a.scope, id, "").panic(a.scope, "")
 		alarm := awscloudwatch.NewAlarm(a.scope, &id, &awscloudwatch.AlarmProps{
-			AlarmDescription:   jsii.String(strings.TrimPrefix(name+": ", ": ") + s.advice + s.reference()),
-			AlarmName:          a.props.name(id),
-			ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-			EvaluationPeriods:  jsii.Number(1),
-			Metric:             s.metric,
-			Threshold:          jsii.Number(s.threshold(a.props)),
-			TreatMissingData:   awscloudwatch.TreatMissingData_NOT_BREACHING,
+			AlarmDescription: jsii.String(strings.TrimPrefix(name+": ", ": ") + s.advice + s.reference()), AlarmName: a.props.name(a.scope, id),
+			ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD, EvaluationPeriods: jsii.Number(1),
+			Metric: s.metric, Threshold: jsii.Number(s.threshold(a.props)), TreatMissingData: awscloudwatch.TreatMissingData_NOT_BREACHING,
 		})
 		a.act(alarm, a.props.of(s))
 		if s.ticket {

@@ -17,13 +17,18 @@ import (
 // configure lets Configure change the props of a function, and panics if these
 // contradict the checks of this package. logs is the function's own log group.
 func (p *IdempotentFunctionProps) configure(own constructs.Construct, props *awslambda.FunctionProps, logs awslogs.LogGroup) {
-	var found problems
 	before, set := snapshot(props), maps.Clone(*props.Environment)
+	var found problems
 	if p.Configure != nil {
 		p.Configure(props)
-		found = append(p.refuseConfigured(&before, props), refuseChangedVariables(set, props.Environment)...)
+		found = p.refuseConfigured(&before, props)
 	}
-	append(found, refuseSize(props.Environment)...).panic(own, "")
+	now := map[string]*string{}
+	if props.Environment != nil {
+		now = *props.Environment
+	}
+	found.add(refuseChangedVariables(set, now), refuseSize(now))
+	found.panic(own, "")
 	if props.LogGroup != before.LogGroup {
 		own.Node().TryRemoveChild(logs.Node().Id())
 	} else if props.Role != nil {
@@ -72,35 +77,25 @@ func (p *IdempotentFunctionProps) refuseConfigured(before, props *awslambda.Func
 
 // refuseChangedVariables reports changes of variables that the props set, and new ones that
 // cannot be.
-func refuseChangedVariables(set map[string]*string, environment *map[string]*string) (found problems) {
-	var now map[string]*string
-	if environment != nil {
-		now = *environment
-	}
+func refuseChangedVariables(set, now map[string]*string) (found problems) {
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		found.when(now[name] == nil || *now[name] != *set[name], "Configure: it changes or removes the variable %s; set the prop Environment", name)
 	}
-	added := map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(now)) {
-		_, known := set[name]
-		found.when(!known && now[name] == nil, "Configure: the variable %s is nil; leave it out", name)
-		if !known && now[name] != nil {
-			added[name] = *now[name]
-		}
+	added := maps.Clone(now)
+	maps.DeleteFunc(added, func(name string, _ *string) bool { return set[name] != nil })
+	for name, value := range added {
+		found.when(value == nil, "Configure: the variable %s is nil; leave it out", name)
 	}
-	return append(found, refuseEnvironment(added, nil)...)
+	return append(found, refuseEnvironment(maps.Keys(added), nil)...)
 }
 
 // refuseSize reports an environment above the limit of Lambda, which measures the JSON of
 // its names and values: the error of UpdateFunctionConfiguration quotes that text. A value
 // that is known only during the deployment counts as empty.
-func refuseSize(environment *map[string]*string) (found problems) {
-	if environment == nil {
-		return nil
-	}
+func refuseSize(environment map[string]*string) (found problems) {
 	const most = 4096
 	known := map[string]string{}
-	for name, value := range *environment {
+	for name, value := range environment {
 		if known[name] = ""; value != nil && !unresolved(*value) {
 			known[name] = *value
 		}

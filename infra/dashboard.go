@@ -41,9 +41,8 @@ func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) 
 	}
 	var found problems
 	found.when(len(p.Functions)+len(operations)+len(p.Relays) == 0, "Operations: there is nothing to show, neither Functions nor Operations nor Relays")
-	found = append(found, refuseID(scope, id, "")...)
-	append(found, refuseNames(p.Functions, operations, p.Relays)...).panic(scope, id)
-
+	found.add(refuseID(scope, id, ""), refuseNames(p.Functions, operations, p.Relays))
+	found.panic(scope, id)
 	d := &dashboards{scope: scope, id: id}
 	for _, operation := range operations {
 		d.add("# "+operation+"\nOutcomes, duplicates, and the cost of idempotency.", operationRow(operation), storeRow(operation))
@@ -76,7 +75,7 @@ func (d *dashboards) add(markdown string, rows ...[]awscloudwatch.IWidget) {
 	}
 	d.shown += n
 	board := d.made[len(d.made)-1]
-	board.AddWidgets(heading(markdown))
+	board.AddWidgets(awscloudwatch.NewTextWidget(&awscloudwatch.TextWidgetProps{Height: jsii.Number(2), Markdown: &markdown, Width: jsii.Number(24)}))
 	for _, row := range rows {
 		board.AddWidgets(row...)
 	}
@@ -136,12 +135,6 @@ func sourceRow(watched []signal) (row []awscloudwatch.IWidget) {
 
 func labelled(m awscloudwatch.Metric, label string) awscloudwatch.Metric {
 	return m.With(&awscloudwatch.MetricOptions{Label: &label})
-}
-
-func heading(markdown string) awscloudwatch.IWidget {
-	return awscloudwatch.NewTextWidget(&awscloudwatch.TextWidgetProps{
-		Height: jsii.Number(2), Markdown: &markdown, Width: jsii.Number(24),
-	})
 }
 
 func graph(title string, metrics ...awscloudwatch.IMetric) awscloudwatch.IWidget {

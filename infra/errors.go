@@ -3,6 +3,7 @@ package infra
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,9 @@ func (p *problems) when(wrong bool, format string, args ...any) {
 	}
 }
 
+// add adds the texts of several checks.
+func (p *problems) add(all ...problems) { *p = append(*p, slices.Concat(all...)...) }
+
 // fact sets a declared time to that of a resource of this app, or to the default of AWS
 // if it has none. A token is unknown. fact reports a declaration that differs.
 func (p *problems) fact(name string, declared *time.Duration, value *float64, unit, byDefault time.Duration) {
@@ -56,12 +60,6 @@ func refuseID(scope constructs.IConstruct, id, suffix string) (found problems) {
 	found.when(id == "", "id: it is empty")
 	id += suffix
 	found.when(scope.Node().TryFindChild(&id) != nil, "id: %q is already in use in %s", id, *scope.Node().Path())
-	return found
-}
-
-// refuseLiteral reports a value that is a literal in place of one that a constructor makes.
-func refuseLiteral(literal bool, name, constructor string) (found problems) {
-	found.when(literal, "%s: it is a literal; make it with %s", name, constructor)
 	return found
 }
 

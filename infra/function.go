@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -14,9 +15,9 @@ import (
 // Table, Postgres, Redis and Dispatches are required; the zero value of every other
 // field is its default.
 type IdempotentFunctionProps struct {
-	// Code is the path of a zip or a folder with an executable "bootstrap" for
-	// arm64. It may be empty only if Configure sets an image. Build it with GOOS=linux GOARCH=arm64 and -tags lambda.norpc. The
-	// command local/cmd/lambdazip writes such a zip.
+	// Code is the path of a zip or a folder with an executable "bootstrap" for arm64. It
+	// may be empty only if Configure sets an image. Build it with GOOS=linux GOARCH=arm64
+	// and -tags lambda.norpc. The command local/cmd/lambdazip writes such a zip.
 	Code string
 
 	// Configure changes the props of CDK before the function is created, for
@@ -155,14 +156,12 @@ func (p *IdempotentFunctionProps) withDefaults() IdempotentFunctionProps {
 	return filled(p, defaults)
 }
 
-func (p *IdempotentFunctionProps) refuse() problems {
-	found := p.refuseProgram()
-	found = append(found, p.refuseFacts()...)
+func (p *IdempotentFunctionProps) refuse() (found problems) {
 	stored := p.refuseStore()
 	if len(stored) == 0 {
-		found = append(found, refuseEnvironment(p.Environment, p.store().variables())...)
+		stored = refuseEnvironment(maps.Keys(p.Environment), p.store().variables())
 	}
-	found = append(found, stored...)
+	found.add(p.refuseProgram(), p.refuseFacts(), stored)
 	return found
 }
 

@@ -63,8 +63,10 @@ func (t *IdempotencyTable) GrantSweep(grantee awsiam.IGrantable) awsiam.Grant {
 	return t.grant(grantee, []string{"dynamodb:DeleteItem", "dynamodb:Scan"}, nil)
 }
 
-func (t *IdempotencyTable) refuseExecute(o *ExecuteOptions) problems {
-	found := refuseLiteral(t.Table == nil, "Table", "NewIdempotencyTable or ImportIdempotencyTable")
+const noTable = "Table: it is a literal; make it with NewIdempotencyTable or ImportIdempotencyTable"
+
+func (t *IdempotencyTable) refuseExecute(o *ExecuteOptions) (found problems) {
+	found.when(t.Table == nil, noTable)
 	found.when(o.Transactions && t.props.Strong,
 		"Transactions: DynamoDB has no transactions on a table with strong consistency across Regions")
 	found.when(o.Operations != nil && len(o.Operations) == 0,
@@ -107,7 +109,8 @@ func leadingKeys(operations []string) *conditions {
 }
 
 func (t *IdempotencyTable) grant(grantee awsiam.IGrantable, actions []string, when *conditions) awsiam.Grant {
-	found := refuseLiteral(t.Table == nil, "Table", "NewIdempotencyTable or ImportIdempotencyTable")
+	var found problems
+	found.when(t.Table == nil, noTable)
 	found.when(grantee == nil, "grantee: it is required")
 	found.panic(t.Table, "")
 	grant := allow(grantee, t.arns, when, actions...)
@@ -194,8 +197,7 @@ func inTransaction() *conditions {
 	return &conditions{"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": "TransactWriteItems"}}
 }
 
-// grantOn allows actions on a table in one Region, and the use of its key.
+// grantOn allows actions on a table in one Region, and the use of its key. It also refuses nil.
 func grantOn(table awsdynamodb.ITable, grantee awsiam.IGrantable, when *conditions, actions ...string) awsiam.Grant {
-	refuseLiteral(table == nil, "Outbox", "NewOutbox").panic(nil, "Outbox")
 	return ImportIdempotencyTable(table, nil).grant(grantee, actions, when)
 }

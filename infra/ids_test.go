@@ -121,8 +121,8 @@ func TestLiteralsAreRefused(t *testing.T) {
 		"Table: it is a literal; make it with NewIdempo": func(stack awscdk.Stack) {
 			NewSweep(stack, "Sweep", &SweepProps{Code: code, Table: &IdempotencyTable{}})
 		},
-		"Table: it is a literal":           func(stack awscdk.Stack) { (&IdempotencyTable{}).GrantOperate(newRole(stack)) },
-		"Outbox: it is a literal; make it": func(stack awscdk.Stack) { NewRelay(stack, "Relay", &RelayProps{Code: code, Outbox: &Outbox{}}) },
-		"Outbox: it is a literal":          func(stack awscdk.Stack) { (&Outbox{}).GrantPublish(newRole(stack)) },
+		"Table: it is a literal":            func(stack awscdk.Stack) { (&IdempotencyTable{}).GrantOperate(newRole(stack)) },
+		"Outbox: it is required, made with": func(stack awscdk.Stack) { NewRelay(stack, "Relay", &RelayProps{Code: code, Outbox: &Outbox{}}) },
+		"table: it is required":             func(stack awscdk.Stack) { (&Outbox{}).GrantPublish(newRole(stack)) },
 	}, func(construct func(awscdk.Stack)) { construct(newStack()) })
 }

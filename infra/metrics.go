@@ -35,11 +35,7 @@ func metric(name, operation, statistic string, dimension ...string) awscloudwatc
 		dimensions[dimension[0]] = &dimension[1]
 	}
 	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-		DimensionsMap: &dimensions,
-		MetricName:    &name,
-		Namespace:     jsii.String(Namespace),
-		Period:        period(),
-		Statistic:     &statistic,
+		DimensionsMap: &dimensions, MetricName: &name, Namespace: jsii.String(Namespace), Period: period(), Statistic: &statistic,
 	})
 }
 
@@ -68,10 +64,7 @@ func percent(operation, label string, least int, among ...string) awscloudwatch.
 		expression = fmt.Sprintf("IF(calls >= %d, %s, 0)", least, expression)
 	}
 	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
-		Expression:   &expression,
-		Label:        &label,
-		Period:       period(),
-		UsingMetrics: &metrics,
+		Expression: &expression, Label: &label, Period: period(), UsingMetrics: &metrics,
 	})
 }
 

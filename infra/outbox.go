@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"maps"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
@@ -85,62 +86,43 @@ func (o *Outbox) GrantOperate(grantee awsiam.IGrantable) awsiam.Grant {
 	return grantOn(o.Table, grantee, nil, "dynamodb:Scan", "dynamodb:UpdateItem")
 }
 
-// RelayProps are the props of [NewRelay]. Code and Outbox are required; the
-// zero value of every other field is its default.
+// RelayProps are the props of [NewRelay]. Code and Outbox are required; the zero value of
+// every other field is its default. Code, Configure, LogLevel and Tracing mean the same as
+// in [IdempotentFunctionProps].
 type RelayProps struct {
-	// BatchSize is the maximum number of items of an invocation: 1 to 1,000.
-	// Default: 100.
+	// BatchSize is the maximum number of items of an invocation: 1 to 1,000. Default: 100.
 	BatchSize int
-
-	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds,
-	// at most 5 min. Default: 0.
+	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds, at most
+	// 5 min. Default: 0.
 	BatchingWindow time.Duration
-
-	// Code is the path of a zip or a folder with an executable "bootstrap" for
-	// arm64.
+	// Code is the path of a zip or a folder with an executable "bootstrap" for arm64.
 	Code string
-
-	// Configure changes the props of CDK before the function is created, as
-	// IdempotentFunctionProps.Configure does. Default: none.
+	// Configure changes the props of CDK before the function is created. Default: none.
 	Configure func(*awslambda.FunctionProps)
-
-	// Environment adds variables to OUTBOX_TABLE and AWS_LAMBDA_LOG_LEVEL. Default:
-	// none.
+	// Environment adds variables to OUTBOX_TABLE and AWS_LAMBDA_LOG_LEVEL. Default: none.
 	Environment map[string]string
-
-	// FailureRetention is the retention of the failure queue: whole seconds, 1 min
-	// to 14 days. Default: 14 days.
+	// FailureRetention is the retention of the failure queue: whole seconds, 1 min to 14
+	// days. Default: 14 days.
 	FailureRetention time.Duration
-
-	// LogLevel is the value of AWS_LAMBDA_LOG_LEVEL: DEBUG, INFO, WARN or ERROR.
-	// Once does not read it: the function's main sets the level of its logger.
-	// Default: "INFO".
+	// LogLevel is the value of AWS_LAMBDA_LOG_LEVEL: DEBUG, INFO, WARN or ERROR. Default: "INFO".
 	LogLevel string
-
 	// LogRetention is the retention of the logs. Default: one month.
 	LogRetention awslogs.RetentionDays
-
-	// MaxAge is the age at which an item is given up: whole seconds, 1 min to less
-	// than the 24 h of the stream. Otherwise the item could disappear before Lambda
-	// gives it up, and would never reach Failures. Until then it blocks its shard,
-	// because later items must not overtake it. Default: 12 h.
+	// MaxAge is the age at which an item is given up: whole seconds, 1 min to less than the
+	// 24 h of the stream. Otherwise the item could disappear before Lambda gives it up, and
+	// would never reach Failures. Until then it blocks its shard, because later items must
+	// not overtake it. Default: 12 h.
 	MaxAge time.Duration
-
 	// MemorySize is the memory in MiB, 128 to 10,240. Default: 256.
 	MemorySize int
-
 	// Outbox is the outbox that the function publishes.
 	Outbox *Outbox
-
-	// Retries is the number of retries before a batch is given up: 1 to 10,000.
-	// Default: 10,000, because an outage of the destination outlasts ten retries.
+	// Retries is the number of retries before a batch is given up: 1 to 10,000. Default:
+	// 10,000, because an outage of the destination outlasts ten retries.
 	Retries int
-
-	// Timeout is the timeout of an invocation: whole seconds, 1 s to 15 min.
-	// Default: 30 s.
+	// Timeout is the timeout of an invocation: whole seconds, 1 s to 15 min. Default: 30 s.
 	Timeout time.Duration
-
-	// Tracing turns X-Ray on, as IdempotentFunctionProps.Tracing does. Default: none.
+	// Tracing turns X-Ray on. Default: none.
 	Tracing awslambda.Tracing
 }
 
@@ -205,12 +187,10 @@ func (p *RelayProps) stream() *StreamProps {
 func (p *RelayProps) refuse(scope constructs.Construct) problems {
 	program := p.program()
 	found := append(program.refuseProgram(), program.refuseFacts()...)
-	found.when(p.Outbox == nil, "Outbox: it is required")
-	if p.Outbox != nil && p.Outbox.Table == nil {
-		found = append(found, refuseLiteral(true, "Outbox", "NewOutbox")...)
-	} else if p.Outbox != nil {
-		found = append(found, refuseRegion("Outbox", p.Outbox.Table, scope)...)
-		found = append(found, refuseEnvironment(p.Environment, p.Outbox.variables())...)
+	if p.Outbox == nil || p.Outbox.Table == nil {
+		found.when(true, "Outbox: it is required, made with NewOutbox")
+	} else {
+		found.add(refuseRegion("Outbox", p.Outbox.Table, scope), refuseEnvironment(maps.Keys(p.Environment), p.Outbox.variables()))
 	}
 	return append(found, p.stream().refuse(1000)...)
 }

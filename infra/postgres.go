@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,13 +82,9 @@ func NewPostgresStore(scope constructs.Construct, id string, props *PostgresStor
 
 // find looks up the server, and reports its mistakes.
 func (s *PostgresStore) find(scope constructs.Construct) (found problems) {
-	p, servers := &s.props, 0
-	for _, stated := range []bool{p.Instance != nil, p.Cluster != nil, p.Proxy != nil, p.DSQL != ""} {
-		if stated {
-			servers++
-		}
-	}
-	if servers != 1 {
+	p := &s.props
+	stated := slices.DeleteFunc([]bool{p.Instance != nil, p.Cluster != nil, p.Proxy != nil, p.DSQL != ""}, func(is bool) bool { return !is })
+	if servers := len(stated); servers != 1 {
 		found.when(true, "Cluster, DSQL, Instance, Proxy: state one of them, and not %d", servers)
 		return found
 	}
@@ -124,9 +121,7 @@ func (s *PostgresStore) find(scope constructs.Construct) (found problems) {
 		return found
 	}
 	s.host, s.access = endpoint.Hostname(), newAccess(p.Access, server, endpoint.Port())
-	found = append(found, s.refuseLogin()...)
-	found = append(found, s.refuseNetwork()...)
-	found = append(found, refuseEngine(engine)...)
+	found.add(s.refuseAccess(), refuseEngine(engine))
 	found.when(s.User != "" && (iam == nil || iam == false), "Access: User needs IamAuthentication of the server")
 	found.when(s.User != "" && resource == nil, "Access: User needs the resource identifier of the server, which the import hides")
 	found.when(p.CABundle == "" && p.Proxy == nil, "CABundle: it is required, because no system trusts the CA of RDS by default")
@@ -181,8 +176,8 @@ func (s *PostgresStore) connect(function awslambda.IFunction, _ *IdempotentFunct
 
 func (s *PostgresStore) ephemeral() bool { return s.props.Ephemeral }
 
-func (s *PostgresStore) refuse(p *IdempotentFunctionProps) problems {
-	found := refuseLiteral(s.host == nil, "Postgres", "NewPostgresStore")
+func (s *PostgresStore) refuse(p *IdempotentFunctionProps) (found problems) {
+	found.when(s.host == nil, "Postgres: it is a literal; make it with NewPostgresStore")
 	found.when(p.Execute != nil, "Execute: it is for a Table; in PostgreSQL, grant rights to the role")
 	return found
 }

@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"iter"
 	"maps"
 	"reflect"
 	"regexp"
@@ -31,14 +32,8 @@ func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral boo
 		RemovalPolicy: removalPolicy(ephemeral), Retention: p.LogRetention,
 	})
 	props := &awslambda.FunctionProps{
-		Architecture: awslambda.Architecture_ARM_64(),
-		Environment:  &environment,
-		Handler:      jsii.String("bootstrap"),
-		LogGroup:     logs,
-		MemorySize:   jsii.Number(p.MemorySize),
-		Runtime:      awslambda.Runtime_PROVIDED_AL2023(),
-		Timeout:      seconds(p.Timeout),
-		Tracing:      p.Tracing,
+		Architecture: awslambda.Architecture_ARM_64(), Environment: &environment, Handler: jsii.String("bootstrap"), LogGroup: logs,
+		MemorySize: jsii.Number(p.MemorySize), Runtime: awslambda.Runtime_PROVIDED_AL2023(), Timeout: seconds(p.Timeout), Tracing: p.Tracing,
 	}
 	if p.Code != "" {
 		props.Code = awslambda.Code_FromAsset(&p.Code, nil)
@@ -61,19 +56,17 @@ func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral boo
 
 // refuseProgram reports the mistakes in the props that deploy alone uses.
 func (p *IdempotentFunctionProps) refuseProgram() (found problems) {
-	if p.Configure == nil { // which may replace the code, or its architecture
-		if p.Code == "" {
-			found.when(true, "Code: it is required")
-		} else if err := bootstrap.Check(p.Code, *awslambda.Architecture_ARM_64().Name()); err != nil {
-			found.when(true, "Code: %v", err)
-		}
+	found.when(p.Configure == nil && p.Code == "", "Code: it is required")
+	if p.Configure == nil && p.Code != "" { // Configure may replace the code, or its architecture
+		err := bootstrap.Check(p.Code, "arm64")
+		found.when(err != nil, "Code: %v", err)
 	}
 	found.when(!slices.Contains([]string{"DEBUG", "INFO", "WARN", "ERROR"}, p.LogLevel), "LogLevel: %q is none of DEBUG, INFO, WARN and ERROR", p.LogLevel)
 	found.when(p.MemorySize < 128 || p.MemorySize > 10240, "MemorySize: %d is not 128 to 10,240 MiB", p.MemorySize)
 	found.when(p.Tracing != "" && !slices.Contains(tracings, p.Tracing), "Tracing: %q is none of awslambda.Tracing", p.Tracing)
 	found.when(orZero(p.Live).ProvisionedConcurrency < 0, "Live.ProvisionedConcurrency: %d is negative", orZero(p.Live).ProvisionedConcurrency)
-	found = append(found, p.Durable.refuse()...)
-	return append(found, refuseLogRetention("LogRetention", p.LogRetention)...)
+	found.add(p.Durable.refuse(), refuseLogRetention("LogRetention", p.LogRetention))
+	return found
 }
 
 func wholeSeconds(d, least, most time.Duration) bool {
@@ -109,8 +102,8 @@ var variableName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]+$`)
 
 // refuseEnvironment reports names that this package sets, and names that Lambda
 // does not accept.
-func refuseEnvironment(environment map[string]string, own map[string]*string) (found problems) {
-	for _, name := range slices.Sorted(maps.Keys(environment)) {
+func refuseEnvironment(names iter.Seq[string], own map[string]*string) (found problems) {
+	for _, name := range slices.Sorted(names) {
 		_, set := own[name]
 		switch {
 		case set || name == "AWS_LAMBDA_LOG_LEVEL":
@@ -142,12 +135,10 @@ func refuseLogRetention(name string, retention awslogs.RetentionDays) (found pro
 }
 
 var logRetentions = []awslogs.RetentionDays{
-	awslogs.RetentionDays_ONE_DAY, awslogs.RetentionDays_THREE_DAYS, awslogs.RetentionDays_FIVE_DAYS,
-	awslogs.RetentionDays_ONE_WEEK, awslogs.RetentionDays_TWO_WEEKS,
-	awslogs.RetentionDays_ONE_MONTH, awslogs.RetentionDays_TWO_MONTHS, awslogs.RetentionDays_THREE_MONTHS,
-	awslogs.RetentionDays_FOUR_MONTHS, awslogs.RetentionDays_FIVE_MONTHS, awslogs.RetentionDays_SIX_MONTHS,
-	awslogs.RetentionDays_ONE_YEAR, awslogs.RetentionDays_THIRTEEN_MONTHS, awslogs.RetentionDays_EIGHTEEN_MONTHS,
-	awslogs.RetentionDays_TWO_YEARS, awslogs.RetentionDays_THREE_YEARS, awslogs.RetentionDays_FIVE_YEARS,
-	awslogs.RetentionDays_SIX_YEARS, awslogs.RetentionDays_SEVEN_YEARS, awslogs.RetentionDays_EIGHT_YEARS,
+	awslogs.RetentionDays_ONE_DAY, awslogs.RetentionDays_THREE_DAYS, awslogs.RetentionDays_FIVE_DAYS, awslogs.RetentionDays_ONE_WEEK,
+	awslogs.RetentionDays_TWO_WEEKS, awslogs.RetentionDays_ONE_MONTH, awslogs.RetentionDays_TWO_MONTHS, awslogs.RetentionDays_THREE_MONTHS,
+	awslogs.RetentionDays_FOUR_MONTHS, awslogs.RetentionDays_FIVE_MONTHS, awslogs.RetentionDays_SIX_MONTHS, awslogs.RetentionDays_ONE_YEAR,
+	awslogs.RetentionDays_THIRTEEN_MONTHS, awslogs.RetentionDays_EIGHTEEN_MONTHS, awslogs.RetentionDays_TWO_YEARS, awslogs.RetentionDays_THREE_YEARS,
+	awslogs.RetentionDays_FIVE_YEARS, awslogs.RetentionDays_SIX_YEARS, awslogs.RetentionDays_SEVEN_YEARS, awslogs.RetentionDays_EIGHT_YEARS,
 	awslogs.RetentionDays_NINE_YEARS, awslogs.RetentionDays_TEN_YEARS, awslogs.RetentionDays_INFINITE,
 }

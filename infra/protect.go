@@ -16,40 +16,25 @@ import (
 )
 
 // ProtectProps are the props of [Protect]. One of Table, Postgres and Redis is required,
-// as well as Timeout if the function is an import; the zero value of every other field is
-// its default.
+// as well as Timeout if the function is an import. The fields mean the same as in
+// [IdempotentFunctionProps]; the zero value of every other one is its default.
 type ProtectProps struct {
-	// Execute narrows or widens the function's permissions on the table. Default:
-	// the calls of the store, on all records.
+	// Execute narrows or widens the permissions on the table. Default: all records.
 	Execute *ExecuteOptions
-
-	// FailureRetention is the retention of the failure queues; see
-	// IdempotentFunctionProps. Default: 14 days.
+	// FailureRetention is the retention of the failure queues. Default: 14 days.
 	FailureRetention time.Duration
-
-	// Operations are the names that the function's code passes to idempotent.New;
-	// see IdempotentFunctionProps. Default: those of Execute.
+	// Operations are the names that are passed to idempotent.New. Default: those of Execute.
 	Operations []string
-
-	// Postgres is the table of the records, in PostgreSQL. It is opened for the function,
-	// which must be in a VPC.
+	// Postgres is a store, which is opened for the function. The function must be in a VPC.
 	Postgres *PostgresStore
-
-	// Redis is the server of the records. It is opened for the function, which must be in
-	// a VPC.
+	// Redis is a store, which is opened for the function. The function must be in a VPC.
 	Redis *RedisStore
-
-	// Retention is the Config.Retention of the function's code. It is compared with
-	// the event sources; see IdempotentFunctionProps. Default: 24 h, that of package
-	// idempotent.
+	// Retention is the Config.Retention of the function's code. Default: 24 h.
 	Retention time.Duration
-
 	// Table is the table of the records.
 	Table *IdempotencyTable
-
-	// Timeout is the timeout of an invocation: whole seconds, 1 s to 15 min. It is
-	// compared with the event sources, and with the function's own unless an import
-	// hides that. Default: the function's own.
+	// Timeout is the timeout of an invocation. It is compared with the function's own
+	// unless an import hides that. Default: the function's own.
 	Timeout time.Duration
 }
 
@@ -80,7 +65,7 @@ func Protect(scope constructs.Construct, id string, function awslambda.IFunction
 	return f
 }
 
-// declared returns the declared facts, as for a function that this package creates.
+// declared returns the props of a function of this package with the declared facts.
 func (p *ProtectProps) declared() IdempotentFunctionProps {
 	d := filled(p, ProtectProps{FailureRetention: maxKept, Retention: day})
 	return IdempotentFunctionProps{
@@ -99,15 +84,15 @@ func (p *IdempotentFunctionProps) refuseProtected(function awslambda.IFunction) 
 	found.when(unqualified(function) == function && strings.Count(*function.FunctionArn(), ":") > 6,
 		"function: its ARN is that of an alias or a version, which queues and streams would ignore; use Alias_FromAliasAttributes or Version_FromVersionArn")
 	p.Timeout = found.timeout(function, p.Timeout)
-	found = append(found, p.refuseFacts()...)
 	stored := p.refuseStore()
 	if resource, created := unqualified(function).Node().DefaultChild().(awslambda.CfnFunction); created {
 		found.when(resource.DurableConfig() != nil, "function: it is durable, and its sources would not wait for its executions; create it with Durable of NewIdempotentFunction")
 		if len(stored) == 0 {
-			found = append(found, refuseOverwritten(resource, p.store().variables())...)
+			stored = refuseOverwritten(resource, p.store().variables())
 		}
 	}
-	return append(found, stored...)
+	found.add(p.refuseFacts(), stored)
+	return found
 }
 
 // mayBeInvoked reports whether CDK creates permissions to invoke a function. Of an import, it

@@ -70,9 +70,9 @@ type RedisStore struct {
 func NewRedisStore(scope constructs.Construct, id string, props *RedisStoreProps) *RedisStore {
 	p := filled(props, RedisStoreProps{Port: 6379})
 	s := &RedisStore{access: newAccess(p.Access, nil, &p.Port), props: p, service: "elasticache", resource: p.ReplicationGroup}
-	found := append(p.refuseServer(), s.refuseLogin()...)
-	found = append(found, s.refuseNetwork()...)
-	append(found, refuseID(scope, id, "")...).panic(scope, id)
+	found := p.refuseServer()
+	found.add(s.refuseAccess(), refuseID(scope, id, ""))
+	found.panic(scope, id)
 	constructs.NewConstruct(scope, &id) // the id is taken
 	format, kind := awscdk.ArnFormat_COLON_RESOURCE_NAME, "replicationgroup"
 	if p.MemoryDB != "" {
@@ -112,8 +112,8 @@ func (s *RedisStore) connect(function awslambda.IFunction, _ *IdempotentFunction
 
 func (s *RedisStore) ephemeral() bool { return s.props.Ephemeral }
 
-func (s *RedisStore) refuse(p *IdempotentFunctionProps) problems {
-	found := refuseLiteral(s.arns == nil, "Redis", "NewRedisStore")
+func (s *RedisStore) refuse(p *IdempotentFunctionProps) (found problems) {
+	found.when(s.arns == nil, "Redis: it is a literal; make it with NewRedisStore")
 	found.when(p.Execute != nil, "Execute: it is for a Table; in Redis, restrict the user to the keys of the prefix")
 	return found
 }

@@ -74,12 +74,9 @@ func (f *IdempotentFunction) watched() []signal {
 }
 
 func (r *Relay) watched() []signal {
-	all := append(invocations(r.Function),
-		signal{
-			id: "Failures", ticket: true, page: unpublished,
-			advice: "Lambda has given up on messages of the outbox. Repair the cause of their failure, publish the messages without a mark, and empty the queue.",
-			graph:  givenUp, metric: visible(r.Failures), threshold: fixed(1),
-		},
+	failures := lost("Failures", r.Failures, "Lambda has given up on messages of the outbox. Repair the cause of their failure, publish the messages without a mark, and empty the queue.")
+	failures.page = unpublished
+	all := append(invocations(r.Function), failures,
 		aged("OutboxAge", func(p *AlarmsProps) time.Duration { return p.OutboxAge }, 5*time.Minute, r.maxAge, signal{
 			id:     "IteratorAge",
 			advice: "messages wait too long in the outbox. A destination refuses one, which blocks its shard, or the relay is too slow.",
@@ -114,10 +111,7 @@ func (f *IdempotentFunction) watchServerErrors(source string, metric awscloudwat
 
 // watchFailures adds a queue of events that Lambda has given up.
 func (f *IdempotentFunction) watchFailures(queue awssqs.IQueue) {
-	f.signals = append(f.signals, signal{
-		id: "Failures", ticket: true, advice: "Lambda has given up on events. Repair the cause of their failure, and send them again.",
-		graph: givenUp, metric: visible(queue), threshold: fixed(1),
-	})
+	f.signals = append(f.signals, lost("Failures", queue, "Lambda has given up on events. Repair the cause of their failure, and send them again."))
 }
 
 // watchLag adds the number of records of a topic that wait for the function.
@@ -130,10 +124,7 @@ func (f *IdempotentFunction) watchLag(most int) {
 
 // watchDeadLetters adds a dead-letter queue.
 func (f *IdempotentFunction) watchDeadLetters(queue awssqs.IQueue) {
-	f.signals = append(f.signals, signal{
-		id: "DeadLetters", ticket: true, advice: "messages are in the dead-letter queue. Repair the cause of their failure, and send them back.",
-		graph: givenUp, metric: visible(queue), threshold: fixed(1),
-	})
+	f.signals = append(f.signals, lost("DeadLetters", queue, "messages are in the dead-letter queue. Repair the cause of their failure, and send them back."))
 }
 
 // watchQueue adds a queue, whose retention is 0 if it is unknown.
@@ -144,8 +135,10 @@ func (f *IdempotentFunction) watchQueue(queue awssqs.IQueue, retention time.Dura
 	}))
 }
 
-func visible(queue awssqs.IQueue) awscloudwatch.IMetric {
-	return queue.MetricApproximateNumberOfMessagesVisible(metricOptions("Maximum"))
+// lost returns the signal of a queue with events that were given up.
+func lost(id string, queue awssqs.IQueue, advice string) signal {
+	visible := queue.MetricApproximateNumberOfMessagesVisible(metricOptions("Maximum"))
+	return signal{id: id, ticket: true, advice: advice, graph: givenUp, metric: visible, threshold: fixed(1)}
 }
 
 func fixed(threshold float64) func(*AlarmsProps) float64 {

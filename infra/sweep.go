@@ -87,12 +87,12 @@ func NewSweep(scope constructs.Construct, id string, props *SweepProps) *Sweep {
 }
 
 func (p *SweepProps) refuse(program *IdempotentFunctionProps) problems {
-	found := program.refuseProgram()
+	found := append(program.refuseProgram(), refuseTopics("Notify", p.Notify)...)
 	found.when((p.Table == nil) == (p.Postgres == nil), "Table, Postgres: state one of them")
 	for _, s := range program.stores() {
 		found = append(found, s.refuse(program)...)
 	}
 	found.when(p.Interval < time.Minute || p.Interval > day || p.Interval%time.Minute != 0, "Interval: %s is not whole minutes, 1 min to 24 h", p.Interval)
 	found.when(!wholeSeconds(p.Timeout, 30*time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 30 s to 15 min", p.Timeout)
-	return append(found, refuseTopics("Notify", p.Notify)...)
+	return found
 }
