@@ -1,0 +1,76 @@
+package infra_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra"
+	"github.com/lambda-once/once/infra/internal/check"
+	"github.com/lambda-once/once/infra/internal/fake"
+)
+
+// The code of docs/deploy.md, deploy-sources.md and durable.md that examples do not have.
+
+func asynchronousSources(orders *infra.IdempotentFunction, shipped awssns.ITopic, paid awsevents.IRule, uploads awss3.IBucket) {
+	orders.AddTopic(shipped)
+	orders.AddRule(paid)
+	orders.AddBucket(uploads)
+}
+
+func streamSources(orders *infra.IdempotentFunction, clicks awskinesis.IStream, carts awsdynamodb.ITable) {
+	orders.AddStream("Clicks", clicks, &infra.StreamProps{
+		MaxAge:    3 * 24 * time.Hour,
+		Retention: 7 * 24 * time.Hour, // of an import, which hides it
+	})
+	orders.AddTableStream("Carts", carts, nil)
+}
+
+func grants(table *infra.IdempotencyTable, outbox *infra.Outbox, service, sweeper, publisher, onCall awsiam.IGrantable) {
+	table.GrantExecute(service, &infra.ExecuteOptions{Operations: []string{"place-order"}}) // on ECS, for example
+	table.GrantSweep(sweeper)
+	outbox.GrantMark(publisher)
+	table.GrantOperate(onCall)
+	outbox.GrantOperate(onCall)
+}
+
+func dispatches(pay *infra.IdempotentFunction, dispatcher awsiam.IGrantable) {
+	pay.GrantStartExecution(dispatcher)
+	pay.GrantReadExecutions(dispatcher)
+}
+
+func TestSourcesAndGrantsOfThePagesAreAccepted(t *testing.T) {
+	app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false), Outdir: jsii.String(t.TempDir())})
+	stack := awscdk.NewStack(app, jsii.String("Shop"), nil)
+	code := filepath.Join(t.TempDir(), "bootstrap.zip")
+	check.Must(t, fake.WriteFunction(code))
+	records := infra.NewIdempotencyTable(stack, "Records", nil)
+	orders := infra.NewIdempotentFunction(stack, "Orders", &infra.IdempotentFunctionProps{Code: code, Retention: 28 * 24 * time.Hour, Table: records})
+
+	rule := awsevents.NewRule(stack, jsii.String("Paid"), &awsevents.RuleProps{EventPattern: &awsevents.EventPattern{Source: jsii.Strings("payments")}})
+	asynchronousSources(orders, awssns.NewTopic(stack, jsii.String("Shipped"), nil), rule, awss3.NewBucket(stack, jsii.String("Uploads"), nil))
+	clicks := awskinesis.Stream_FromStreamArn(stack, jsii.String("Clicks"), jsii.String("arn:aws:kinesis:eu-west-1:111122223333:stream/clicks"))
+	streamSources(orders, clicks, awsdynamodb.NewTableV2(stack, jsii.String("Carts"), &awsdynamodb.TablePropsV2{
+		DynamoStream: awsdynamodb.StreamViewType_NEW_IMAGE,
+		PartitionKey: &awsdynamodb.Attribute{Name: jsii.String("id"), Type: awsdynamodb.AttributeType_STRING},
+	}))
+
+	role := func(id string) awsiam.Role {
+		return awsiam.NewRole(stack, &id, &awsiam.RoleProps{AssumedBy: awsiam.NewAccountRootPrincipal()})
+	}
+	grants(records, infra.NewOutbox(stack, "Outbox", nil), role("Service"), role("Sweeper"), role("Publisher"), role("OnCall"))
+	pay := infra.NewIdempotentFunction(stack, "Pay", &infra.IdempotentFunctionProps{
+		Code: code, Durable: &infra.DurableOptions{ExecutionTimeout: time.Hour}, Retention: 28 * 24 * time.Hour, Table: records,
+	})
+	dispatches(pay, role("Dispatcher"))
+	app.Synth(nil)
+}
