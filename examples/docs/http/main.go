@@ -50,13 +50,13 @@ func routes(store driver.Store, s settings) (http.Handler, error) {
 func function(h http.Handler) func(context.Context, *events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
 	serve := lambdaurl.Wrap(h)
 	return func(ctx context.Context, event *events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
-		answer, err := serve(ctx, event)
+		response, err := serve(ctx, event)
 		if err != nil {
 			return events.LambdaFunctionURLResponse{}, err
 		}
-		body, err := io.ReadAll(answer.Body)
+		body, err := io.ReadAll(response.Body)
 		return events.LambdaFunctionURLResponse{
-			StatusCode: answer.StatusCode, Headers: answer.Headers, Cookies: answer.Cookies,
+			StatusCode: response.StatusCode, Headers: response.Headers, Cookies: response.Cookies,
 			Body: base64.StdEncoding.EncodeToString(body), IsBase64Encoded: true,
 		}, err
 	}

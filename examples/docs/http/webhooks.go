@@ -65,7 +65,7 @@ func signed(secret []byte, h http.Header, body []byte, now time.Time) bool {
 	return err == nil && hmac.Equal(signature, mac.Sum(nil))
 }
 
-// settle stores the invoice in the transaction that stores the answer.
+// settle stores the invoice in the transaction that stores the response.
 func settle(invoices string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var e event
