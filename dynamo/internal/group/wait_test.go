@@ -67,7 +67,7 @@ func TestSiblingWithLittleTimeTakesTheOthersAlong(t *testing.T) {
 		s.do(t.Context(), "b", 8)
 		time.Sleep(2*time.Millisecond - 1)
 		s.sent()
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		s.sent("a b")
 		s.end(0)
 		s.idle()
