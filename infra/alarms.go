@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
@@ -107,6 +108,10 @@ func ofOperation(name string) []signal {
 // AlarmTopicProps are the props of [NewAlarmTopic]. The zero value of every
 // field is its default.
 type AlarmTopicProps struct {
+	// Key encrypts the topic. Its policy then lets alarms use it; the policy of an
+	// imported key must do so already. Default: none.
+	Key awskms.IKey
+
 	// TopicName is the name of the topic: 1 to 256 letters, digits, _ and -. Default:
 	// CloudFormation generates one.
 	TopicName string
@@ -121,11 +126,12 @@ var topicName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 //
 // NewAlarmTopic panics with a [*PropsError] for props that cannot work.
 func NewAlarmTopic(scope constructs.Construct, id string, props *AlarmTopicProps) awssns.Topic {
-	name := orZero(props).TopicName
-	found := refuseID(scope, id, "")
+	p := orZero(props)
+	name := p.TopicName
+	found := append(refuseKey(p.Key), refuseID(scope, id, "")...)
 	found.when(name != "" && !*awscdk.Token_IsUnresolved(name) && !topicName.MatchString(name), "TopicName: %q is not 1 to 256 letters, digits, _ and -", name)
 	found.panic(scope, id)
-	topic := awssns.NewTopic(scope, &id, &awssns.TopicProps{EnforceSSL: jsii.Bool(true), TopicName: named(name)})
+	topic := awssns.NewTopic(scope, &id, &awssns.TopicProps{EnforceSSL: jsii.Bool(true), MasterKey: p.Key, TopicName: named(name)})
 	topic.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Actions:    jsii.Strings("sns:Publish"),
 		Conditions: &map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(topic).Account()}},
@@ -133,5 +139,6 @@ func NewAlarmTopic(scope constructs.Construct, id string, props *AlarmTopicProps
 		Resources:  &[]*string{topic.TopicArn()},
 		Sid:        jsii.String("AllowAlarms"),
 	}))
+	allowSender(p.Key, "cloudwatch")
 	return topic
 }

@@ -41,6 +41,7 @@ func (f *IdempotentFunction) AddTopic(topic awssns.ITopic) awssqs.Queue {
 		found = append(found, refuseID(f.target(), *topic.Node().Id(), "")...)
 	}
 	failures := f.asynchronous("", maxEventAge, found)
+	allowSender(f.props.Key, "sns")
 	f.target().AddEventSource(awslambdaeventsources.NewSnsEventSource(topic, &awslambdaeventsources.SnsEventSourceProps{
 		DeadLetterQueue: failures, // for events that SNS cannot deliver to Lambda
 	}))
@@ -59,6 +60,7 @@ func (f *IdempotentFunction) AddRule(rule awsevents.IRule) awssqs.Queue {
 	own, created := rule.(awsevents.Rule)
 	found.when(rule != nil && !created, "rule: it is imported, and cannot get a target; create one with the same pattern on the same event bus")
 	failures := f.asynchronous("", 2*maxEventAge, found)
+	allowSender(f.props.Key, "events")
 	own.AddTarget(awseventstargets.NewLambdaFunction(f.target(), &awseventstargets.LambdaFunctionProps{
 		DeadLetterQueue: failures, // for events that EventBridge cannot deliver to Lambda
 		MaxEventAge:     seconds(maxEventAge),
@@ -110,20 +112,20 @@ func (f *IdempotentFunction) AddSchedule(id string, at awsscheduler.ScheduleExpr
 	if p.FlexibleWindow > 0 {
 		window = awsscheduler.TimeWindow_Flexible(seconds(p.FlexibleWindow))
 	}
-	awsscheduler.NewSchedule(f.scope, &id, &awsscheduler.ScheduleProps{
-		Schedule: at,
-		Target: awsschedulertargets.NewLambdaInvoke(f.target(), &awsschedulertargets.ScheduleTargetBaseProps{
-			DeadLetterQueue: failures, // for events that Scheduler cannot deliver to Lambda
-			Input: awsscheduler.ScheduleTargetInput_FromObject(map[string]any{
-				"id":     *awsscheduler.ContextAttribute_ScheduleArn() + "/" + *awsscheduler.ContextAttribute_ScheduledTime(),
-				"time":   *awsscheduler.ContextAttribute_ScheduledTime(),
-				"detail": p.Detail,
-			}),
-			MaxEventAge:   seconds(maxEventAge),
-			RetryAttempts: jsii.Number(185), // Scheduler's maximum: the age decides
+	target := awsschedulertargets.NewLambdaInvoke(f.target(), &awsschedulertargets.ScheduleTargetBaseProps{
+		DeadLetterQueue: failures, // for events that Scheduler cannot deliver to Lambda
+		Input: awsscheduler.ScheduleTargetInput_FromObject(map[string]any{
+			"id":     *awsscheduler.ContextAttribute_ScheduleArn() + "/" + *awsscheduler.ContextAttribute_ScheduledTime(),
+			"time":   *awsscheduler.ContextAttribute_ScheduledTime(),
+			"detail": p.Detail,
 		}),
-		TimeWindow: window,
+		MaxEventAge:   seconds(maxEventAge),
+		RetryAttempts: jsii.Number(185), // Scheduler's maximum: the age decides
 	})
+	schedule := awsscheduler.NewSchedule(f.scope, &id, &awsscheduler.ScheduleProps{Schedule: at, Target: target, TimeWindow: window})
+	if f.props.Key != nil { // CDK allows its role the queue alone
+		f.props.Key.GrantEncryptDecrypt(target.Bind(schedule).Role)
+	}
 	return failures
 }
 
@@ -168,7 +170,7 @@ const failuresID = "Failures"
 // newFailures creates the queue of the events that Lambda gives up.
 func (f *IdempotentFunction) newFailures(id string) awssqs.Queue {
 	queue := newLastQueue(f.scope, id+failuresID, f.props.store().ephemeral(), &awssqs.QueueProps{
-		RetentionPeriod: seconds(f.props.FailureRetention),
+		EncryptionMasterKey: f.props.Key, RetentionPeriod: seconds(f.props.FailureRetention),
 	})
 	f.watchFailures(queue)
 	return queue

@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
@@ -41,6 +42,17 @@ func ExampleNewIdempotentFunction_configure() {
 			p.ReservedConcurrentExecutions = jsii.Number(50)
 		},
 	})
+}
+
+// One key for records, logs, queues and the topic of the alarms.
+func ExampleNewAlarmTopic_key() {
+	key := awskms.NewKey(stack, jsii.String("Key"), nil)
+	infra.NewIdempotentFunction(stack, "Orders", &infra.IdempotentFunctionProps{
+		Code:  "build/orders/bootstrap.zip",
+		Key:   key,
+		Table: infra.NewIdempotencyTable(stack, "Records", &infra.IdempotencyTableProps{Key: key}),
+	})
+	infra.NewAlarmTopic(stack, "OnCall", &infra.AlarmTopicProps{Key: key})
 }
 
 // A queue of a second stack, by its ARN. The declared facts are those of that stack.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
@@ -54,6 +55,11 @@ type IdempotentFunctionProps struct {
 	// ends, an operator can send an event again, so records must outlive it. Whole
 	// seconds, 1 min to 14 days. Default: 14 days.
 	FailureRetention time.Duration
+
+	// Key encrypts the logs, the failure queues and the queues of AddQueue. Its policy
+	// then lets AWS use it for them; the policy of an imported key must do so already.
+	// Default: keys of AWS.
+	Key awskms.IKey
 
 	// Live gives the function an alias on its newest version, which all event sources
 	// invoke; see [IdempotentFunction.AddDeploymentGroup]. A durable function has one in
@@ -170,6 +176,7 @@ func (p *IdempotentFunctionProps) refuseFacts() (found problems) {
 	found.when(!wholeSeconds(p.FailureRetention, time.Minute, maxKept), "FailureRetention: %s is not whole seconds, 1 min to 14 days", p.FailureRetention)
 	found.when(!wholeSeconds(p.Timeout, time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 1 s to 15 min", p.Timeout)
 	found.when(p.Retention < 0, "Retention: %s is negative", p.Retention)
+	found = append(found, refuseKey(p.Key)...)
 	found = append(found, refuseOperations(p.Operations)...)
 	for _, operation := range p.Operations {
 		found.when(p.Execute != nil && len(p.Execute.Operations) > 0 && !slices.Contains(p.Execute.Operations, operation),

@@ -63,7 +63,7 @@ func (f *IdempotentFunction) AddHTTPAPI(id string, props *HTTPAPIProps) awsapiga
 	found := append(routes.refuse(f, made.DefaultAuthorizer, made.CorsPreflight, nil), p.refuse(&made)...)
 	append(found, refuseID(f.scope, id, "")...).panic(f.scope, id)
 	api := awsapigatewayv2.NewHttpApi(f.scope, &id, &made)
-	p.watch(api, f.props.store().ephemeral())
+	p.watch(api, f)
 	f.route(api, api, &routes)
 	return api
 }
@@ -97,10 +97,8 @@ const accessLog = `{"requestId":"$context.requestId","requestTime":"$context.req
 
 // watch sets the access log and the limits of the API's default stage. HttpApi
 // has no props for them.
-func (p *HTTPAPIProps) watch(api awsapigatewayv2.HttpApi, ephemeral bool) {
-	logs := awslogs.NewLogGroup(api, jsii.String("AccessLogs"), &awslogs.LogGroupProps{
-		RemovalPolicy: removalPolicy(ephemeral), Retention: p.AccessLogRetention,
-	})
+func (p *HTTPAPIProps) watch(api awsapigatewayv2.HttpApi, f *IdempotentFunction) {
+	logs := newLogs(api, "AccessLogs", f.props.store().ephemeral(), p.AccessLogRetention, f.props.Key)
 	stage := api.DefaultStage().Node().DefaultChild().(awsapigatewayv2.CfnStage)
 	stage.SetAccessLogSettings(&awsapigatewayv2.CfnStage_AccessLogSettingsProperty{
 		DestinationArn: logs.LogGroupArn(), Format: jsii.String(accessLog),

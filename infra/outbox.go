@@ -87,7 +87,7 @@ func (o *Outbox) GrantOperate(grantee awsiam.IGrantable) awsiam.Grant {
 }
 
 // RelayProps are the props of [NewRelay]. Code and Outbox are required; the zero value of
-// every other field is its default. Code, Configure, LogLevel and Tracing mean the same as
+// every other field is its default. Code, Configure, Key, LogLevel and Tracing mean the same as
 // in [IdempotentFunctionProps].
 type RelayProps struct {
 	// BatchSize is the maximum number of items of an invocation: 1 to 1,000. Default: 100.
@@ -104,6 +104,8 @@ type RelayProps struct {
 	// FailureRetention is the retention of the failure queue: whole seconds, 1 min to 14
 	// days. Default: 14 days.
 	FailureRetention time.Duration
+	// Key encrypts the logs and the failure queue. Default: keys of AWS.
+	Key awskms.IKey
 	// LogLevel is the value of AWS_LAMBDA_LOG_LEVEL: DEBUG, INFO, WARN or ERROR. Default: "INFO".
 	LogLevel string
 	// LogRetention is the retention of the logs. Default: one month.
@@ -159,7 +161,7 @@ func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
 	own := constructs.NewConstruct(scope, &id)
 	function := p.program().deploy(own, p.Outbox.props.Ephemeral, p.Outbox.variables())
 	p.Outbox.GrantMark(function)
-	failures := newLastQueue(own, failuresID, p.Outbox.props.Ephemeral, &awssqs.QueueProps{RetentionPeriod: seconds(p.FailureRetention)})
+	failures := newLastQueue(own, failuresID, p.Outbox.props.Ephemeral, &awssqs.QueueProps{EncryptionMasterKey: p.Key, RetentionPeriod: seconds(p.FailureRetention)})
 	source := p.stream().ofTable(failures)
 	// A repeated call overwrites its item, which is published again. Marks
 	// and expiry are writes too, but are not published.
@@ -175,7 +177,7 @@ func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
 
 func (p *RelayProps) program() *IdempotentFunctionProps {
 	return &IdempotentFunctionProps{
-		Code: p.Code, Configure: p.Configure, Environment: p.Environment, FailureRetention: p.FailureRetention,
+		Code: p.Code, Configure: p.Configure, Environment: p.Environment, FailureRetention: p.FailureRetention, Key: p.Key,
 		LogLevel: p.LogLevel, LogRetention: p.LogRetention, MemorySize: p.MemorySize, Timeout: p.Timeout, Tracing: p.Tracing,
 	}
 }

@@ -28,9 +28,7 @@ func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral boo
 	}
 	// A log group of the stack: LogRetention would deploy a function of its own to
 	// set the retention.
-	logs := awslogs.NewLogGroup(own, jsii.String("Logs"), &awslogs.LogGroupProps{
-		RemovalPolicy: removalPolicy(ephemeral), Retention: p.LogRetention,
-	})
+	logs := newLogs(own, "Logs", ephemeral, p.LogRetention, p.Key)
 	props := &awslambda.FunctionProps{
 		Architecture: awslambda.Architecture_ARM_64(), Environment: &environment, Handler: jsii.String("bootstrap"), LogGroup: logs,
 		MemorySize: jsii.Number(p.MemorySize), Runtime: awslambda.Runtime_PROVIDED_AL2023(), Timeout: seconds(p.Timeout), Tracing: p.Tracing,

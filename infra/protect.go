@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -23,6 +24,8 @@ type ProtectProps struct {
 	Execute *ExecuteOptions
 	// FailureRetention is the retention of the failure queues. Default: 14 days.
 	FailureRetention time.Duration
+	// Key encrypts the failure queues and the queues of AddQueue. Default: a key of AWS.
+	Key awskms.IKey
 	// Operations are the names that are passed to idempotent.New. Default: those of Execute.
 	Operations []string
 	// Postgres is a store, which is opened for the function. The function must be in a VPC.
@@ -69,7 +72,7 @@ func Protect(scope constructs.Construct, id string, function awslambda.IFunction
 func (p *ProtectProps) declared() IdempotentFunctionProps {
 	d := filled(p, ProtectProps{FailureRetention: maxKept, Retention: day})
 	return IdempotentFunctionProps{
-		Execute: d.Execute, FailureRetention: d.FailureRetention, LogRetention: awslogs.RetentionDays_ONE_MONTH,
+		Execute: d.Execute, FailureRetention: d.FailureRetention, Key: d.Key, LogRetention: awslogs.RetentionDays_ONE_MONTH,
 		Operations: d.Operations, Postgres: d.Postgres, Redis: d.Redis, Retention: d.Retention, Table: d.Table, Timeout: d.Timeout,
 	}
 }

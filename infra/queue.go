@@ -88,14 +88,15 @@ func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 	}
 	ephemeral := f.props.store().ephemeral()
 	dead := &awssqs.QueueProps{
-		EnforceSSL: jsii.Bool(true), Fifo: fifo, RemovalPolicy: removalPolicy(ephemeral), RetentionPeriod: seconds(p.DeadLetterRetention),
+		EncryptionMasterKey: f.props.Key, EnforceSSL: jsii.Bool(true), Fifo: fifo, RemovalPolicy: removalPolicy(ephemeral), RetentionPeriod: seconds(p.DeadLetterRetention),
 	}
 	main := &awssqs.QueueProps{
-		DeadLetterQueue:   &awssqs.DeadLetterQueue{},
-		EnforceSSL:        jsii.Bool(true),
-		Fifo:              fifo,
-		RetentionPeriod:   seconds(p.Retention),
-		VisibilityTimeout: seconds(p.visibility(f)),
+		DeadLetterQueue:     &awssqs.DeadLetterQueue{},
+		EncryptionMasterKey: f.props.Key,
+		EnforceSSL:          jsii.Bool(true),
+		Fifo:                fifo,
+		RetentionPeriod:     seconds(p.Retention),
+		VisibilityTimeout:   seconds(p.visibility(f)),
 	}
 	p.configure(main, dead).panic(f.scope, id)
 	own := constructs.NewConstruct(f.scope, &id)

@@ -1,0 +1,125 @@
+package infra
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/check"
+	"github.com/lambda-once/once/infra/internal/template"
+)
+
+func ownKey(stack awscdk.Stack) awskms.Key { return awskms.NewKey(stack, jsii.String("Key"), nil) }
+
+// users returns the actions that the policy of the key allows services of AWS.
+func users(t *testing.T, deployed template.Template) map[string]string {
+	t.Helper()
+	allowed := map[string]string{}
+	policy := only(t, deployed, "AWS::KMS::Key").Properties()["KeyPolicy"].(map[string]any)
+	for _, s := range policy["Statement"].([]any) {
+		statement := s.(map[string]any)
+		if service, ok := statement["Principal"].(map[string]any)["Service"]; ok {
+			allowed[fmt.Sprint(service)] = fmt.Sprint(statement["Action"], " ", statement["Condition"])
+		}
+	}
+	return allowed
+}
+
+// An event is lost if its sender may not use the key of the failure queue.
+func TestKeyEncryptsWhatAFunctionCreates(t *testing.T) {
+	const sends = "[kms:Decrypt kms:GenerateDataKey*] <nil>"
+	for name, source := range sources() {
+		t.Run(name, func(t *testing.T) {
+			stack := newStack()
+			source.add(newFunction(t, stack, func(p *IdempotentFunctionProps) { p.Key, p.Retention = ownKey(stack), 400*day }))
+			deployed := synth(t, stack)
+			for id, queue := range deployed.Resources("AWS::SQS::Queue") {
+				check.Equal(t, queue.Properties()["KmsMasterKeyId"], any(arn("Key")), id)
+			}
+			for id, logs := range deployed.Resources("AWS::Logs::LogGroup") {
+				check.Equal(t, logs.Properties()["KmsKeyId"], any(arn("Key")), id)
+			}
+			want := map[string]string{
+				"logs.eu-west-1.amazonaws.com": "[kms:Decrypt kms:DescribeKey kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt*] " +
+					"map[ArnLike:map[kms:EncryptionContext:aws:logs:arn:map[Fn::Join:[ [arn: map[Ref:AWS::Partition] :logs:eu-west-1:111122223333:*]]]]]",
+			}
+			if service := map[string]string{"EventBridge": "events", "SNS": "sns"}[name]; service != "" {
+				want[service+".amazonaws.com"] = sends
+			}
+			check.Equal(t, users(t, deployed), want)
+			function := ""
+			for _, f := range deployed.Functions() {
+				function += fmt.Sprint(f.Statements)
+			}
+			check.Equal(t, strings.Contains(function, "kms:Decrypt"), len(deployed.IDs("AWS::SQS::Queue")) > 0, "the function may use the key of its queues")
+		})
+	}
+}
+
+// CDK allows the role of a schedule to send to its dead-letter queue, and not the key.
+func TestScheduleMayUseTheKey(t *testing.T) {
+	stack := newStack()
+	sources()["Scheduler"].add(newFunction(t, stack, func(p *IdempotentFunctionProps) { p.Key, p.Retention = ownKey(stack), 400*day }))
+	for id, policy := range synth(t, stack).Resources("AWS::IAM::Policy") {
+		if strings.Contains(id, "Scheduler") {
+			check.Contains(t, policy, "kms:GenerateDataKey*")
+			return
+		}
+	}
+	t.Error("the schedule has no policy")
+}
+
+func TestProtectedFunctionHasEncryptedQueues(t *testing.T) {
+	stack := newStack()
+	f := Protect(stack, "Orders", ownFunction(t, stack), &ProtectProps{Key: ownKey(stack), Retention: 28 * day, Table: NewIdempotencyTable(stack, "Table", nil)})
+	f.AddQueue("Queue", nil)
+	f.AddTopic(newTopic(f))
+	queues := synth(t, stack).Resources("AWS::SQS::Queue")
+	check.Equal(t, len(queues), 3)
+	for id, queue := range queues {
+		check.Equal(t, queue.Properties()["KmsMasterKeyId"], any(arn("Key")), id)
+	}
+}
+
+func TestKeyEncryptsLogsAndFailuresOfARelay(t *testing.T) {
+	stack := newStack()
+	newRelay(t, stack, func(p *RelayProps) { p.Key = ownKey(stack) })
+	deployed := synth(t, stack)
+	check.Equal(t, only(t, deployed, "AWS::SQS::Queue").Properties()["KmsMasterKeyId"], any(arn("Key")))
+	check.Equal(t, only(t, deployed, "AWS::Logs::LogGroup").Properties()["KmsKeyId"], any(arn("Key")))
+	check.Contains(t, deployed.Functions()[0].Statements, "kms:GenerateDataKey*")
+}
+
+// Alarms cannot publish to a topic whose key they may not use.
+func TestAlarmsMayUseTheKeyOfTheirTopic(t *testing.T) {
+	stack := newStack()
+	NewAlarmTopic(stack, "OnCall", &AlarmTopicProps{Key: ownKey(stack)})
+	deployed := synth(t, stack)
+	check.Equal(t, only(t, deployed, "AWS::SNS::Topic").Properties()["KmsMasterKeyId"], any(arn("Key")))
+	check.Equal(t, users(t, deployed), map[string]string{"cloudwatch.amazonaws.com": "[kms:Decrypt kms:GenerateDataKey*] <nil>"})
+}
+
+// Neither a policy of IAM nor a log group takes the ARN of an alias for that of its key.
+func TestAliasOfAKeyIsRefused(t *testing.T) {
+	wantRefusals(t, map[string]func(awscdk.Stack, awskms.IKey){
+		"Key: it is an alias": func(s awscdk.Stack, key awskms.IKey) {
+			newFunction(t, s, func(p *IdempotentFunctionProps) { p.Key = key })
+		},
+		"Key: it is an alias,": func(s awscdk.Stack, key awskms.IKey) {
+			Protect(s, "Orders", ownFunction(t, s), &ProtectProps{Key: key, Table: NewIdempotencyTable(s, "Table", nil)})
+		},
+		"Key: it is an alias, ":      func(s awscdk.Stack, key awskms.IKey) { newRelay(t, s, func(p *RelayProps) { p.Key = key }) },
+		"Key: it is an alias, whose": func(s awscdk.Stack, key awskms.IKey) { NewAlarmTopic(s, "T", &AlarmTopicProps{Key: key}) },
+	}, func(construct func(awscdk.Stack, awskms.IKey)) {
+		stack := newStack()
+		construct(stack, ownKey(stack).AddAlias(jsii.String("alias/orders")))
+	})
+	stack := newStack()
+	wantRefusal(t, "Key: it is an alias", func() {
+		NewAlarmTopic(stack, "T", &AlarmTopicProps{Key: awskms.Alias_FromAliasName(stack, jsii.String("Alias"), jsii.String("alias/orders"))})
+	})
+}
