@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -72,6 +73,34 @@ func (p *IdempotentFunctionProps) refuseConfigured(before, props *awslambda.Func
 		err := bootstrap.Check(p.Code, *props.Architecture.Name())
 		found.when(err != nil, "Code: %v", err)
 	}
+	return found
+}
+
+// configure lets Configure change the props of a table, and reports changes that
+// contradict the checks of this package.
+func (p *IdempotencyTableProps) configure(props *awsdynamodb.TablePropsV2) (found problems) {
+	if p.Configure == nil {
+		return nil
+	}
+	before := snapshot(props)
+	p.Configure(props)
+	found = refuseChanges(&before, props, map[string]string{
+		"DeletionProtection": "set the prop Ephemeral", "RemovalPolicy": "set the prop Ephemeral",
+		"Encryption":             "set the prop Key, whose use is then granted",
+		"MultiRegionConsistency": "set the prop Strong",
+		"PartitionKey":           "set the prop ID",
+		"PointInTimeRecovery":    "set PointInTimeRecoverySpecification",
+		"SortKey":                "set the prop of that name",
+		"TableName":              "set the prop of that name",
+		"TimeToLiveAttribute":    "set the prop Expiration or SweptElsewhere",
+		"WitnessRegion":          "set the prop Witness",
+	})
+	recovery, replicas := props.PointInTimeRecoverySpecification, 0
+	found.when(recovery == nil || recovery.PointInTimeRecoveryEnabled == nil || !*recovery.PointInTimeRecoveryEnabled, "Configure: it turns point-in-time recovery off, and a call whose record is lost runs again")
+	if props.Replicas != nil {
+		replicas = len(*props.Replicas)
+	}
+	found.when(replicas != len(p.Replicas), "Configure: it changes Replicas; set the prop of that name")
 	return found
 }
 

@@ -55,6 +55,16 @@ func ExampleNewAlarmTopic_key() {
 	infra.NewAlarmTopic(stack, "OnCall", &infra.AlarmTopicProps{Key: key})
 }
 
+// A table that is ready for 20,000 writes a second, and bounded in cost.
+func ExampleNewIdempotencyTable_configure() {
+	infra.NewIdempotencyTable(stack, "Records", &infra.IdempotencyTableProps{
+		Configure: func(p *awsdynamodb.TablePropsV2) {
+			p.Billing = awsdynamodb.Billing_OnDemand(&awsdynamodb.MaxThroughputProps{MaxWriteRequestUnits: jsii.Number(40000)})
+			p.WarmThroughput = &awsdynamodb.WarmThroughput{WriteUnitsPerSecond: jsii.Number(20000)}
+		},
+	})
+}
+
 // A queue of a second stack, by its ARN. The declared facts are those of that stack.
 func ExampleIdempotentFunction_AddExistingQueue() {
 	queue := awssqs.Queue_FromQueueArn(stack, jsii.String("Queue"), jsii.String("arn:aws:sqs:eu-west-1:111122223333:orders"))

@@ -112,8 +112,10 @@ func TestAliasOfAKeyIsRefused(t *testing.T) {
 		"Key: it is an alias,": func(s awscdk.Stack, key awskms.IKey) {
 			Protect(s, "Orders", ownFunction(t, s), &ProtectProps{Key: key, Table: NewIdempotencyTable(s, "Table", nil)})
 		},
-		"Key: it is an alias, ":      func(s awscdk.Stack, key awskms.IKey) { newRelay(t, s, func(p *RelayProps) { p.Key = key }) },
-		"Key: it is an alias, whose": func(s awscdk.Stack, key awskms.IKey) { NewAlarmTopic(s, "T", &AlarmTopicProps{Key: key}) },
+		"Key: it is an alias, ":              func(s awscdk.Stack, key awskms.IKey) { newRelay(t, s, func(p *RelayProps) { p.Key = key }) },
+		"Key: it is an alias, whose ARN":     func(s awscdk.Stack, key awskms.IKey) { NewIdempotencyTable(s, "T", &IdempotencyTableProps{Key: key}) },
+		"Key: it is an alias, whose ARN nei": func(s awscdk.Stack, key awskms.IKey) { NewOutbox(s, "T", &OutboxProps{Key: key}) },
+		"Key: it is an alias, whose":         func(s awscdk.Stack, key awskms.IKey) { NewAlarmTopic(s, "T", &AlarmTopicProps{Key: key}) },
 	}, func(construct func(awscdk.Stack, awskms.IKey)) {
 		stack := newStack()
 		construct(stack, ownKey(stack).AddAlias(jsii.String("alias/orders")))

@@ -53,7 +53,8 @@ type Outbox struct {
 // taken.
 func NewOutbox(scope constructs.Construct, id string, props *OutboxProps) *Outbox {
 	p := orZero(props)
-	append(refuseTableName(p.TableName), refuseID(scope, id, "")...).panic(scope, id)
+	found := append(refuseTableName(p.TableName), refuseKey(p.Key)...)
+	append(found, refuseID(scope, id, "")...).panic(scope, id)
 	table := tableProps(p.TableName, "aggregate", p.Ephemeral)
 	table.DynamoStream, table.SortKey, table.TimeToLiveAttribute = awsdynamodb.StreamViewType_NEW_IMAGE, stringKey("id"), jsii.String("expiration")
 	if p.Key != nil {

@@ -15,6 +15,11 @@ import (
 // IdempotencyTableProps are the props of [NewIdempotencyTable]. The zero value
 // of every field is its default.
 type IdempotencyTableProps struct {
+	// Configure changes the props of CDK before the table is created: provisioned
+	// billing, a maximum of on-demand units, warm throughput, a stream. It cannot change
+	// those that this package sets. Default: none.
+	Configure func(*awsdynamodb.TablePropsV2)
+
 	// Ephemeral deletes the table with its stack, as well as the logs, the
 	// dead-letter queues and the failure queues of its functions. The table has no
 	// deletion protection. Set it for temporary stages. Default: false. The table
@@ -90,6 +95,7 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 	for _, name := range []string{p.ID, p.SortKey, p.Expiration} {
 		found.when(len(name) > 255, "ID, SortKey, Expiration: %q is longer than 255 bytes", name)
 	}
+	found = append(found, refuseKey(p.Key)...)
 	append(found, refuseID(scope, id, "")...).panic(scope, id)
 
 	table := tableProps(p.TableName, p.ID, p.Ephemeral)
@@ -115,9 +121,10 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 	if p.Strong {
 		table.MultiRegionConsistency = awsdynamodb.MultiRegionConsistency_STRONG
 	}
+	p.configure(table).panic(scope, id)
 	var made awsdynamodb.TableV2
 	refused := attempt(func() { made = awsdynamodb.NewTableV2(scope, &id, table) })
-	found.when(refused != "", "Replicas, Witness: %s", refused) // Regions that no Strong table may combine
+	found.when(refused != "", "Configure, Replicas, Witness: %s", refused) // Regions that no Strong table may combine
 	found.panic(scope, id)
 	arns := []*string{made.TableArn()}
 	for _, r := range p.Replicas {

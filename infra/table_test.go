@@ -3,6 +3,9 @@ package infra
 import (
 	"testing"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/jsii-runtime-go"
+
 	"github.com/lambda-once/once/infra/internal/check"
 	"github.com/lambda-once/once/infra/internal/template"
 )
@@ -81,6 +84,65 @@ func TestTableWithKeyOfCustomer(t *testing.T) {
 		check.Equal(t, r["PointInTimeRecoverySpecification"], map[string]any{"PointInTimeRecoveryEnabled": true}, r["Region"])
 	}
 	check.Equal(t, got, map[any]any{"eu-west-1": keyHere, "eu-central-1": keyThere})
+}
+
+func TestTableIsConfigured(t *testing.T) {
+	stack := newStack()
+	NewIdempotencyTable(stack, "Demand", &IdempotencyTableProps{Configure: func(p *awsdynamodb.TablePropsV2) {
+		p.Billing = awsdynamodb.Billing_OnDemand(&awsdynamodb.MaxThroughputProps{MaxWriteRequestUnits: jsii.Number(4000)})
+		p.WarmThroughput = &awsdynamodb.WarmThroughput{WriteUnitsPerSecond: jsii.Number(20000)}
+		p.PointInTimeRecoverySpecification.RecoveryPeriodInDays = jsii.Number(7)
+	}})
+	NewIdempotencyTable(stack, "Provisioned", &IdempotencyTableProps{
+		Replicas: []Replica{{Region: "eu-central-1"}}, Writers: WritersInOneRegion, Configure: provisioned,
+	})
+	tables := synth(t, stack).Resources(tableType)
+	demand := tables["Demand"].Properties()
+	check.Equal(t, demand["WriteOnDemandThroughputSettings"], any(map[string]any{"MaxWriteRequestUnits": 4000.0}))
+	check.Equal(t, demand["WarmThroughput"], any(map[string]any{"WriteUnitsPerSecond": 20000.0}))
+	check.Contains(t, demand["Replicas"], "RecoveryPeriodInDays")
+	check.Equal(t, tables["Provisioned"].Properties()["BillingMode"], "PROVISIONED")
+}
+
+func provisioned(p *awsdynamodb.TablePropsV2) {
+	units := func(most int) awsdynamodb.Capacity {
+		return awsdynamodb.Capacity_Autoscaled(&awsdynamodb.AutoscaledCapacityOptions{MinCapacity: jsii.Number(100), MaxCapacity: jsii.Number(most)})
+	}
+	p.Billing = awsdynamodb.Billing_Provisioned(&awsdynamodb.ThroughputProps{ReadCapacity: units(1000), WriteCapacity: units(2000)})
+}
+
+func TestConfigureOfATableRefuses(t *testing.T) {
+	stack := newStack()
+	key := awsdynamodb.TableEncryptionV2_CustomerManagedKey(customerKey(stack), nil)
+	wantRefusals(t, map[string]func(*awsdynamodb.TablePropsV2){
+		"changes DeletionProtection; set the prop Ephemeral": func(p *awsdynamodb.TablePropsV2) { p.DeletionProtection = jsii.Bool(false) },
+		"changes Encryption; set the prop Key":               func(p *awsdynamodb.TablePropsV2) { p.Encryption = key },
+		"changes MultiRegionConsistency; set the prop": func(p *awsdynamodb.TablePropsV2) {
+			p.MultiRegionConsistency = awsdynamodb.MultiRegionConsistency_STRONG
+		},
+		"changes PartitionKey; set the prop ID":         func(p *awsdynamodb.TablePropsV2) { p.PartitionKey = stringKey("pk") },
+		"changes PointInTimeRecovery; set Point":        func(p *awsdynamodb.TablePropsV2) { p.PointInTimeRecovery = jsii.Bool(true) },
+		"changes RemovalPolicy; set the prop Ephemeral": func(p *awsdynamodb.TablePropsV2) { p.RemovalPolicy = removalPolicy(true) },
+		"changes Replicas; set the prop": func(p *awsdynamodb.TablePropsV2) {
+			p.Replicas = &[]*awsdynamodb.ReplicaTableProps{{Region: jsii.String("eu-west-2")}}
+		},
+		"changes SortKey; set the prop":             func(p *awsdynamodb.TablePropsV2) { p.SortKey = stringKey("sk") },
+		"changes TableName; set the prop":           func(p *awsdynamodb.TablePropsV2) { p.TableName = jsii.String("records") },
+		"changes TimeToLiveAttribute; set the prop": func(p *awsdynamodb.TablePropsV2) { p.TimeToLiveAttribute = nil },
+		"changes WitnessRegion; set the prop":       func(p *awsdynamodb.TablePropsV2) { p.WitnessRegion = jsii.String("eu-west-2") },
+		"turns point-in-time recovery off": func(p *awsdynamodb.TablePropsV2) {
+			p.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled = jsii.Bool(false)
+		},
+		"turns point-in-time recovery off, and a": func(p *awsdynamodb.TablePropsV2) {
+			p.PointInTimeRecoverySpecification = &awsdynamodb.PointInTimeRecoverySpecification{}
+		},
+		"turns point-in-time recovery off, and": func(p *awsdynamodb.TablePropsV2) { p.PointInTimeRecoverySpecification = nil },
+		"Configure, Replicas, Witness: ": func(p *awsdynamodb.TablePropsV2) {
+			p.LocalSecondaryIndexes = &[]*awsdynamodb.LocalSecondaryIndexProps{{IndexName: jsii.String("i"), SortKey: stringKey("s")}}
+		},
+	}, func(change func(*awsdynamodb.TablePropsV2)) {
+		NewIdempotencyTable(newStack(), "Table", &IdempotencyTableProps{Configure: change})
+	})
 }
 
 func TestStrongTable(t *testing.T) {
