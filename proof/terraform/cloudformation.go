@@ -3,6 +3,7 @@ package terraform
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -181,12 +182,10 @@ func set(properties map[string]any, path string, value any) {
 		properties[name] = value
 		return
 	}
-	inner, ok := properties[name].(map[string]any)
-	if !ok {
-		inner = map[string]any{}
-		properties[name] = inner
+	if properties[name] == nil {
+		properties[name] = map[string]any{}
 	}
-	set(inner, rest, value)
+	set(properties[name].(map[string]any), rest, value)
 }
 
 // asGlobalTable moves the properties that CloudFormation has elsewhere in a table of one or more Regions.
@@ -199,24 +198,15 @@ func asGlobalTable(properties map[string]any) {
 		}
 	}
 	properties["KeySchema"] = keys
-	replica, _ := properties["Replica"].(map[string]any)
-	if replica == nil {
-		replica = map[string]any{}
-	}
+	set(properties, "Replica.Region", map[string]any{"Ref": "AWS::Region"})
+	properties["Replicas"] = []any{properties["Replica"]}
 	delete(properties, "Replica")
-	replica["Region"] = map[string]any{"Ref": "AWS::Region"}
-	properties["Replicas"] = []any{replica}
 }
 
 func asDimensions(value any) any {
 	list := []any{}
 	dimensions, _ := value.(map[string]any) // any other value has no dimension
-	names := make([]string, 0, len(dimensions))
-	for name := range dimensions {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(dimensions)) {
 		list = append(list, map[string]any{"Name": name, "Value": dimensions[name]})
 	}
 	return list

@@ -24,24 +24,16 @@ type Configuration struct {
 	refused []hcl.Range // the conditions of Refusals
 }
 
-// Evaluate evaluates the configuration in a folder with all modules that it calls.
-// Variables are those of the root.
-func Evaluate(dir string, variables map[string]cty.Value) (*Configuration, error) {
+// Evaluate evaluates the configuration in a folder with all modules that it calls. The
+// variables of the root have their defaults.
+func Evaluate(dir string) (*Configuration, error) {
 	read, err := readModule(dir)
 	if err != nil {
 		return nil, err
 	}
 	c := &Configuration{}
-	root := &instance{module: read, to: c, values: map[string]cty.Value{}, children: map[string]*instance{}}
-	root.argument = func(name string) (cty.Value, bool, error) {
-		v, ok := variables[name]
-		return v, ok, nil
-	}
-	for name := range variables {
-		if root.variables[name] == nil {
-			return nil, fmt.Errorf("terraform: the root has no variable %q", name)
-		}
-	}
+	root := &instance{module: read, to: c, values: map[string]cty.Value{}}
+	root.argument = func(string) (cty.Value, bool, error) { return cty.NilVal, false, nil }
 	if c.Outputs, err = root.all(); err != nil {
 		return nil, err
 	}
@@ -57,7 +49,6 @@ type instance struct {
 	argument func(name string) (value cty.Value, given bool, err error)
 	to       *Configuration
 	values   map[string]cty.Value // what is evaluated, by "var.name", "local.name", "module.name" and so on
-	children map[string]*instance
 }
 
 // all evaluates everything in a module, and returns the outputs.
@@ -140,7 +131,7 @@ func (i *instance) call(name string) (map[string]cty.Value, error) {
 			return nil, fmt.Errorf("%s: the module has no variable %q", a.SrcRange, argument)
 		}
 	}
-	child := &instance{module: read, address: i.address + "module." + name + ".", to: i.to, values: map[string]cty.Value{}, children: map[string]*instance{}}
+	child := &instance{module: read, address: i.address + "module." + name + ".", to: i.to, values: map[string]cty.Value{}}
 	child.argument = func(name string) (cty.Value, bool, error) {
 		a, given := body.Attributes[name]
 		if !given {
@@ -149,62 +140,54 @@ func (i *instance) call(name string) (map[string]cty.Value, error) {
 		v, err := i.evaluate(a.Expr, nil)
 		return v, true, err
 	}
-	i.children[name] = child
 	return child.all()
 }
 
 // evaluate evaluates an expression, in which scope has further names, such as each.
 func (i *instance) evaluate(expression hclsyntax.Expression, scope map[string]cty.Value) (cty.Value, error) {
-	names := map[string]map[string]cty.Value{} // by their first part
+	names := map[string]cty.Value{}
+	maps.Copy(names, scope)
 	for _, traversal := range expression.Variables() {
-		first := traversal.RootName()
-		if _, ok := scope[first]; ok {
+		path := []string{traversal.RootName()}
+		if _, ok := scope[path[0]]; ok {
 			continue
 		}
-		parts := []string{first}
-		for _, step := range traversal[1:] {
-			if attribute, ok := step.(hcl.TraverseAttr); ok && len(parts) < 3 {
-				parts = append(parts, attribute.Name)
-				continue
+		length := 2
+		if path[0] == "data" {
+			length = 3
+		}
+		for _, step := range traversal[1:min(length, len(traversal))] {
+			if attribute, ok := step.(hcl.TraverseAttr); ok {
+				path = append(path, attribute.Name)
 			}
-			break
 		}
-		depth := 2
-		if first == "data" {
-			depth = 3
+		if len(path) < length {
+			return cty.NilVal, fmt.Errorf("%s: a reference to all of %s", traversal.SourceRange(), path[0])
 		}
-		if len(parts) < depth {
-			return cty.NilVal, fmt.Errorf("%s: a reference to all of %s", traversal.SourceRange(), first)
-		}
-		v, err := i.value(strings.Join(parts[:depth], "."))
+		v, err := i.value(strings.Join(path, "."))
 		if err != nil {
 			return cty.NilVal, err
 		}
-		if names[first] == nil {
-			names[first] = map[string]cty.Value{}
-		}
-		if depth == 3 {
-			of := map[string]cty.Value{}
-			if known, ok := names[first][parts[1]]; ok {
-				of = known.AsValueMap()
-			}
-			of[parts[2]] = v
-			v = cty.ObjectVal(of)
-		}
-		names[first][parts[1]] = v
+		put(names, path, v)
 	}
-	context := &hcl.EvalContext{Functions: functions, Variables: maps.Clone(scope)}
-	if context.Variables == nil {
-		context.Variables = map[string]cty.Value{}
-	}
-	for first, values := range names {
-		context.Variables[first] = cty.ObjectVal(values)
-	}
-	v, wrong := expression.Value(context)
+	v, wrong := expression.Value(&hcl.EvalContext{Functions: functions, Variables: names})
 	if wrong.HasErrors() {
 		return v, wrong
 	}
 	return v, nil
+}
+
+// put stores a value at a path of names.
+func put(in map[string]cty.Value, path []string, v cty.Value) {
+	if len(path) > 1 {
+		of := map[string]cty.Value{}
+		if known, ok := in[path[0]]; ok {
+			of = known.AsValueMap()
+		}
+		put(of, path[1:], v)
+		v = cty.ObjectVal(of)
+	}
+	in[path[0]] = v
 }
 
 // check evaluates conditions, and notes the messages of those that do not hold.

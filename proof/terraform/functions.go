@@ -24,6 +24,7 @@ var functions = map[string]function.Function{
 	"jsonencode":       stdlib.JSONEncodeFunc,
 	"keys":             stdlib.KeysFunc,
 	"length":           stdlib.LengthFunc,
+	"lookup":           stdlib.LookupFunc,
 	"merge":            stdlib.MergeFunc,
 	"min":              stdlib.MinFunc,
 	"one":              one,
@@ -34,27 +35,27 @@ var functions = map[string]function.Function{
 	"values":           stdlib.ValuesFunc,
 }
 
-var allTrue = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "list", Type: cty.List(cty.Bool)}},
-	Type:   function.StaticReturnType(cty.Bool),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		for _, v := range args[0].AsValueSlice() {
-			if v.IsNull() || v.False() {
-				return cty.False, nil
-			}
+var allTrue = unary(cty.List(cty.Bool), cty.Bool, func(list cty.Value) cty.Value {
+	for _, v := range list.AsValueSlice() {
+		if v.IsNull() || v.False() {
+			return cty.False
 		}
-		return cty.True, nil
-	},
+	}
+	return cty.True
 })
 
 // digest reads no file: the zips of the functions are not built here.
-var digest = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "path", Type: cty.String}},
-	Type:   function.StaticReturnType(cty.String),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		return cty.StringVal("digest of " + args[0].AsString()), nil
-	},
+var digest = unary(cty.String, cty.String, func(path cty.Value) cty.Value {
+	return cty.StringVal("digest of " + path.AsString())
 })
+
+func unary(takes, returns cty.Type, f func(cty.Value) cty.Value) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "value", Type: takes}},
+		Type:   function.StaticReturnType(returns),
+		Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return f(args[0]), nil },
+	})
+}
 
 var one = function.New(&function.Spec{
 	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}},

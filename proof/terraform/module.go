@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -58,7 +59,6 @@ func parse(file string) (*hclsyntax.Body, error) {
 }
 
 func (m *module) add(block *hclsyntax.Block) error {
-	var to map[string]*hclsyntax.Block
 	switch block.Type {
 	case "terraform", "provider":
 		return nil
@@ -70,23 +70,15 @@ func (m *module) add(block *hclsyntax.Block) error {
 			m.locals[name] = attribute.Expr
 		}
 		return nil
-	case "variable":
-		to = m.variables
-	case "module":
-		to = m.calls
-	case "resource", "data":
-		to = m.resources
-	case "output":
-		to = m.outputs
-	default:
+	}
+	name, to := strings.Join(block.Labels, "."), map[string]map[string]*hclsyntax.Block{
+		"data": m.resources, "module": m.calls, "output": m.outputs, "resource": m.resources, "variable": m.variables,
+	}[block.Type]
+	if to == nil {
 		return fmt.Errorf("%s: a block %q is unknown here", block.TypeRange, block.Type)
 	}
-	name := block.Labels[len(block.Labels)-1]
-	switch block.Type {
-	case "resource":
-		name = block.Labels[0] + "." + name
-	case "data":
-		name = "data." + block.Labels[0] + "." + name
+	if block.Type == "data" {
+		name = "data." + name
 	}
 	if to[name] != nil {
 		return fmt.Errorf("%s: %s is defined twice", block.TypeRange, name)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
-	"github.com/zclconf/go-cty/cty"
 )
 
 const modules = "../../infra/terraform"
@@ -152,16 +151,25 @@ func root(t *testing.T, text string) string {
 	return dir
 }
 
-func evaluated(t *testing.T, dir string, variables map[string]cty.Value) *Configuration {
+func evaluated(t *testing.T, dir string) *Configuration {
 	t.Helper()
-	c, err := Evaluate(dir, variables)
+	c, err := Evaluate(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// resourceNames returns the names that a module gives to the arguments of its resources.
+func moduleIn(t *testing.T, dir string) *module {
+	t.Helper()
+	m, err := readModule(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// argumentNames returns the names that a module gives to the arguments of its resources.
 func argumentNames(body *hclsyntax.Body, path string) (names []string) {
 	for name := range body.Attributes {
 		if !slices.Contains(metaArguments, name) {
@@ -192,10 +200,7 @@ func TestProviderHasEveryArgument(t *testing.T) {
 	for _, r := range []release{oldest, newest} {
 		p := newProvider(t, r)
 		for _, folder := range folders {
-			m, err := readModule(filepath.Join(modules, folder))
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := moduleIn(t, filepath.Join(modules, folder))
 			for name, block := range m.resources {
 				s, err := p.resource(kindOf(block))
 				if err != nil {
@@ -230,7 +235,7 @@ func TestProviderHasEveryType(t *testing.T) {
 		dirs = append(dirs, root(t, text))
 	}
 	for _, dir := range dirs {
-		c := evaluated(t, dir, nil)
+		c := evaluated(t, dir)
 		if len(c.Refusals) > 0 {
 			t.Error(c.Refusals)
 		}
@@ -254,10 +259,7 @@ func TestProviderHasEveryType(t *testing.T) {
 		}
 	}
 	for _, folder := range folders {
-		m, err := readModule(filepath.Join(modules, folder))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := moduleIn(t, filepath.Join(modules, folder))
 		for name, block := range m.resources {
 			for _, argument := range argumentNames(block.Body, "") {
 				if !seen[kindOf(block)][argument] {
@@ -275,12 +277,9 @@ func TestPoliciesComeFirst(t *testing.T) {
 		{"function", "aws_lambda_function.this", "aws_iam_role_policy.logs"},
 		{"function", "aws_lambda_function.this", "module.access"},
 		{"queue", "aws_lambda_event_source_mapping.this", "aws_iam_role_policy.receive"},
-		{"examples", "module.orders_queue", "aws_iam_role_policy.orders"},
+		{"examples", "module.orders_queue", "aws_iam_role_policy.business"},
 	} {
-		m, err := readModule(filepath.Join(modules, c.folder))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := moduleIn(t, filepath.Join(modules, c.folder))
 		block := m.resources[c.of]
 		if name, called := strings.CutPrefix(c.of, "module."); called {
 			block = m.calls[name]
@@ -329,13 +328,10 @@ func TestProviderRefusesOtherArguments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := readModule(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := moduleIn(t, dir)
 		problems := s.check(m.resources["aws_sqs_queue.this"].Body, "")
 		if len(problems) == 0 {
-			for _, r := range evaluated(t, dir, nil).Resources {
+			for _, r := range evaluated(t, dir).Resources {
 				problems = append(problems, s.checkTypes(r.Body, "", map[string]bool{})...)
 			}
 		}

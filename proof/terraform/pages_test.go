@@ -25,7 +25,7 @@ func TestPageIsAccepted(t *testing.T) {
 	for _, block := range blocks.FindAllStringSubmatch(string(text), -1) {
 		whole += block[1]
 	}
-	c := evaluated(t, root(t, remote.ReplaceAllString(whole, `MODULES/$1"`)), nil)
+	c := evaluated(t, root(t, remote.ReplaceAllString(whole, `MODULES/$1"`)))
 	if len(c.Refusals) > 0 {
 		t.Error(c.Refusals)
 	}
@@ -50,10 +50,7 @@ func TestReadmesCallTheirModules(t *testing.T) {
 				continue
 			}
 			dir := root(t, remote.ReplaceAllString(block[1], `MODULES/$1"`))
-			m, err := readModule(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := moduleIn(t, dir)
 			for _, call := range m.calls {
 				called++
 				for _, problem := range arguments(t, filepath.Join(modules, folder), call.Body) {
@@ -70,10 +67,7 @@ func TestReadmesCallTheirModules(t *testing.T) {
 // arguments reports the arguments that a call of a module lacks or has too many.
 func arguments(t *testing.T, dir string, call *hclsyntax.Body) (problems []string) {
 	t.Helper()
-	m, err := readModule(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := moduleIn(t, dir)
 	for name := range call.Attributes {
 		if name != "source" && m.variables[name] == nil {
 			problems = append(problems, name+" is no variable")

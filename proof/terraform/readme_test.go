@@ -45,10 +45,7 @@ func TestReadmesListVariablesAndOutputs(t *testing.T) {
 
 func tablesOf(t *testing.T, dir string) string {
 	t.Helper()
-	m, err := readModule(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := moduleIn(t, dir)
 	text := ""
 	if len(m.variables) > 0 {
 		text += "\n| variable | is | type | default |\n|---|---|---|---|\n"

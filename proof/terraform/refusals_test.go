@@ -45,7 +45,7 @@ func calling(t *testing.T, module, change string) *Configuration {
 	for name, value := range arguments {
 		text += name + " = " + value + "\n"
 	}
-	return evaluated(t, root(t, text+"}\n"), nil)
+	return evaluated(t, root(t, text+"}\n"))
 }
 
 // The refusals of infra's constructs, as far as Terraform can state them. Each row breaks one

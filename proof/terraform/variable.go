@@ -16,11 +16,7 @@ func (i *instance) variable(name string) (cty.Value, error) {
 	if err != nil {
 		return value, err
 	}
-	if given && value.IsNull() && i.isTrue(body, "nullable", true) {
-		given = true
-	} else if given && value.IsNull() {
-		given = false
-	}
+	given = given && (!value.IsNull() || i.isTrue(body, "nullable", true))
 	if byDefault := body.Attributes["default"]; !given {
 		if byDefault == nil {
 			return value, fmt.Errorf("it is required")

@@ -4,51 +4,45 @@ locals {
   # Metrics of package emf. Those of "Calls" have a further dimension, the outcome.
   operation_alarms = {
     LeaseLost = {
-      metric = "Calls", outcome = "lease lost", threshold = 1
+      metric = "Calls", outcome = "lease lost", threshold = 1, ticket = false
       advice = "a call outlived its lease, and its effect may have happened twice. Compare the lease with how long the handler runs."
-      ticket = false, page = "operate.md#alarms-of-an-operation"
     }
     Unknown = {
-      metric = "Calls", outcome = "unknown", threshold = 1
+      metric = "Calls", outcome = "unknown", threshold = 1, ticket = false
       advice = "it is unknown whether the effect happened. Look at the system of the effect, and resolve the record."
-      ticket = false, page = "operate.md#settle-a-record"
     }
     TimedOut = {
-      metric = "Calls", outcome = "timed out", threshold = 1
+      metric = "Calls", outcome = "timed out", threshold = 1, ticket = false
       advice = "a handler was cut off at its deadline; its effect may have happened, and the retry repeats it. Raise the timeout, or use a downstream key."
-      ticket = false, page = "operate.md#alarms-of-an-operation"
     }
     Mismatch = {
-      metric = "Calls", outcome = "mismatch", threshold = var.thresholds.mismatches
+      metric = "Calls", outcome = "mismatch", threshold = var.thresholds.mismatches, ticket = true
       advice = "a key came again with a different payload. The key is not unique, or a client reuses it."
-      ticket = true, page = "operate.md#alarms-of-an-operation"
     }
     Takeovers = {
-      metric = "Calls", outcome = "takeover", threshold = var.thresholds.takeovers
+      metric = "Calls", outcome = "takeover", threshold = var.thresholds.takeovers, ticket = true
       advice = "many runs follow an attempt that failed or lapsed. See the function's errors and timeouts."
-      ticket = true, page = "operate.md#alarms-of-an-operation"
     }
     LapsedLeases = {
-      metric = "LapsedLeases", outcome = null, threshold = var.thresholds.lapsed_leases
+      metric = "LapsedLeases", outcome = null, threshold = var.thresholds.lapsed_leases, ticket = false
       advice = "an attempt crashed or was frozen, and a later one took over. Its effect may have happened twice: check the keys in the log, and use a downstream key."
-      ticket = false, page = "operate.md#alarms-of-an-operation"
     }
     Refused = {
-      metric = "Refused", outcome = null, threshold = var.thresholds.refusals
+      metric = "Refused", outcome = null, threshold = var.thresholds.refusals, ticket = true
       advice = "requests are refused before the handler runs. The log has the reason: a scope that finds no caller refuses every request."
-      ticket = true, page = "operate.md#alarms-of-an-operation"
     }
     StoreErrors = {
-      metric = "StoreErrors", outcome = null, threshold = 1
+      metric = "StoreErrors", outcome = null, threshold = 1, ticket = false
       advice = "calls to DynamoDB fail. See the function's log for the errors."
-      ticket = false, page = "incidents.md#an-outage-of-the-store"
     }
     StoreThrottles = {
-      metric = "StoreThrottles", outcome = null, threshold = 1
+      metric = "StoreThrottles", outcome = null, threshold = 1, ticket = true
       advice = "DynamoDB throttles. See whether the table or one key is hot."
-      ticket = true, page = "operate.md#alarms-of-an-operation"
     }
   }
+
+  # Most alarms are explained with those of an operation.
+  pages = { StoreErrors = "incidents.md#an-outage-of-the-store", Unknown = "operate.md#settle-a-record" }
 
   # The end of a description: the severity, and the page of the documentation.
   severities = {
@@ -64,43 +58,40 @@ locals {
     for name, watched in var.functions : name => concat(
       [
         {
-          name       = "Errors", namespace = "AWS/Lambda", metric = "Errors", statistic = "Sum", threshold = var.thresholds.errors
+          name       = "Errors", namespace = "AWS/Lambda", metric = "Errors", statistic = "Sum"
+          threshold  = var.thresholds.errors, ticket = false
           dimensions = { FunctionName = local.function_names[name] }
           advice     = "invocations fail. See the function's log; without a line there, it does not start."
-          ticket     = false
         },
         {
-          name       = "Throttles", namespace = "AWS/Lambda", metric = "Throttles", statistic = "Sum", threshold = var.thresholds.throttles
+          name       = "Throttles", namespace = "AWS/Lambda", metric = "Throttles", statistic = "Sum"
+          threshold  = var.thresholds.throttles, ticket = true
           dimensions = { FunctionName = local.function_names[name] }
           advice     = "Lambda throttles the function. See its concurrency, and the account's."
-          ticket     = true
         },
       ],
       [
         for i, id in watched.http_api_ids : {
           name       = "${local.numbers[i]}ServerErrors", namespace = "AWS/ApiGateway", metric = "5xx", statistic = "Sum"
-          threshold  = var.thresholds.server_errors
+          threshold  = var.thresholds.server_errors, ticket = false
           dimensions = { ApiId = id }
           advice     = "the API returns 5xx. The function fails, runs too long, or does not exist."
-          ticket     = false
         }
       ],
       [
         for i, queue in watched.queues : {
           name       = "${local.numbers[i]}DeadLetters", namespace = "AWS/SQS", metric = "ApproximateNumberOfMessagesVisible", statistic = "Maximum"
-          threshold  = 1
+          threshold  = 1, ticket = true
           dimensions = { QueueName = queue.dead_letters_name }
           advice     = "messages are in the dead-letter queue. Repair the cause of their failure, and send them back."
-          ticket     = true
         }
       ],
       [
         for i, queue in watched.queues : {
           name       = "${local.numbers[i]}QueueAge", namespace = "AWS/SQS", metric = "ApproximateAgeOfOldestMessage", statistic = "Maximum"
-          threshold  = coalesce(var.thresholds.queue_age_seconds, min(3600, queue.retention_seconds / 2))
+          threshold  = coalesce(var.thresholds.queue_age_seconds, min(3600, queue.retention_seconds / 2)), ticket = false
           dimensions = { QueueName = queue.name }
           advice     = "the oldest message waits too long. The function fails, or is too slow for the load."
-          ticket     = false
         }
       ],
     )
@@ -114,7 +105,7 @@ locals {
       for operation in local.operations : [
         for name, alarm in local.operation_alarms : {
           name        = "${operation}-${name}"
-          description = "${operation}: ${alarm.advice} ${local.severities[alarm.ticket]}${alarm.page}"
+          description = "${operation}: ${alarm.advice} ${local.severities[alarm.ticket]}${lookup(local.pages, name, "operate.md#alarms-of-an-operation")}"
           dimensions  = { for key, value in { operation = operation, outcome = alarm.outcome } : key => value if value != null }
           metric      = alarm.metric
           namespace   = "Once"
@@ -175,29 +166,20 @@ resource "aws_cloudwatch_metric_alarm" "conflicts" {
     return_data = true
   }
 
-  metric_query {
-    id          = "calls"
-    return_data = false
+  dynamic "metric_query" {
+    for_each = { calls = { operation = each.key }, conflict = { operation = each.key, outcome = "conflict" } }
 
-    metric {
-      dimensions  = { operation = each.key }
-      metric_name = "Calls"
-      namespace   = "Once"
-      period      = 300
-      stat        = "Sum"
-    }
-  }
+    content {
+      id          = metric_query.key
+      return_data = false
 
-  metric_query {
-    id          = "conflict"
-    return_data = false
-
-    metric {
-      dimensions  = { operation = each.key, outcome = "conflict" }
-      metric_name = "Calls"
-      namespace   = "Once"
-      period      = 300
-      stat        = "Sum"
+      metric {
+        dimensions  = metric_query.value
+        metric_name = "Calls"
+        namespace   = "Once"
+        period      = 300
+        stat        = "Sum"
+      }
     }
   }
 }

@@ -12,38 +12,10 @@ module "payments" {
   source = "../function"
 
   name        = "${var.name}-payments"
-  environment = { PAYMENTS_TABLE = aws_dynamodb_table.charges.name }
+  environment = { PAYMENTS_TABLE = aws_dynamodb_table.business["charges"].name }
   filename    = "${var.build}/payments/bootstrap.zip"
   operations  = ["create-payment"]
   table       = module.idempotency.table
-}
-
-resource "aws_iam_role_policy" "charges" {
-  name = "charges"
-  role = module.payments.function.role_name
-  policy = jsonencode({
-    Version   = "2012-10-17"
-    Statement = [{ Action = "dynamodb:PutItem", Effect = "Allow", Resource = aws_dynamodb_table.charges.arn }]
-  })
-}
-
-resource "aws_dynamodb_table" "charges" {
-  name         = "${var.name}-charges"
-  billing_mode = "PAY_PER_REQUEST"
-  hash_key     = "id"
-
-  attribute {
-    name = "id"
-    type = "S"
-  }
-
-  point_in_time_recovery {
-    enabled = true
-  }
-
-  lifecycle {
-    prevent_destroy = true
-  }
 }
 
 # Everybody may call it. With a JWT authorizer, each subject has keys of its own.
@@ -116,7 +88,7 @@ module "orders" {
   source = "../function"
 
   name              = "${var.name}-orders"
-  environment       = { ORDERS_TABLE = aws_dynamodb_table.orders.name }
+  environment       = { ORDERS_TABLE = aws_dynamodb_table.business["orders"].name }
   filename          = "${var.build}/orders/bootstrap.zip"
   group_commit      = true
   operations        = ["place-order"]
@@ -131,20 +103,15 @@ module "orders_queue" {
   function          = module.orders.function
   retention_seconds = 14 * 24 * 60 * 60
 
-  depends_on = [aws_iam_role_policy.orders] # or the first messages would fail
+  depends_on = [aws_iam_role_policy.business] # or the first messages would fail
 }
 
-resource "aws_iam_role_policy" "orders" {
-  name = "orders"
-  role = module.orders.function.role_name
-  policy = jsonencode({
-    Version   = "2012-10-17"
-    Statement = [{ Action = "dynamodb:PutItem", Effect = "Allow", Resource = aws_dynamodb_table.orders.arn }]
-  })
-}
+# --- the tables of payments and orders
 
-resource "aws_dynamodb_table" "orders" {
-  name         = "${var.name}-orders"
+resource "aws_dynamodb_table" "business" {
+  for_each = toset(["charges", "orders"])
+
+  name         = "${var.name}-${each.key}"
   billing_mode = "PAY_PER_REQUEST"
   hash_key     = "id"
 
@@ -160,6 +127,17 @@ resource "aws_dynamodb_table" "orders" {
   lifecycle {
     prevent_destroy = true
   }
+}
+
+resource "aws_iam_role_policy" "business" {
+  for_each = { charges = module.payments.function, orders = module.orders.function }
+
+  name = each.key
+  role = each.value.role_name
+  policy = jsonencode({
+    Version   = "2012-10-17"
+    Statement = [{ Action = "dynamodb:PutItem", Effect = "Allow", Resource = aws_dynamodb_table.business[each.key].arn }]
+  })
 }
 
 # --- alarms and a dashboard

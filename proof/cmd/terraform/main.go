@@ -28,7 +28,7 @@ func main() {
 }
 
 func write(folder string) error {
-	configuration, err := terraform.Evaluate(folder, nil)
+	configuration, err := terraform.Evaluate(folder)
 	if err != nil {
 		return err
 	}
