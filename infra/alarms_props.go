@@ -42,8 +42,8 @@ type AlarmsProps struct {
 	NamePrefix string
 	// Notify are the topics that are notified when an alarm of any severity rings, and when
 	// it returns to OK. A topic with a policy must allow CloudWatch to publish, as
-	// [NewAlarmTopic] does. Otherwise no notification is sent. FIFO topics are refused: they
-	// require a message group, which CloudWatch does not send. Default: none.
+	// [NewAlarmTopic] does. Otherwise no notification is sent. FIFO topics are refused, because
+	// SNS delivers them to queues alone, and to no person. Default: none.
 	Notify []awssns.ITopic
 	// Operations are the names that are passed to idempotent.New. An alarm needs them,
 	// because it cannot search for metrics. A name that none of Functions states is refused,
@@ -164,7 +164,7 @@ func refuseTopics(name string, topics []awssns.ITopic) (found problems) {
 			found.when(true, "%s: one is nil", name)
 			continue
 		}
-		found.when(*topic.Fifo(), "%s: %s is a FIFO topic, to which CloudWatch cannot publish", name, *topic.Node().Path())
+		found.when(*topic.Fifo(), "%s: %s is a FIFO topic, which SNS delivers to queues alone, and to no person; use a standard topic", name, *topic.Node().Path())
 	}
 	return found
 }
