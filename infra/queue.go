@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -37,7 +38,8 @@ type QueueProps struct {
 	// FIFO makes the queue and its dead-letter queue FIFO. Default: false.
 	FIFO bool
 
-	// MaxConcurrency is the maximum number of concurrent invocations: 2 to 1,000.
+	// MaxConcurrency is the maximum number of concurrent invocations: 2 to 1,000, and at
+	// most the reserved concurrency of the function, beyond which messages are throttled.
 	// Default: 0, only the account's limit.
 	MaxConcurrency int
 
@@ -179,6 +181,12 @@ func (p *QueueProps) refuse(f *IdempotentFunction) problems {
 	found.when(p.FIFO && p.BatchingWindow != 0, "BatchingWindow: FIFO queues have none")
 	found.when(p.DeadLetterRetention != 0 && !wholeSeconds(p.DeadLetterRetention, time.Minute, maxKept), "DeadLetterRetention: %s is not whole seconds, 1 min to 14 days", p.DeadLetterRetention)
 	found.when(p.MaxConcurrency != 0 && (p.MaxConcurrency < 2 || p.MaxConcurrency > 1000), "MaxConcurrency: %d is not 2 to 1,000", p.MaxConcurrency)
+	if function, created := unqualified(f.Function).Node().DefaultChild().(awslambda.CfnFunction); created && function.ReservedConcurrentExecutions() != nil {
+		// Lambda begins with five batches at once, and each throttled one counts as a receive.
+		most, few := *function.ReservedConcurrentExecutions(), p.MaxConcurrency == 0 && !p.FIFO
+		found.when(!unresolved(most) && most > 0 && (float64(p.MaxConcurrency) > most || few && most < 5),
+			"MaxConcurrency: the function has ReservedConcurrentExecutions %g, and messages would reach the dead-letter queue without a run; set at most that, or reserve at least 5", most)
+	}
 	found.when(p.MaxReceives != 0 && p.MaxReceives < 2 || p.MaxReceives > 1000, "MaxReceives: %d is not 2 to 1,000", p.MaxReceives)
 	found.when(p.Retention != 0 && !wholeSeconds(p.Retention, time.Minute, maxKept), "Retention: %s is not whole seconds, 1 min to 14 days", p.Retention)
 	found.when(p.visibility(f) > maxInvisible, "BatchingWindow: with six of the function's timeouts it is %s, more than the 12 h that SQS hides a message", p.visibility(f))

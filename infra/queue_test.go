@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 
@@ -86,6 +87,22 @@ func TestQueueRefuses(t *testing.T) {
 }
 
 // A hand on the props of CDK can add to them, and cannot change those that checks rely on.
+// A throttled batch counts as a receive, and its messages reach the dead-letter queue unread.
+func TestReservedConcurrencySufficesForTheQueue(t *testing.T) {
+	for _, c := range []struct {
+		reserved, most int
+		fifo           bool
+		words          string
+	}{{1, 0, false, "ReservedConcurrentExecutions 1"}, {10, 11, false, "ReservedConcurrentExecutions 10"}, {10, 10, false, ""}, {5, 0, false, ""}, {1, 0, true, ""}, {0, 0, false, ""}} {
+		wantRefusal(t, c.words, func() {
+			newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
+				p.Retention = 400 * day
+				p.Configure = func(p *awslambda.FunctionProps) { p.ReservedConcurrentExecutions = jsii.Number(c.reserved) }
+			}).AddQueue("Queue", &QueueProps{FIFO: c.fifo, MaxConcurrency: c.most})
+		})
+	}
+}
+
 func TestQueueIsConfigured(t *testing.T) {
 	stack := newStack()
 	f := newFunction(t, stack, longRecords)
