@@ -84,7 +84,6 @@ type AlarmActions struct {
 	// an OpsItem, an incident. A function gets a permission for each alarm, and its
 	// policy has at most 20 KB, which is about 50 of them. Default: none.
 	Actions []awscloudwatch.IAlarmAction
-
 	// Notify are topics, as AlarmsProps.Notify is for all alarms. Default: none.
 	Notify []awssns.ITopic
 }

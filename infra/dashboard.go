@@ -14,20 +14,17 @@ type DashboardProps struct {
 	// Functions are the functions to show, with their APIs, queues and streams.
 	// Default: none.
 	Functions []*IdempotentFunction
-
 	// Operations are the names that are passed to idempotent.New. A name that none
 	// of Functions states is refused, unless one of them states no operation at
 	// all. Default: those that Functions state.
 	Operations []string
-
 	// Relays are the relays to show, with their outboxes. Default: none.
 	Relays []*Relay
 }
 
-// NewDashboard creates a dashboard. Each operation has a row of outcomes and a row
-// of overhead, round trips and store errors. Each function or relay has a row with
-// its event sources. The rows of operations need the metrics that package emf
-// writes.
+// NewDashboard creates a dashboard. Each operation has a row of outcomes and a row of
+// overhead, round trips and store errors. Each function or relay has a row with its event
+// sources. The rows of operations need the metrics that package emf writes.
 //
 // CloudWatch shows at most 500 widgets on a dashboard, which are 62 operations. The
 // rest follows on further dashboards, whose ids end with 2, 3 and so on.

@@ -19,23 +19,17 @@ type DurableOptions struct {
 	// execution that is stopped holds its key for as long. Queues and streams wait
 	// at most 15 min for it, and an HTTP API 30 s.
 	ExecutionTimeout time.Duration
-
-	// Retention is how long the history of an execution is kept after its end, and
-	// with it the name that a dispatcher gave the execution: whole days, 1 to 90.
-	// Default: 14 days.
+	// Retention is how long the history of an execution is kept after its end, and with it
+	// the name that a dispatcher gave the execution: whole days, 1 to 90. Default: 14 days.
 	Retention time.Duration
 }
 
 // The following methods are also those of a function that is not durable, whose
 // options are nil.
 
-func (o *DurableOptions) timeout() time.Duration {
-	return orZero(o).ExecutionTimeout
-}
+func (o *DurableOptions) timeout() time.Duration { return orZero(o).ExecutionTimeout }
 
-func (o *DurableOptions) history() time.Duration {
-	return cmp.Or(orZero(o).Retention, 14*day)
-}
+func (o *DurableOptions) history() time.Duration { return cmp.Or(orZero(o).Retention, 14*day) }
 
 func (o *DurableOptions) refuse() (found problems) {
 	if o == nil {
@@ -46,8 +40,7 @@ func (o *DurableOptions) refuse() (found problems) {
 	return found
 }
 
-// maxMappingTime is the time for which an event source mapping waits for a whole
-// execution.
+// maxMappingTime is the time for which an event source mapping waits for a whole execution.
 const maxMappingTime = 15 * time.Minute
 
 // grantOwnExecutions allows a durable function to read its own executions. The managed
@@ -97,15 +90,12 @@ func (f *IdempotentFunction) undelivered() string {
 }
 
 // longest returns how long a source may wait for the function.
-func (p *IdempotentFunctionProps) longest() time.Duration {
-	return max(p.Timeout, p.Durable.timeout())
-}
+func (p *IdempotentFunctionProps) longest() time.Duration { return max(p.Timeout, p.Durable.timeout()) }
 
-// GrantStartExecution allows a dispatcher to start executions of this durable
-// function: lambda:InvokeFunction on its Alias, and on nothing else. Lambda puts
-// the events of executions that fail into the same queue as those of
-// [IdempotentFunction.AddTopic]. [NewIdempotentFunction] calls it for a function
-// with Dispatches.
+// GrantStartExecution allows a dispatcher to start executions of this durable function:
+// lambda:InvokeFunction on its Alias, and on nothing else. Lambda puts the events of
+// executions that fail into the same queue as those of [IdempotentFunction.AddTopic].
+// [NewIdempotentFunction] calls it for a function with Dispatches.
 //
 // GrantStartExecution panics with a [*PropsError] if the function is not durable, or
 // if its records may expire before an event of this queue is sent again.

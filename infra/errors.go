@@ -95,10 +95,9 @@ func (f *IdempotentFunction) refuseTwice(name, source, key string) (found proble
 	return found
 }
 
-// refuseRegion reports a source outside the Region of the function that scope
-// contains. Lambda reads queues and streams of its own Region, S3 and EventBridge
-// invoke functions of theirs, and a subscription of SNS has its dead-letter queue
-// beside its topic.
+// refuseRegion reports a source outside the Region of the function that scope contains.
+// Lambda reads queues and streams of its own Region, S3 and EventBridge invoke functions of
+// theirs, and a subscription of SNS has its dead-letter queue beside its topic.
 func refuseRegion(name string, source awscdk.IResource, scope constructs.Construct) (found problems) {
 	if scope == nil {
 		return nil // refuseID reports it

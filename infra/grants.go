@@ -20,13 +20,11 @@ type ExecuteOptions struct {
 	// permissions, such a store reports the denial once and sends each write in a
 	// request of its own. Operations restricts these calls as well. Default: false.
 	Group bool
-
 	// Operations restricts the function to the records of these operations, by a
 	// condition on the partition key. It excludes keys with Key.Record, and tables
 	// with a SortKey, whose partition key does not contain the operation. Default:
 	// nil, all records of the table. An empty list is refused.
 	Operations []string
-
 	// Transactions states that handlers complete in transactions. It allows nothing
 	// more, because the write of the record is a PutItem or an UpdateItem.
 	// [GrantTransact] allows a handler's other writes. A Strong table has no
@@ -37,11 +35,10 @@ type ExecuteOptions struct {
 // GrantExecute allows a function the calls of the store on this table and its
 // replicas, and nothing else. If options is nil, all defaults apply.
 //
-// GrantExecute panics with a [*PropsError] if the options cannot work with the
-// table.
+// GrantExecute panics with a [*PropsError] if the options cannot work with the table.
 func (t *IdempotencyTable) GrantExecute(grantee awsiam.IGrantable, options *ExecuteOptions) awsiam.Grant {
 	o := orZero(options)
-	t.refuseExecute(&o).panic(t.Table, "")
+	t.refuseExecute(o).panic(t.Table, "")
 	actions := []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
 	if o.Group {
 		actions = append(actions, "dynamodb:BatchGetItem", "dynamodb:PartiQLDelete", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate")
@@ -49,9 +46,8 @@ func (t *IdempotencyTable) GrantExecute(grantee awsiam.IGrantable, options *Exec
 	return t.grant(grantee, actions, leadingKeys(o.Operations))
 }
 
-// GrantOperate allows an operator, or an operator's tool, to list, release and
-// resolve records: GetItem, Query, Scan, UpdateItem and DeleteItem. Do not grant
-// it to functions.
+// GrantOperate allows an operator, or an operator's tool, to list, release and resolve
+// records: GetItem, Query, Scan, UpdateItem and DeleteItem. Do not grant it to functions.
 func (t *IdempotencyTable) GrantOperate(grantee awsiam.IGrantable) awsiam.Grant {
 	return t.grant(grantee, []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:Query", "dynamodb:Scan", "dynamodb:UpdateItem"}, nil)
 }
@@ -65,7 +61,7 @@ func (t *IdempotencyTable) GrantSweep(grantee awsiam.IGrantable) awsiam.Grant {
 
 const noTable = "Table: it is a literal; make it with NewIdempotencyTable or ImportIdempotencyTable"
 
-func (t *IdempotencyTable) refuseExecute(o *ExecuteOptions) (found problems) {
+func (t *IdempotencyTable) refuseExecute(o ExecuteOptions) (found problems) {
 	found.when(t.Table == nil, noTable)
 	found.when(o.Transactions && t.props.Strong,
 		"Transactions: DynamoDB has no transactions on a table with strong consistency across Regions")
@@ -87,18 +83,15 @@ func (t *IdempotencyTable) refuseExecute(o *ExecuteOptions) (found problems) {
 
 type conditions = map[string]*map[string]any
 
-// leadingKeys returns two conditions. ForAllValues alone is true for a request
-// without any leading key, such as a Scan.
-//
-// Both apply to the calls of Group. The Service Authorization Reference of AWS
-// lists dynamodb:LeadingKeys among the condition keys of BatchGetItem,
-// PartiQLDelete, PartiQLInsert and PartiQLUpdate, as it does for the calls on one
-// item. If IAM found no key in a statement, the second condition would refuse it.
+// leadingKeys returns two conditions. ForAllValues alone is true for a request without any
+// leading key, such as a Scan. Both apply to the calls of Group: the Service Authorization
+// Reference of AWS lists dynamodb:LeadingKeys among the condition keys of BatchGetItem and of
+// the PartiQL actions. If IAM found no key in a statement, the second would refuse it.
 func leadingKeys(operations []string) *conditions {
 	if len(operations) == 0 {
 		return nil
 	}
-	prefixes := make([]string, 0, len(operations))
+	var prefixes []string
 	for _, operation := range operations {
 		prefixes = append(prefixes, operation+"#*")
 	}

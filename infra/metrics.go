@@ -11,19 +11,16 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Namespace is the CloudWatch namespace of the metrics that package
-// idempotent/emf writes.
+// Namespace is the CloudWatch namespace of the metrics that package idempotent/emf writes.
 const Namespace = "Once"
 
-// outcomes are the values of idempotent.Outcome, which are those of the
-// dimension outcome.
+// outcomes are the values of idempotent.Outcome, which are those of the dimension outcome.
 var outcomes = []string{
 	"executed", "takeover", "replayed", "conflict", "mismatch",
 	"lease lost", "released", "timed out", "failed", "unknown", "not run", "suspended", "bypassed",
 }
 
-// reasons are the values of idempotent.Refusal, which are those of the
-// dimension reason.
+// reasons are the values of idempotent.Refusal, which are those of the dimension reason.
 var reasons = []string{"missing key", "invalid key", "unknown caller", "unreadable", "too large", "rejected"}
 
 // metric returns a metric of an operation. dimension is the name and the value of a

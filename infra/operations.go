@@ -33,7 +33,7 @@ func refuseOperations(operations []string) (found problems) {
 	names := map[string]bool{}
 	for _, operation := range operations {
 		found.when(strings.TrimSpace(operation) == "" || names[operation], "Operations: %q is blank or listed twice", operation)
-		found.when(!ascii(operation), "Operations: %q is not ASCII, which CloudWatch requires of a dimension", operation)
+		found.when(strings.ContainsFunc(operation, func(r rune) bool { return r > unicode.MaxASCII }), "Operations: %q is not ASCII, which CloudWatch requires of a dimension", operation)
 		found.when(strings.HasPrefix(operation, ":"), "Operations: %q begins with a colon, which CloudWatch refuses in a dimension", operation)
 		found.when(strings.ContainsFunc(operation, unicode.IsControl), "Operations: %q has a control character, which CloudWatch refuses in a dimension", operation)
 		found.when(len(operation) > 255, "Operations: %q is longer than the 255 characters of a CloudWatch dimension", operation)
@@ -53,8 +53,4 @@ func refuseUnknown(functions []*IdempotentFunction, operations []string) (found 
 		found.when(!slices.Contains(known, operation), "Operations: no function states %q; they state %q", operation, known)
 	}
 	return found
-}
-
-func ascii(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
 }

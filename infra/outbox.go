@@ -15,20 +15,15 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// OutboxProps are the props of [NewOutbox]. The zero value of every field is
-// its default.
+// OutboxProps are the props of [NewOutbox]. The zero value of every field is its default.
 type OutboxProps struct {
-	// Ephemeral deletes the table with its stack, as well as the logs and the
-	// failure queue of its relay. The table has no deletion protection. Set it for
-	// temporary stages. Default: false. The table is protected, and retained when
-	// its stack is deleted.
+	// Ephemeral deletes the table with its stack, as well as the logs and the failure queue
+	// of its relay. The table has no deletion protection. Set it for temporary stages.
+	// Default: false. The table is protected, and retained when its stack is deleted.
 	Ephemeral bool
-
-	// Key encrypts the table and its stream. The grants of this package then
-	// include the use of the key. Default: a key that DynamoDB owns, free of
-	// charge.
+	// Key encrypts the table and its stream. The grants of this package then include the
+	// use of the key. Default: a key that DynamoDB owns, free of charge.
 	Key awskms.IKey
-
 	// TableName is the name of the table. Default: CloudFormation generates one.
 	TableName string
 }
@@ -49,8 +44,7 @@ type Outbox struct {
 // long as they are in one partition of DynamoDB. DynamoDB may split an aggregate
 // that is very hot for a long time. It guarantees order only for each item.
 //
-// NewOutbox panics with a [*PropsError] for an invalid name, and for an id that is
-// taken.
+// NewOutbox panics with a [*PropsError] for an invalid name, and for an id that is taken.
 func NewOutbox(scope constructs.Construct, id string, props *OutboxProps) *Outbox {
 	p := orZero(props)
 	found := append(refuseTableName(p.TableName), refuseKey(p.Key)...)
@@ -67,9 +61,8 @@ func (o *Outbox) variables() map[string]*string {
 	return map[string]*string{"OUTBOX_TABLE": o.Table.TableName()}
 }
 
-// GrantPublish allows a function to write messages in its transactions: PutItem
-// within TransactWriteItems. It does not pass the name of the table to the
-// function.
+// GrantPublish allows a function to write messages in its transactions: PutItem within
+// TransactWriteItems. It does not pass the name of the table to the function.
 func (o *Outbox) GrantPublish(grantee awsiam.IGrantable) awsiam.Grant {
 	return grantOn(o.Table, grantee, inTransaction(), "dynamodb:PutItem")
 }
@@ -80,9 +73,8 @@ func (o *Outbox) GrantMark(grantee awsiam.IGrantable) awsiam.Grant {
 	return grantOn(o.Table, grantee, nil, "dynamodb:UpdateItem")
 }
 
-// GrantOperate allows an operator, or an operator's tool, to find and mark
-// messages that no relay has published: Scan and UpdateItem. Do not grant it to
-// functions.
+// GrantOperate allows an operator, or an operator's tool, to find and mark messages that no
+// relay has published: Scan and UpdateItem. Do not grant it to functions.
 func (o *Outbox) GrantOperate(grantee awsiam.IGrantable) awsiam.Grant {
 	return grantOn(o.Table, grantee, nil, "dynamodb:Scan", "dynamodb:UpdateItem")
 }

@@ -7,20 +7,14 @@ import "github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 type store interface {
 	// configure changes the props of a function that this package creates.
 	configure(*awslambda.FunctionProps)
-
 	// connect allows a function the calls of the store.
 	connect(function awslambda.IFunction, p *IdempotentFunctionProps)
-
 	// ephemeral reports whether queues and logs go with their stack.
 	ephemeral() bool
-
-	// expiry returns the meaning of the end of Retention, and advice if it comes too
-	// early.
+	// expiry returns the meaning of the end of Retention, and advice if it comes too early.
 	expiry() (event, advice string)
-
 	// refuse reports props that contradict the store.
 	refuse(p *IdempotentFunctionProps) problems
-
 	// variables returns the environment that leads the function to the store. It is
 	// called only if refuse reports nothing.
 	variables() map[string]*string
@@ -72,8 +66,7 @@ func (t *IdempotencyTable) connect(function awslambda.IFunction, p *IdempotentFu
 func (t *IdempotencyTable) ephemeral() bool { return t.props.Ephemeral }
 
 func (t *IdempotencyTable) refuse(p *IdempotentFunctionProps) problems {
-	o := orZero(p.Execute)
-	return t.refuseExecute(&o)
+	return t.refuseExecute(orZero(p.Execute))
 }
 
 func (t *IdempotencyTable) variables() map[string]*string {

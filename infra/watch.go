@@ -32,10 +32,9 @@ type WatchProps struct {
 	StreamMaxAge time.Duration
 }
 
-// Watch declares event sources that are made elsewhere, for [NewAlarms] and
-// [NewDashboard]. It creates nothing, and checks neither the sources nor that records
-// outlive their events. Call it before them. Sources that the function's own methods
-// add need no Watch.
+// Watch declares event sources that are made elsewhere, for [NewAlarms] and [NewDashboard].
+// It creates nothing, and checks neither the sources nor that records outlive their events.
+// Call it before them. Sources that the function's own methods add need no Watch.
 //
 // Watch panics with a [*PropsError] for props that cannot work.
 func (f *IdempotentFunction) Watch(props *WatchProps) {

@@ -41,9 +41,8 @@ var needs = map[string][]string{
 	"UpdateItem":         {"UpdateItem"},
 }
 
-// StoreActions returns the actions that the methods of interfaces in a Go package
-// need. It returns an error for an unknown method, whose actions must be added to
-// needs.
+// StoreActions returns the actions that the methods of interfaces in a Go package need. It
+// returns an error for an unknown method, whose actions must be added to needs.
 func StoreActions(folder string, interfaces ...string) (Actions, error) {
 	methods, err := methods(folder)
 	if err != nil {
@@ -79,8 +78,7 @@ func Interfaces(folder string) ([]string, error) {
 
 var takesInput = regexp.MustCompile(`\*dynamodb\.\w+Input\b`)
 
-// methods of the interfaces in which a method takes an input of package
-// dynamodb.
+// methods of the interfaces in which a method takes an input of package dynamodb.
 func methods(folder string) (map[string][]string, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {

@@ -1,10 +1,10 @@
-// Package template checks CloudFormation templates of functions that use Once,
-// those that CDK synthesizes and those that are written by hand for SAM. It is used
-// by tests.
+// Package template checks CloudFormation templates of functions that use Once, those that
+// CDK synthesizes and those that are written by hand for SAM. It is used by tests.
 package template
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -32,12 +32,9 @@ func Parse(text []byte) (Template, error) {
 // Clone returns a deep copy.
 func (t Template) Clone() Template {
 	text, err := json.Marshal(t)
-	if err != nil {
+	clone, invalid := Parse(text)
+	if err := errors.Join(err, invalid); err != nil {
 		panic(err) // it came from JSON
-	}
-	clone, err := Parse(text)
-	if err != nil {
-		panic(err)
 	}
 	return clone
 }
@@ -78,9 +75,8 @@ func (r Resource) isRetained() bool {
 
 var hashed = regexp.MustCompile(`^(.*[a-z].*?)[0-9A-F]{8}$`)
 
-// Readable returns a template of CDK without hashes. It removes them from logical
-// ids that still differ then, and from the names of assets, which change with every
-// build.
+// Readable returns a template of CDK without hashes. It removes them from logical ids that
+// still differ then, and from the names of assets, which change with every build.
 func (t Template) Readable() (Template, error) {
 	text, err := json.Marshal(t)
 	if err != nil {
