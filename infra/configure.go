@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -86,21 +87,14 @@ func (p *IdempotencyTableProps) configure(props *awsdynamodb.TablePropsV2) (foun
 	p.Configure(props)
 	found = refuseChanges(&before, props, map[string]string{
 		"DeletionProtection": "set the prop Ephemeral", "RemovalPolicy": "set the prop Ephemeral",
-		"Encryption":             "set the prop Key, whose use is then granted",
-		"MultiRegionConsistency": "set the prop Strong",
-		"PartitionKey":           "set the prop ID",
-		"PointInTimeRecovery":    "set PointInTimeRecoverySpecification",
-		"SortKey":                "set the prop of that name",
-		"TableName":              "set the prop of that name",
-		"TimeToLiveAttribute":    "set the prop Expiration or SweptElsewhere",
-		"WitnessRegion":          "set the prop Witness",
+		"Encryption": "set the prop Key, whose use is then granted", "PointInTimeRecovery": "set PointInTimeRecoverySpecification",
+		"MultiRegionConsistency": "set the prop Strong", "PartitionKey": "set the prop ID", "WitnessRegion": "set the prop Witness",
+		"SortKey": "set the prop of that name", "TableName": "set the prop of that name",
+		"TimeToLiveAttribute": "set the prop Expiration or SweptElsewhere",
 	})
-	recovery, replicas := props.PointInTimeRecoverySpecification, 0
+	recovery, replicas := props.PointInTimeRecoverySpecification, cmp.Or(props.Replicas, &[]*awsdynamodb.ReplicaTableProps{})
 	found.when(recovery == nil || recovery.PointInTimeRecoveryEnabled == nil || !*recovery.PointInTimeRecoveryEnabled, "Configure: it turns point-in-time recovery off, and a call whose record is lost runs again")
-	if props.Replicas != nil {
-		replicas = len(*props.Replicas)
-	}
-	found.when(replicas != len(p.Replicas), "Configure: it changes Replicas; set the prop of that name")
+	found.when(len(*replicas) != len(p.Replicas), "Configure: it changes Replicas; set the prop of that name")
 	return found
 }
 

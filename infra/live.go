@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
@@ -45,13 +46,10 @@ func (f *IdempotentFunction) target() awslambda.IFunction {
 // the new version gets 10 % of the calls for 10 min, because an alarm evaluates 5 min.
 // configure changes the props of CDK before the group is created; it may be nil.
 //
-// Both versions share the records, so that a duplicate may reach either. Deploy only
-// changes that are safe in both directions. A dispatcher's repeated start that reaches
-// the other version of a durable function starts nothing, and fails its record, unless
-// its client has ExecutionInput.
-//
-// An alarm that rings also stops the deployment of its repair: set
-// IgnoreAlarmConfiguration for that one.
+// Both versions share the records, so that a duplicate may reach either. A dispatcher's
+// repeated start that reaches the other version of a durable function starts nothing, and
+// fails its record, unless its client has ExecutionInput. An alarm that rings also stops
+// the deployment of its repair: set IgnoreAlarmConfiguration for that one.
 //
 // AddDeploymentGroup panics with a [*PropsError] for a function without an alias of this
 // app, without an alarm, and with more than the 10 that CodeDeploy takes.
@@ -72,10 +70,7 @@ func (f *IdempotentFunction) AddDeploymentGroup(alarms []awscloudwatch.Alarm, co
 		configure(props)
 	}
 	found.when(props.Alias != f.Alias, "configure: it changes Alias")
-	n := 0
-	if props.Alarms != nil {
-		n = len(*props.Alarms)
-	}
+	n := len(*cmp.Or(props.Alarms, &[]interfacesawscloudwatch.IAlarmRef{}))
 	found.when(n == 0 || n > 10, "alarms: there are %d, and CodeDeploy takes 1 to 10; choose those that a bad version makes ring", n)
 	found.panic(f.scope, id)
 	return awscodedeploy.NewLambdaDeploymentGroup(f.scope, jsii.String(id), props)

@@ -111,14 +111,17 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 	}
 	p.configure(table).panic(scope, id)
 	var made awsdynamodb.TableV2
-	refused := attempt(func() { made = awsdynamodb.NewTableV2(scope, &id, table) })
+	var arns []*string
+	refused := attempt(func() {
+		made = awsdynamodb.NewTableV2(scope, &id, table)
+		arns = append(arns, made.TableArn())
+		for _, r := range p.Replicas {
+			// Once for each Region: a second call would create the same construct.
+			arns = append(arns, made.Replica(&r.Region).TableArn())
+		}
+	})
 	found.when(refused != "", "Configure, Replicas, Witness: %s", refused) // Regions that no Strong table may combine
 	found.panic(scope, id)
-	arns := []*string{made.TableArn()}
-	for _, r := range p.Replicas {
-		// Once for each Region: a second call would create the same construct.
-		arns = append(arns, made.Replica(&r.Region).TableArn())
-	}
 	return &IdempotencyTable{Table: made, props: p, arns: arns}
 }
 

@@ -120,7 +120,8 @@ func TestConfigureOfATableRefuses(t *testing.T) {
 		"changes MultiRegionConsistency; set the prop": func(p *awsdynamodb.TablePropsV2) {
 			p.MultiRegionConsistency = awsdynamodb.MultiRegionConsistency_STRONG
 		},
-		"changes PartitionKey; set the prop ID":         func(p *awsdynamodb.TablePropsV2) { p.PartitionKey = stringKey("pk") },
+		"changes PartitionKey; set the prop ID": func(p *awsdynamodb.TablePropsV2) { p.PartitionKey = stringKey("pk") },
+		//lint:ignore SA1019 a team may still set it
 		"changes PointInTimeRecovery; set Point":        func(p *awsdynamodb.TablePropsV2) { p.PointInTimeRecovery = jsii.Bool(true) },
 		"changes RemovalPolicy; set the prop Ephemeral": func(p *awsdynamodb.TablePropsV2) { p.RemovalPolicy = removalPolicy(true) },
 		"changes Replicas; set the prop": func(p *awsdynamodb.TablePropsV2) {
@@ -142,6 +143,14 @@ func TestConfigureOfATableRefuses(t *testing.T) {
 		},
 	}, func(change func(*awsdynamodb.TablePropsV2)) {
 		NewIdempotencyTable(newStack(), "Table", &IdempotencyTableProps{Configure: change})
+	})
+	wantRefusal(t, "Configure, Replicas, Witness: ", func() {
+		NewIdempotencyTable(newStack(), "Table", &IdempotencyTableProps{
+			Replicas: []Replica{{Region: "eu-central-1"}}, Writers: WritersInOneRegion,
+			Configure: func(p *awsdynamodb.TablePropsV2) {
+				*(*p.Replicas)[0] = awsdynamodb.ReplicaTableProps{Region: jsii.String("eu-west-2")}
+			},
+		})
 	})
 }
 
