@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -18,21 +19,21 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// maxEventAge is the time for which Lambda retries an asynchronous event, its default
-// and maximum, and for which EventBridge tries to deliver one.
+// maxEventAge is the time for which Lambda retries an asynchronous event, its default and
+// maximum, and for which EventBridge tries to deliver one.
 const maxEventAge = 6 * time.Hour
 
-// AddTopic invokes the function for each notification of a topic. Lambda retries
-// a failed invocation twice, within 6 h, and then puts the event with its payload
-// into the queue that AddTopic returns. All asynchronous sources of a function
-// share this queue. It is retained when its stack is deleted, unless the table is
-// Ephemeral. Lambda offers no destinations for durable functions: the queue is then
-// the function's dead-letter queue, and receives the event alone.
+// AddTopic invokes the function for each notification of a topic. Lambda retries a failed
+// invocation twice, within 6 h, and then puts the event with its payload into the queue that
+// AddTopic returns. All asynchronous sources of a function share this queue. It is retained
+// when its stack is deleted, unless the table is Ephemeral. Lambda offers no destinations for
+// durable functions: the queue is then the function's dead-letter queue, and receives the
+// event alone.
 //
-// AddTopic panics with a [*PropsError] if the function's records may expire before
-// an event of this queue is sent again: FailureRetention after the 6 h, and after
-// the ExecutionTimeout of a durable function. It also panics for a FIFO topic, which
-// SNS delivers to queues alone, and for a topic of a different Region.
+// AddTopic panics with a [*PropsError] if the function's records may expire before an event
+// of this queue is sent again: FailureRetention after the 6 h, and after the ExecutionTimeout
+// of a durable function. It also panics for a FIFO topic, which SNS delivers to queues alone,
+// and for a topic of a different Region.
 func (f *IdempotentFunction) AddTopic(topic awssns.ITopic) awssqs.Queue {
 	found := f.refuseSource("topic", topic, func() *string { return topic.TopicArn() })
 	if len(found) == 0 {
@@ -48,13 +49,10 @@ func (f *IdempotentFunction) AddTopic(topic awssns.ITopic) awssqs.Queue {
 	return failures
 }
 
-// AddRule invokes the function for each event that an EventBridge rule
-// matches; see [IdempotentFunction.AddTopic]. EventBridge tries to deliver an
-// event for up to 6 h, and Lambda for 6 h more.
-//
-// AddRule panics with a [*PropsError] for an imported rule, because CloudFormation
-// has the targets of a rule in the rule itself. Create a rule with the same pattern
-// on the same event bus, which may be an import.
+// AddRule invokes the function for each event that an EventBridge rule matches; see
+// [IdempotentFunction.AddTopic]. EventBridge tries to deliver an event for up to 6 h, and
+// Lambda for 6 h more. AddRule also panics for an imported rule, because CloudFormation has
+// the targets of a rule in the rule itself. The event bus of a rule may be an import.
 func (f *IdempotentFunction) AddRule(rule awsevents.IRule) awssqs.Queue {
 	found := f.refuseSource("rule", rule, func() *string { return rule.RuleArn() })
 	own, created := rule.(awsevents.Rule)
@@ -68,10 +66,9 @@ func (f *IdempotentFunction) AddRule(rule awsevents.IRule) awssqs.Queue {
 	return failures
 }
 
-// AddBucket invokes the function for each object that is created in a bucket;
-// see [IdempotentFunction.AddTopic]. CDK deploys a function of its own to set the
-// notifications of a bucket. In an imported bucket, that function keeps the
-// notifications that exist. S3 refuses two of them for the same objects.
+// AddBucket invokes the function for each object that is created in a bucket; see
+// [IdempotentFunction.AddTopic]. CDK deploys a function of its own, which adds to the
+// notifications of an imported bucket. S3 refuses two of them for the same objects.
 func (f *IdempotentFunction) AddBucket(bucket awss3.IBucket) awssqs.Queue {
 	failures := f.asynchronous("", maxEventAge, f.refuseSource("bucket", bucket, func() *string { return bucket.BucketArn() }))
 	f.target().AddEventSource(awslambdaeventsources.NewS3EventSourceV2(bucket, &awslambdaeventsources.S3EventSourceProps{
@@ -80,44 +77,37 @@ func (f *IdempotentFunction) AddBucket(bucket awss3.IBucket) awssqs.Queue {
 	return failures
 }
 
-// ScheduleProps are the props of [IdempotentFunction.AddSchedule]. The zero value of
-// every field is its default.
+// ScheduleProps are the props of [IdempotentFunction.AddSchedule]. The zero value of every
+// field is its default.
 type ScheduleProps struct {
-	// Detail is the detail of the event, which is encoded as JSON. Default: an
-	// empty object.
+	// Detail is the detail of the event, which is encoded as JSON. Default: an empty object.
 	Detail map[string]any
 
-	// FlexibleWindow is the time after the scheduled one within which EventBridge
-	// Scheduler starts the function: whole minutes, at most 24 h. Default: 0, on
-	// time.
+	// FlexibleWindow is the time after the scheduled one within which EventBridge Scheduler
+	// starts the function: whole minutes, at most 24 h. Default: 0, on time.
 	FlexibleWindow time.Duration
 }
 
-// AddSchedule invokes the function at the times of a schedule of EventBridge
-// Scheduler, for handlers.EventBridge. The event's id is the ARN of the schedule and
-// the scheduled time, which stay the same in each attempt; its time is the scheduled
-// one. A schedule that is renamed, or whose id changes, has a new ARN: with an old
-// one beside it, the function runs twice unless its key function takes the time alone.
-//
-// Scheduler tries to deliver an event for up to 6 h, and Lambda for 6 h more; see
-// [IdempotentFunction.AddTopic] for the queue that AddSchedule returns, and for its
-// panics.
+// AddSchedule invokes the function at the times of a schedule of EventBridge Scheduler, for
+// handlers.EventBridge; see [IdempotentFunction.AddTopic]. The event's id is the ARN of the
+// schedule and the scheduled time, the same in each attempt; its time is the scheduled one. A
+// schedule that is renamed, or whose id changes, has a new ARN: with an old one beside it, the
+// function runs twice unless its key function takes the time alone. Scheduler tries to deliver
+// an event for up to 6 h, and Lambda for 6 h more.
 func (f *IdempotentFunction) AddSchedule(id string, at awsscheduler.ScheduleExpression, props *ScheduleProps) awssqs.Queue {
 	p := filled(props, ScheduleProps{Detail: map[string]any{}})
 	found := refuseID(f.scope, id, "")
 	found.when(at == nil, "at: it is required")
 	found.when(p.FlexibleWindow < 0 || p.FlexibleWindow > day || p.FlexibleWindow%time.Minute != 0, "FlexibleWindow: %s is not whole minutes, to 24 h", p.FlexibleWindow)
 	failures := f.asynchronous(id, p.FlexibleWindow+2*maxEventAge, found)
-	window := awsscheduler.TimeWindow_Off()
+	window, time := awsscheduler.TimeWindow_Off(), *awsscheduler.ContextAttribute_ScheduledTime()
 	if p.FlexibleWindow > 0 {
 		window = awsscheduler.TimeWindow_Flexible(seconds(p.FlexibleWindow))
 	}
 	target := awsschedulertargets.NewLambdaInvoke(f.target(), &awsschedulertargets.ScheduleTargetBaseProps{
 		DeadLetterQueue: failures, // for events that Scheduler cannot deliver to Lambda
 		Input: awsscheduler.ScheduleTargetInput_FromObject(map[string]any{
-			"id":     *awsscheduler.ContextAttribute_ScheduleArn() + "/" + *awsscheduler.ContextAttribute_ScheduledTime(),
-			"time":   *awsscheduler.ContextAttribute_ScheduledTime(),
-			"detail": p.Detail,
+			"detail": p.Detail, "id": *awsscheduler.ContextAttribute_ScheduleArn() + "/" + time, "time": time,
 		}),
 		MaxEventAge:   seconds(maxEventAge),
 		RetryAttempts: jsii.Number(185), // Scheduler's maximum: the age decides
@@ -129,16 +119,15 @@ func (f *IdempotentFunction) AddSchedule(id string, at awsscheduler.ScheduleExpr
 	return failures
 }
 
-// asynchronous returns the failure queue for a source whose events have at most that
-// age when Lambda gives them up. A function has one such configuration for all its
-// sources.
+// asynchronous returns the failure queue for a source whose events have at most that age when
+// Lambda gives them up. A function has one such configuration for all its sources.
 func (f *IdempotentFunction) asynchronous(id string, age time.Duration, found problems) awssqs.Queue {
 	append(found, f.refuseLate("an event", age+f.props.Durable.timeout())...).panic(f.scope, id)
 	return f.failuresOfEvents()
 }
 
-// failuresOfEvents returns the queue of events that Lambda would otherwise drop,
-// and creates it at the first call.
+// failuresOfEvents returns the queue of events that Lambda would otherwise drop, and creates
+// it at the first call.
 func (f *IdempotentFunction) failuresOfEvents() awssqs.Queue {
 	if f.asyncSink != nil {
 		return f.asyncSink
@@ -176,9 +165,9 @@ func (f *IdempotentFunction) newFailures(id string) awssqs.Queue {
 	return queue
 }
 
-// newLastQueue creates a queue that contains the last copy of its messages. Unless
-// it is ephemeral, the queue and its policy are retained when the stack is deleted
-// or when an id in its path changes.
+// newLastQueue creates a queue that contains the last copy of its messages. Unless it is
+// ephemeral, the queue and its policy are retained when the stack is deleted or when an id in
+// its path changes.
 func newLastQueue(scope constructs.Construct, id string, ephemeral bool, props *awssqs.QueueProps) awssqs.Queue {
 	removal := removalPolicy(ephemeral)
 	props.EnforceSSL, props.RemovalPolicy = jsii.Bool(true), removal
@@ -195,14 +184,16 @@ func removalPolicy(ephemeral bool) awscdk.RemovalPolicy {
 	return awscdk.RemovalPolicy_RETAIN
 }
 
-// refuseLate reports records that expire while the failure queue may still
-// contain their event, which can then be sent again. age is the age at which the
-// event enters that queue.
-func (f *IdempotentFunction) refuseLate(what string, age time.Duration) (found problems) {
-	late := age + f.props.FailureRetention
+// refuseLate reports records that expire while the failure queue may still contain their
+// event, which can then be sent again. age is the age at which the event enters that queue.
+func (f *IdempotentFunction) refuseLate(what string, age time.Duration) problems {
+	kept := f.props.FailureRetention
+	return f.refuseExpired(age+kept, "%s may come %s late (%s until it is given up, FailureRetention of %s)", what, age+kept, age, kept)
+}
+
+// refuseExpired reports records that expire before an event that comes so late, for a reason.
+func (f *IdempotentFunction) refuseExpired(late time.Duration, format string, reason ...any) (found problems) {
 	event, advice := f.props.store().expiry()
-	found.when(f.props.Retention < late,
-		"Retention: %s may come %s late (%s until it is given up, %s in the failure queue), but %s after %s; %s, or lower FailureRetention",
-		what, late, age, f.props.FailureRetention, event, f.props.Retention, advice)
+	found.when(f.props.Retention < late, "Retention: %s, but %s after %s; %s", fmt.Sprintf(format, reason...), event, f.props.Retention, advice)
 	return found
 }

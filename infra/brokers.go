@@ -17,48 +17,45 @@ import (
 )
 
 // KafkaProps are the props of [IdempotentFunction.AddKafka]. Topic and one of
-// BootstrapServers and ClusterARN are required; the zero value of every other field
-// is its default.
+// BootstrapServers and ClusterARN are required; the zero value of every other field is its
+// default.
 type KafkaProps struct {
-	// BootstrapServers are the addresses of a self-managed cluster, as host:port.
-	// Default: none, an MSK cluster.
+	// BootstrapServers are the addresses of a self-managed cluster, as host:port. Default: none,
+	// an MSK cluster.
 	BootstrapServers []string
 
 	// ClusterARN is the ARN of an MSK cluster. Default: none, a self-managed one.
 	ClusterARN string
 
-	// Configure changes the props of CDK before the source is created: credentials,
-	// the consumer group, filters, a VPC, BatchSize (100), the pollers (1 to 200). Other
-	// props that are set cannot be changed. Default: none. MSK then uses IAM.
+	// Configure changes the props of CDK before the source is created: credentials, the consumer
+	// group, filters, a VPC, BatchSize (100), the pollers (1 to 200). Other props that are set
+	// cannot be changed. Default: none. MSK then uses IAM.
 	Configure func(*awslambda.EventSourceMappingProps)
 
-	// Lag is the number of waiting records from which the alarm OffsetLag rings.
-	// Default: 10,000.
+	// Lag is the number of waiting records from which the alarm OffsetLag rings. Default:
+	// 10,000.
 	Lag int
 
-	// MaxAge is the age at which a record is given up: whole seconds, 1 min to 7
-	// days. Older records of a topic do not run. Default: 24 h.
+	// MaxAge is the age at which a record is given up: whole seconds, 1 min to 7 days. Older
+	// records of a topic do not run. Default: 24 h.
 	MaxAge time.Duration
 
-	// Retries is the number of retries before a batch is given up: 1 to 10,000.
-	// Default: 10.
+	// Retries is the number of retries before a batch is given up: 1 to 10,000. Default: 10.
 	Retries int
 
 	// Topic is the name of the topic.
 	Topic string
 
-	// TopicRetention is how long the topic keeps a record: retention.ms and
-	// segment.ms together, because Kafka deletes whole segments. Every record may
-	// come again to a new consumer group, so the function's records must live as
-	// long. Default: not declared, not checked.
+	// TopicRetention is how long the topic keeps a record: retention.ms and segment.ms together,
+	// because Kafka deletes whole segments. Every record may come again to a new consumer group,
+	// so the function's records must live as long. Default: not declared, not checked.
 	TopicRetention time.Duration
 }
 
-// AddKafka feeds the function from a topic of MSK or of a self-managed cluster. The
-// source has provisioned pollers, which AWS bills by the hour: without them, Lambda
-// takes a report of failed records for success, and loses them. The queue that
-// AddKafka returns receives the positions of records that were given up, if the VPC
-// of the brokers has an endpoint of SQS.
+// AddKafka feeds the function from a topic of MSK or of a self-managed cluster. The source
+// has provisioned pollers, which AWS bills by the hour: without them, Lambda takes a report
+// of failed records for success, and loses them. The queue that AddKafka returns receives the
+// positions of records that were given up, if the VPC of the brokers has an endpoint of SQS.
 //
 // AddKafka panics with a [*PropsError] for a timeout of more than 14 min, and if the
 // function's records may expire before a record is delivered or sent again: after
@@ -85,11 +82,7 @@ func (f *IdempotentFunction) AddKafka(id string, props *KafkaProps) awssqs.Queue
 	} else {
 		source.KafkaBootstrapServers = jsii.Strings(p.BootstrapServers...)
 	}
-	own := *source
-	if p.Configure != nil {
-		p.Configure(source)
-	}
-	changed := refuseChanged(own, *source, "BatchSize", "BisectBatchOnError", "ProvisionedPollerConfig", "StartingPosition")
+	changed := reconfigure(source, p.Configure, "BatchSize", "BisectBatchOnError", "ProvisionedPollerConfig", "StartingPosition")
 	changed.when(source.ProvisionedPollerConfig == nil, "Configure: it removes the pollers, without which reports of failed records are lost")
 	changed.when(p.ClusterARN == "" && source.SourceAccessConfigurations == nil, "Configure: it must add the credentials or the VPC of self-managed brokers")
 	changed.panic(f.scope, id)
@@ -131,12 +124,12 @@ func (p *KafkaProps) refuse(f *IdempotentFunction) (found problems) {
 	found.when(p.TopicRetention != 0 && p.MaxAge >= p.TopicRetention,
 		"MaxAge: %s is not less than the TopicRetention of %s; the topic may delete a record before it is given up", p.MaxAge, p.TopicRetention)
 	found = append(found, f.refuseTwice("Topic", p.Topic, fmt.Sprint(p.ClusterARN, p.BootstrapServers, p.Topic))...)
-	found = append(found, f.refuseForgotten("the topic may deliver a record again", p.TopicRetention)...)
+	found = append(found, f.refuseExpired(p.TopicRetention, "the topic may deliver a record again for %s", p.TopicRetention)...)
 	return append(found, f.refuseLate("a record", p.MaxAge)...)
 }
 
-// MQProps are the props of [IdempotentFunction.AddMQ]. BrokerARN, Queue and Secret
-// are required; the zero value of every other field is its default.
+// MQProps are the props of [IdempotentFunction.AddMQ]. BrokerARN, Queue and Secret are
+// required; the zero value of every other field is its default.
 type MQProps struct {
 	// BrokerARN is the ARN of the broker.
 	BrokerARN string
@@ -147,26 +140,25 @@ type MQProps struct {
 	// Secret contains the user name and the password of the broker.
 	Secret awssecretsmanager.ISecret
 
-	// Unconsumed is the longest time for which the broker keeps a message, with its
-	// dead-letter queue if messages are sent back from there. The function's records
-	// must live as long. Default: not declared, not checked. Brokers keep messages
-	// without end by default.
+	// Unconsumed is the longest time for which the broker keeps a message, with its dead-letter
+	// queue if messages are sent back from there. The function's records must live as long.
+	// Default: not declared, not checked. Brokers keep messages without end by default.
 	Unconsumed time.Duration
 
-	// VirtualHost is that of the queue in RabbitMQ. Default: none, for ActiveMQ and
-	// for "/" in RabbitMQ.
+	// VirtualHost is that of the queue in RabbitMQ. Default: none, for ActiveMQ and for "/" in
+	// RabbitMQ.
 	VirtualHost string
 }
 
-// AddMQ feeds the function from a queue of an Amazon MQ broker, for
-// handlers.ActiveMQ and handlers.RabbitMQ. Lambda takes no reports of single messages
-// and has no failure destination: if one message fails, it delivers the whole batch
-// again, and those that are done do not run again. ActiveMQ moves a message to the
-// broker's dead-letter queue after six redeliveries. RabbitMQ delivers one until it
-// expires. The batch size, 100 by default, can be set on the source that is returned.
+// AddMQ feeds the function from a queue of an Amazon MQ broker, for handlers.ActiveMQ and
+// handlers.RabbitMQ. Lambda takes no reports of single messages and has no failure
+// destination: if one message fails, it delivers the whole batch again, and those that are
+// done do not run again. ActiveMQ moves a message to the broker's dead-letter queue after six
+// redeliveries. RabbitMQ delivers one until it expires. The batch size, 100 by default, can
+// be set on the source that is returned.
 //
-// AddMQ panics with a [*PropsError] for a timeout of more than 14 min, and if the
-// function's records may expire before Unconsumed has passed.
+// AddMQ panics with a [*PropsError] for a timeout of more than 14 min, and if the function's
+// records may expire before Unconsumed has passed.
 func (f *IdempotentFunction) AddMQ(id string, props *MQProps) awslambda.CfnEventSourceMapping {
 	p := orZero(props)
 	append(f.refuseBroker("Amazon MQ", id), p.refuse(f)...).panic(f.scope, id)
@@ -190,25 +182,18 @@ func (p *MQProps) refuse(f *IdempotentFunction) (found problems) {
 	found.when(p.Queue == "", "Queue: it is required")
 	found.when(p.Secret == nil, "Secret: it is required")
 	found = append(found, f.refuseTwice("Queue", p.Queue, fmt.Sprintln(p.BrokerARN, p.VirtualHost, p.Queue))...)
-	return append(found, f.refuseForgotten("the broker may deliver a message", p.Unconsumed)...)
+	return append(found, f.refuseExpired(p.Unconsumed, "the broker may deliver a message for %s", p.Unconsumed)...)
 }
 
 // maxBrokerTime is the maximum timeout of a function behind Kafka or Amazon MQ, in the
 // developer guide of Lambda.
 const maxBrokerTime = 14 * time.Minute
 
-// refuseBroker reports a function that may run longer than Lambda allows behind a
-// broker, and an id that is taken.
+// refuseBroker reports a function that may run longer than Lambda allows behind a broker, and
+// an id that is taken.
 func (f *IdempotentFunction) refuseBroker(source, id string) problems {
 	found := append(f.refuseWait(source, maxBrokerTime), refuseID(f.scope, id, "")...)
 	found.when(f.props.Timeout > maxBrokerTime, "Timeout: %s is longer than the %s that Lambda allows a function behind %s", f.props.Timeout, maxBrokerTime, source)
-	return found
-}
-
-// refuseForgotten reports records that expire before an event that comes late.
-func (f *IdempotentFunction) refuseForgotten(what string, late time.Duration) (found problems) {
-	event, advice := f.props.store().expiry()
-	found.when(f.props.Retention < late, "Retention: %s for %s, but %s after %s; %s", what, late, event, f.props.Retention, advice)
 	return found
 }
 

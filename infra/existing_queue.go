@@ -7,9 +7,9 @@ import (
 )
 
 // ExistingQueueProps are the props of [IdempotentFunction.AddExistingQueue]. All but
-// BatchSize, BatchingWindow and MaxConcurrency declare facts that an import hides. The
-// facts of a queue of this app are read, and need no declaration. The zero value of every
-// field is its default.
+// BatchSize, BatchingWindow and MaxConcurrency declare facts that an import hides. The facts
+// of a queue of this app are read, and need no declaration. The zero value of every field is
+// its default.
 type ExistingQueueProps struct {
 	// BatchSize is as in [QueueProps]. Default: 10, and 1 for a durable function.
 	BatchSize int
@@ -17,12 +17,12 @@ type ExistingQueueProps struct {
 	// BatchingWindow is as in [QueueProps]. Default: 0.
 	BatchingWindow time.Duration
 
-	// DeadLetterRetention is the retention of the dead-letter queue, as in
-	// [QueueProps]. Default: not declared. Redriven messages are then unchecked.
+	// DeadLetterRetention is the retention of the dead-letter queue, as in [QueueProps].
+	// Default: not declared. Redriven messages are then unchecked.
 	DeadLetterRetention time.Duration
 
-	// DeadLetters is the dead-letter queue. Default: not declared. No alarm then
-	// watches it. A queue of this app must have one.
+	// DeadLetters is the dead-letter queue. Default: not declared. No alarm then watches it. A
+	// queue of this app must have one.
 	DeadLetters awssqs.IQueue
 
 	// MaxConcurrency is as in [QueueProps]. Default: 0, only the account's limit.
@@ -31,23 +31,23 @@ type ExistingQueueProps struct {
 	// MaxReceives is as in [QueueProps]. Default: not declared, and unchecked.
 	MaxReceives int
 
-	// Retention is how long the queue keeps a message. Default: not declared. The
-	// function's records may then expire before the last delivery of a message.
+	// Retention is how long the queue keeps a message. Default: not declared. The function's
+	// records may then expire before the last delivery of a message.
 	Retention time.Duration
 
-	// VisibilityTimeout is the time for which a received message is invisible: at
-	// least six timeouts of the function plus the batching window, as AWS advises.
-	// Lambda refuses less than one timeout. Default: not declared, and unchecked.
+	// VisibilityTimeout is the time for which a received message is invisible: at least six
+	// timeouts of the function plus the batching window, as AWS advises. Lambda refuses less
+	// than one timeout. Default: not declared, and unchecked.
 	VisibilityTimeout time.Duration
 }
 
-// AddExistingQueue feeds the function from a queue that is created elsewhere in the
-// app, or imported. Failures are reported by message. Import an encrypted queue with
-// its key, and a FIFO queue with its ARN, or with Fifo if the ARN is a token.
+// AddExistingQueue feeds the function from a queue that is created elsewhere in the app, or
+// imported. Failures are reported by message. Import an encrypted queue with its key, and a
+// FIFO queue with its ARN, or with Fifo if the ARN is a token.
 //
 // AddExistingQueue panics with a [*PropsError] for declared or read facts that
-// [IdempotentFunction.AddQueue] refuses, if a declaration differs from the queue, and for
-// a queue of this app without a dead-letter queue, which would drop a message that always
+// [IdempotentFunction.AddQueue] refuses, if a declaration differs from the queue, and for a
+// queue of this app without a dead-letter queue, which would drop a message that always
 // fails.
 func (f *IdempotentFunction) AddExistingQueue(queue awssqs.IQueue, props *ExistingQueueProps) *Queue {
 	found := f.refuseSource("queue", queue, func() *string { return queue.QueueArn() })

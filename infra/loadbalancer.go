@@ -12,38 +12,36 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// ListenerRuleProps are the props of [IdempotentFunction.AddListenerRule].
-// Conditions and Priority are required.
+// ListenerRuleProps are the props of [IdempotentFunction.AddListenerRule]. Conditions and
+// Priority are required.
 type ListenerRuleProps struct {
-	// Authenticate returns an action that authenticates callers and continues with
-	// next, such as ListenerAction_AuthenticateOidc. The identity arrives in a
-	// header, whose signature the function must verify. Default: none, which is
-	// refused without Public.
+	// Authenticate returns an action that authenticates callers and continues with next, such as
+	// ListenerAction_AuthenticateOidc. The identity arrives in a header, whose signature the
+	// function must verify. Default: none, which is refused without Public.
 	Authenticate func(next awselasticloadbalancingv2.ListenerAction) awselasticloadbalancingv2.ListenerAction
 
 	// Conditions select the requests, such as ListenerCondition_PathPatterns.
 	Conditions []awselasticloadbalancingv2.ListenerCondition
 
-	// IdleTimeout is that of the load balancer, 1 s to 4,000 s. A listener hides it,
-	// so state it if you have changed it. Default: 60 s, that of AWS.
+	// IdleTimeout is that of the load balancer, 1 s to 4,000 s. A listener hides it, so state it
+	// if you have changed it. Default: 60 s, that of AWS.
 	IdleTimeout time.Duration
 
 	// Priority orders the rules of the listener: 1 to 50,000, different for each.
 	Priority int
 
-	// Public lets everybody call who reaches the load balancer. Callers then share
-	// their keys, unless the function distinguishes them in another way. It excludes
+	// Public lets everybody call who reaches the load balancer; see [RoutesProps]. It excludes
 	// Authenticate. Default: false.
 	Public bool
 }
 
-// AddListenerRule puts the function behind a listener of an Application Load
-// Balancer, made or imported, which several functions may share. It returns the
-// target group. Its events have multi-value headers, because the function cannot
-// see otherwise that a request has two keys.
+// AddListenerRule puts the function behind a listener of an Application Load Balancer, made
+// or imported, which several functions may share. It returns the target group. Its events
+// have multi-value headers, because the function cannot see otherwise that a request has two
+// keys.
 //
-// AddListenerRule panics with a [*PropsError] if the function's timeout, or that of
-// its executions, is longer than IdleTimeout.
+// AddListenerRule panics with a [*PropsError] if the function's timeout, or that of its
+// executions, is longer than IdleTimeout.
 func (f *IdempotentFunction) AddListenerRule(id string, listener awselasticloadbalancingv2.IApplicationListener, props *ListenerRuleProps) awselasticloadbalancingv2.ApplicationTargetGroup {
 	p := filled(props, ListenerRuleProps{IdleTimeout: time.Minute})
 	append(p.refuse(f, listener), refuseID(f.scope, id, "")...).panic(f.scope, id)
@@ -62,8 +60,8 @@ func (f *IdempotentFunction) AddListenerRule(id string, listener awselasticloadb
 	return group
 }
 
-// newTargetGroup creates a target group of the function. CDK's own target lets the
-// load balancers of every account invoke the function.
+// newTargetGroup creates a target group of the function. CDK's own target lets the load
+// balancers of every account invoke the function.
 func (f *IdempotentFunction) newTargetGroup(own constructs.Construct) awselasticloadbalancingv2.ApplicationTargetGroup {
 	group := awselasticloadbalancingv2.NewApplicationTargetGroup(own, jsii.String("Targets"), &awselasticloadbalancingv2.ApplicationTargetGroupProps{
 		MultiValueHeadersEnabled: jsii.Bool(true), TargetType: awselasticloadbalancingv2.TargetType_LAMBDA,

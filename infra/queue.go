@@ -3,6 +3,7 @@ package infra
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -13,43 +14,42 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// QueueProps are the props of [IdempotentFunction.AddQueue]. The zero value of
-// every field is its default.
+// QueueProps are the props of [IdempotentFunction.AddQueue]. The zero value of every field is
+// its default.
 type QueueProps struct {
-	// BatchSize is the maximum number of messages of an invocation: 1 to 10,000, or
-	// to 10 for a FIFO queue. More than 10 need a BatchingWindow of 1 s. Default:
-	// 10, and 1 for a durable function, which handles a batch in one execution.
+	// BatchSize is the maximum number of messages of an invocation: 1 to 10,000, or to 10 for a
+	// FIFO queue. More than 10 need a BatchingWindow of 1 s. Default: 10, and 1 for a durable
+	// function, which handles a batch in one execution.
 	BatchSize int
 
-	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds,
-	// at most 5 min. FIFO queues have none. Default: 0.
+	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds, at most 5 min.
+	// FIFO queues have none. Default: 0.
 	BatchingWindow time.Duration
 
-	// Configure changes the props of CDK before the queues are created, such as the
-	// customer's key and the name. It cannot change those that are set. Default: none.
+	// Configure changes the props of CDK before the queues are created, such as the customer's
+	// key and the name. It cannot change those that are set. Default: none.
 	Configure func(queue, deadLetters *awssqs.QueueProps)
 
-	// DeadLetterRetention is the retention of the dead-letter queue: whole seconds,
-	// 1 min to 14 days. It must not be less than Retention, because a message keeps
-	// its age when it moves. In a FIFO queue the age starts again, and any value is
-	// valid. Default: 14 days.
+	// DeadLetterRetention is the retention of the dead-letter queue: whole seconds, 1 min to 14
+	// days. It must not be less than Retention, because a message keeps its age when it moves.
+	// In a FIFO queue the age starts again, and any value is valid. Default: 14 days.
 	DeadLetterRetention time.Duration
 
 	// FIFO makes the queue and its dead-letter queue FIFO. Default: false.
 	FIFO bool
 
-	// MaxConcurrency is the maximum number of concurrent invocations: 2 to 1,000, and at
-	// most the reserved concurrency of the function, beyond which messages are throttled.
-	// Default: 0, only the account's limit.
+	// MaxConcurrency is the maximum number of concurrent invocations: 2 to 1,000, and at most
+	// the reserved concurrency of the function, beyond which messages are throttled. Default: 0,
+	// only the account's limit.
 	MaxConcurrency int
 
-	// MaxReceives is the number of receives after which a message moves to the
-	// dead-letter queue: 2 to 1,000. A conflict with a running duplicate also counts.
-	// AWS advises at least 5. Default: 5.
+	// MaxReceives is the number of receives after which a message moves to the dead-letter
+	// queue: 2 to 1,000. A conflict with a running duplicate also counts. AWS advises at least
+	// 5. Default: 5.
 	MaxReceives int
 
-	// Retention is how long the queue keeps a message: whole seconds, 1 min to 14
-	// days. Default: 4 days, which is SQS's.
+	// Retention is how long the queue keeps a message: whole seconds, 1 min to 14 days. Default:
+	// 4 days, which is SQS's.
 	Retention time.Duration
 }
 
@@ -67,19 +67,18 @@ type Queue struct {
 	DeadLetters awssqs.IQueue
 }
 
-// AddQueue creates a queue with a dead-letter queue, and feeds the function from
-// it. Failures are reported by message. A received message is invisible for six
-// timeouts of the function plus the batching window, as AWS advises. For a durable
-// function, the timeout of an execution counts if it is longer. Both queues
-// refuse requests without TLS. The dead-letter queue is retained when its stack is
-// deleted or its construct is renamed, unless the table is Ephemeral.
+// AddQueue creates a queue with a dead-letter queue, and feeds the function from it. Failures
+// are reported by message. A received message is invisible for six timeouts of the function
+// plus the batching window, as AWS advises. For a durable function, the timeout of an
+// execution counts if it is longer. Both queues refuse requests without TLS. The dead-letter
+// queue is retained when its stack is deleted or its construct is renamed, unless the table
+// is Ephemeral.
 //
-// AddQueue panics with a [*PropsError] if the ExecutionTimeout of a durable function
-// is more than 15 min, because Lambda waits no longer for the whole execution, and if
-// the function's records may expire before the last delivery of a message. A message
-// can be redriven at the end of DeadLetterRetention, and is then delivered until a
-// second Retention has passed. In a FIFO queue, Retention counts twice, because the age
-// starts again in the dead-letter queue.
+// AddQueue panics with a [*PropsError] if the ExecutionTimeout of a durable function is more
+// than 15 min, because Lambda waits no longer for the whole execution, and if the function's
+// records may expire before the last delivery of a message. A message can be redriven at the
+// end of DeadLetterRetention, and is then delivered until a second Retention has passed. In a
+// FIFO queue, Retention counts twice, because the age starts again in the dead-letter queue.
 func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 	p := filled(props, QueueProps{BatchSize: f.batchSize(10), DeadLetterRetention: maxKept, MaxReceives: 5, Retention: 4 * day})
 	append(p.refuse(f), refuseID(f.scope, id, "")...).panic(f.scope, id)
@@ -113,20 +112,25 @@ func (p *QueueProps) configure(queue, dead *awssqs.QueueProps) (found problems) 
 	if p.Configure == nil {
 		return nil
 	}
-	before, deadBefore := *queue, *dead
-	p.Configure(queue, dead)
-	found = append(refuseChanged(before, *queue), refuseChanged(deadBefore, *dead)...)
+	changed := reconfigure(dead, func(*awssqs.QueueProps) {
+		found = reconfigure(queue, func(*awssqs.QueueProps) { p.Configure(queue, dead) })
+	})
 	for _, props := range []*awssqs.QueueProps{queue, dead} {
+		named := props.QueueName != nil && !unresolved(*props.QueueName) // CDK takes the name for a wish
+		found.when(named && strings.HasSuffix(*props.QueueName, ".fifo") != p.FIFO, "Configure: QueueName ends in .fifo if FIFO is set, and only then")
 		found.when(!p.FIFO && (props.Fifo != nil || props.ContentBasedDeduplication != nil || props.DeduplicationScope != "" || props.FifoThroughputLimit != ""),
 			"Configure: it makes a queue FIFO; set FIFO, which both queues must be")
 	}
-	return found
+	return append(found, changed...)
 }
 
-// refuseChanged reports fields that were set before and differ now, except those that may.
-// Pointers differ even if their values are equal.
-func refuseChanged[P any](before, after P, may ...string) (found problems) {
-	was, is := reflect.ValueOf(before), reflect.ValueOf(after)
+// reconfigure lets Configure change props of CDK, and reports those that were set before and
+// differ now, except those that may. Pointers differ even if their values are equal.
+func reconfigure[P any](props *P, configure func(*P), may ...string) (found problems) {
+	was, is := reflect.ValueOf(*props), reflect.ValueOf(props).Elem()
+	if configure != nil {
+		configure(props)
+	}
 	for i := range was.NumField() {
 		name := was.Type().Field(i).Name
 		found.when(!was.Field(i).IsZero() && was.Field(i).Interface() != is.Field(i).Interface() && !slices.Contains(may, name),
@@ -159,9 +163,9 @@ func (p *QueueProps) visibility(f *IdempotentFunction) time.Duration {
 	return 6*f.props.longest() + p.BatchingWindow
 }
 
-// late returns how long after it was sent a message may be delivered: it moves to
-// the dead-letter queue at the last moment, and is sent back at the last moment.
-// Retentions that are not declared count as 0.
+// late returns how long after it was sent a message may be delivered: it moves to the
+// dead-letter queue at the last moment, and is sent back at the last moment. Retentions that
+// are not declared count as 0.
 func (p *QueueProps) late() time.Duration {
 	if p.FIFO && p.DeadLetterRetention > 0 {
 		return p.Retention + p.DeadLetterRetention + p.Retention
@@ -169,8 +173,7 @@ func (p *QueueProps) late() time.Duration {
 	return p.DeadLetterRetention + p.Retention // the former counts from the time of sending
 }
 
-// refuse reports mistakes. Times and counts of existing queues that are not declared
-// are 0.
+// refuse reports mistakes. Times and counts of existing queues that are not declared are 0.
 func (p *QueueProps) refuse(f *IdempotentFunction) problems {
 	most := 10000
 	if p.FIFO {
@@ -193,26 +196,22 @@ func (p *QueueProps) refuse(f *IdempotentFunction) problems {
 	found.when(!p.FIFO && p.DeadLetterRetention != 0 && p.DeadLetterRetention < p.Retention,
 		"DeadLetterRetention: %s is less than the queue's %s; a message keeps its age when it moves, and an old one would be gone at once",
 		p.DeadLetterRetention, p.Retention)
-	event, advice := f.props.store().expiry()
-	found.when(f.props.Retention < p.late(),
-		"Retention: a message may come %s late (the queue keeps it for %s, which FIFO counts twice, the dead-letter queue for %s), but %s after %s; %s",
-		p.late(), p.Retention, p.DeadLetterRetention, event, f.props.Retention, advice)
-	return found
+	return append(found, f.refuseExpired(p.late(), "a message may come %s late (the queue keeps it for %s, which FIFO counts twice, the dead-letter queue for %s)",
+		p.late(), p.Retention, p.DeadLetterRetention)...)
 }
 
 // GrantRedrive allows an operator to send messages of the dead-letter queue back to the
-// queue, with the tasks of SQS that move messages: StartMessageMoveTask,
-// ListMessageMoveTasks and CancelMessageMoveTask, which also need ReceiveMessage,
-// DeleteMessage and GetQueueAttributes on the dead-letter queue, and SendMessage on the
-// queue. If a queue has a customer's key, the operator may use it. Do not grant it to
-// functions. A message that is moved has a new message ID.
+// queue, with the tasks of SQS that move messages: StartMessageMoveTask, ListMessageMoveTasks
+// and CancelMessageMoveTask, which also need ReceiveMessage, DeleteMessage and
+// GetQueueAttributes on the dead-letter queue, and SendMessage on the queue. If a queue has a
+// customer's key, the operator may use it. Do not grant it to functions. A message that is
+// moved has a new message ID.
 //
-// SQS moves messages only out of the dead-letter queues of queues, and not out of the
-// failure queues that [IdempotentFunction.AddTopic] and [IdempotentFunction.AddStream]
-// return.
+// SQS moves messages only out of the dead-letter queues of queues, and not out of the failure
+// queues that [IdempotentFunction.AddTopic] and [IdempotentFunction.AddStream] return.
 //
-// GrantRedrive panics with a [*PropsError] if grantee is nil, or if the dead-letter
-// queue is unknown.
+// GrantRedrive panics with a [*PropsError] if grantee is nil, or if the dead-letter queue is
+// unknown.
 func (q *Queue) GrantRedrive(grantee awsiam.IGrantable) awsiam.Grant {
 	var found problems
 	found.when(grantee == nil, "grantee: it is required")

@@ -121,8 +121,16 @@ func TestQueueIsConfigured(t *testing.T) {
 		"Configure: RemovalPolicy is set":     func(_, dead *awssqs.QueueProps) { dead.RemovalPolicy = removalPolicy(true) },
 		"Configure: DeadLetterQueue is set":   func(queue, _ *awssqs.QueueProps) { queue.DeadLetterQueue = nil },
 		"Configure: EnforceSSL is set":        func(queue, _ *awssqs.QueueProps) { queue.EnforceSSL = nil },
+		"Configure: QueueName ends in .fifo":  func(_, dead *awssqs.QueueProps) { dead.QueueName = jsii.String("orders.fifo") },
 		"Configure: it makes a queue FIFO":    func(queue, _ *awssqs.QueueProps) { queue.ContentBasedDeduplication = jsii.Bool(true) },
 	}, func(configure func(queue, dead *awssqs.QueueProps)) {
 		newFunction(t, newStack(), longRecords).AddQueue("Orders", &QueueProps{Configure: configure})
 	})
+	for words, name := range map[string]string{"": "orders.fifo", "QueueName ends in .fifo": "orders"} {
+		wantRefusal(t, words, func() {
+			newFunction(t, newStack(), longRecords).AddQueue("Orders", &QueueProps{
+				Configure: func(queue, _ *awssqs.QueueProps) { queue.QueueName = &name }, FIFO: true,
+			})
+		})
+	}
 }

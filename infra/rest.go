@@ -15,39 +15,39 @@ import (
 
 // RESTRoutesProps are the props of [IdempotentFunction.AddRESTRoutes].
 type RESTRoutesProps struct {
-	// IntegrationTimeout is the time for which the API waits for the function. More
-	// than 29 s need a Regional or private API and a raised quota of the account,
-	// which is not checked. Default: 29 s.
+	// IntegrationTimeout is the time for which the API waits for the function. More than 29 s
+	// need a Regional or private API and a raised quota of the account, which is not checked.
+	// Default: 29 s.
 	IntegrationTimeout time.Duration
 
-	// Method are the options of each method, such as Authorizer, AuthorizationType
-	// and ApiKeyRequired. Default: the DefaultMethodOptions of the resource. If
-	// neither identifies callers, Public is required.
+	// Method are the options of each method, such as Authorizer, AuthorizationType and
+	// ApiKeyRequired. Default: the DefaultMethodOptions of the resource. If neither identifies
+	// callers, Public is required.
 	Method *awsapigateway.MethodOptions
 
-	// Public lets anyone call, even if the resource has a default authorizer.
-	// Callers then share their keys, unless the function distinguishes them in
-	// another way. It excludes a Method that identifies callers. Default: false.
+	// Public lets anyone call, even if the resource has a default authorizer. Callers then share
+	// their keys, unless the function distinguishes them in another way. It excludes a Method
+	// that identifies callers. Default: false.
 	Public bool
 
-	// Routes are methods with paths below the resource, such as "POST /payments",
-	// or "POST /" for the resource itself. A variable is a whole segment of the
-	// path, and the last one may be {proxy+}. Default: none, which is refused.
+	// Routes are methods with paths below the resource, such as "POST /payments", or "POST /"
+	// for the resource itself. A variable is a whole segment of the path, and the last one may
+	// be {proxy+}. Default: none, which is refused.
 	Routes []string
 }
 
-// maxRESTTime is the time for which a REST API waits for its integration, unless
-// the quota is raised.
+// maxRESTTime is the time for which a REST API waits for its integration, unless the quota is
+// raised.
 const maxRESTTime = 29 * time.Second
 
-// AddRESTRoutes puts the function behind a REST API, with the events of a proxy
-// integration. Pass the Root of the API, or one of its resources, made or imported.
-// The methods belong to the stack of the resource. CDK deploys an API of the app
-// again with them; an imported API needs a deployment of yours. Its alarm needs
-// RestApiName, for RestApi_FromRestApiAttributes.
+// AddRESTRoutes puts the function behind a REST API, with the events of a proxy integration.
+// Pass the Root of the API, or one of its resources, made or imported. The methods belong to
+// the stack of the resource. CDK deploys an API of the app again with them; an imported API
+// needs a deployment of yours. Its alarm needs RestApiName, for
+// RestApi_FromRestApiAttributes.
 //
-// With CORS, the preflight options must allow Idempotency-Key, which CDK's default
-// does not. The handler sets the CORS headers of its responses.
+// With CORS, the preflight options must allow Idempotency-Key, which CDK's default does not.
+// The handler sets the CORS headers of its responses.
 //
 // AddRESTRoutes panics with a [*PropsError] if the function's timeout, or that of its
 // executions, is longer than IntegrationTimeout.

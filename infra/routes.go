@@ -14,45 +14,42 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// RoutesProps are the props of [IdempotentFunction.AddRoutes].
+// RoutesProps are the props of [IdempotentFunction.AddRoutes]. Routes is required.
 type RoutesProps struct {
-	// Authorizer identifies callers. The function derives the scope of its keys
-	// from the identity. Default: the DefaultAuthorizer of the API, which an import
-	// hides. Without any, Public is required.
+	// Authorizer identifies callers. The function derives the scope of its keys from the
+	// identity. Default: the DefaultAuthorizer of the API, which an import hides. Without any,
+	// Public is required.
 	Authorizer awsapigatewayv2.IHttpRouteAuthorizer
 
-	// Public lets anyone call, even if the API has a DefaultAuthorizer. Callers then
-	// share their keys, unless the function distinguishes them in another way. It
-	// excludes Authorizer. Default: false.
+	// Public lets anyone call, even if the API has a DefaultAuthorizer. Callers then share
+	// their keys, unless the function distinguishes them in a different way. It excludes
+	// Authorizer. Default: false.
 	Public bool
 
-	// Routes are methods with paths, such as "POST /payments" or "GET
-	// /payments/{id}". A variable is a whole segment of the path. The last one may
-	// be {proxy+}, which matches the rest of the path. "$default" matches every
-	// request that no other route of the API does. Default: none, which is refused.
+	// Routes are methods with paths, such as "POST /payments" or "GET /payments/{id}". A
+	// variable is a whole segment of the path. The last one may be {proxy+}, which matches the
+	// rest of the path. "$default" matches every request that no other route of the API does.
 	//
-	// With CORS, an Authorizer excludes ANY, OPTIONS, and "$default" unless the API
-	// has a Public "OPTIONS /{proxy+}": the preflight requests of browsers, which
-	// have no credentials, would reach it. CORS must allow Idempotency-Key, and
-	// expose Idempotent-Replayed and Retry-After. The CORS of an imported API is not
-	// checked.
+	// With CORS, an Authorizer excludes ANY, OPTIONS, and "$default" unless the API has a
+	// Public "OPTIONS /{proxy+}": the preflight requests of browsers, which have no
+	// credentials, would reach it. CORS must allow Idempotency-Key, and expose
+	// Idempotent-Replayed and Retry-After. The CORS of an imported API is not checked.
 	Routes []string
 }
 
-// AddRoutes puts the function behind an existing HTTP API, which several functions
-// may share, with events of payload format 2.0. The API's throttling, access log
-// and domain are yours. The routes belong to the stack of the function.
+// AddRoutes puts the function behind an existing HTTP API, which several functions may share,
+// with events of payload format 2.0. The API's throttling, access log and domain are yours.
+// The routes belong to the stack of the function.
 //
-// AddRoutes panics with a [*PropsError] as [IdempotentFunction.AddHTTPAPI] does, and
-// for a route that the API already has in this app. It does not know those that an
-// imported API has elsewhere.
+// AddRoutes panics with a [*PropsError] as [IdempotentFunction.AddHTTPAPI] does, and for a
+// route that the API already has in this app; an imported API may have it elsewhere.
 func (f *IdempotentFunction) AddRoutes(id string, api awsapigatewayv2.IHttpApi, props *RoutesProps) {
 	p := orZero(props)
-	if found := refuseID(f.scope, id, ""); api == nil {
-		append(found, "api: it is required").panic(f.scope, id)
-	} else {
-		append(found, p.refuse(f, api.DefaultAuthorizer(), corsOf(api), routesOf(api))...).panic(f.scope, id)
+	found := refuseID(f.scope, id, "")
+	if found.when(api == nil, "api: it is required"); api != nil {
+		found = append(found, p.refuse(f, api.DefaultAuthorizer(), corsOf(api), routesOf(api))...)
 	}
+	found.panic(f.scope, id)
 	f.route(constructs.NewConstruct(f.scope, &id), api, &p)
 }
 
@@ -99,8 +96,7 @@ func inApp[C any](of constructs.IConstruct) (found []C) {
 	return found
 }
 
-// corsOf returns the CORS of an API of the app, and nil if it has none or contains
-// tokens.
+// corsOf returns the CORS of an API of the app, and nil if it has none or contains tokens.
 func corsOf(api awsapigatewayv2.IHttpApi) (cors *awsapigatewayv2.CorsPreflightOptions) {
 	made, ok := api.Node().DefaultChild().(awsapigatewayv2.CfnApi)
 	if !ok || made.CorsConfiguration() == nil {
@@ -108,21 +104,19 @@ func corsOf(api awsapigatewayv2.IHttpApi) (cors *awsapigatewayv2.CorsPreflightOp
 	}
 	set, _ := awscdk.Stack_Of(api).Resolve(made.CorsConfiguration()).(map[string]any) // nil if it is a token
 	delete(set, "maxAge")                                                             // in the options, a Duration
-	text, err := json.Marshal(set)
-	if err != nil || json.Unmarshal(text, &cors) != nil {
+	if text, err := json.Marshal(set); err != nil || json.Unmarshal(text, &cors) != nil {
 		return nil
 	}
 	return cors
 }
 
-// refuse reports the mistakes in routes of an API with this default authorizer, CORS
-// and routes.
+// refuse reports the mistakes in routes of an API with this default authorizer, CORS and
+// routes.
 func (p *RoutesProps) refuse(f *IdempotentFunction, authorizer awsapigatewayv2.IHttpRouteAuthorizer, cors *awsapigatewayv2.CorsPreflightOptions, existing []string) problems {
 	found := f.refuseSlow("an HTTP API", maxHTTPTime)
 	found.when((p.Authorizer == nil && authorizer == nil) && !p.Public || p.Authorizer != nil && p.Public,
 		"Public: state one of Authorizer and Public, which decides whether callers share their keys")
-	found = append(found, refuseRoutes(p.Routes, existing)...)
-	found = append(found, refuseVariables(slices.Concat(existing, p.Routes), false)...)
+	found = append(append(found, refuseRoutes(p.Routes, existing)...), refuseVariables(slices.Concat(existing, p.Routes), false)...)
 	if cors == nil {
 		return found
 	}
@@ -135,8 +129,8 @@ func (p *RoutesProps) refuse(f *IdempotentFunction, authorizer awsapigatewayv2.I
 	return append(found, refuseCORS(cors.AllowCredentials, cors.AllowHeaders, cors.ExposeHeaders)...)
 }
 
-// routePath matches / or segments, each a text or a variable. Neither CDK nor API
-// Gateway accepts a / at the end.
+// routePath matches / or segments, each a text or a variable. Neither CDK nor API Gateway
+// accepts a / at the end.
 var routePath = regexp.MustCompile(`^/$|^(/(` + segment + `|\{[\w.:-]+\}))*/(` + segment + `|\{[\w.:-]+\+?\})$`)
 
 // segment matches the characters of a path in RFC 3986.
@@ -144,9 +138,10 @@ const segment = `[\w.~!$&'()*+,;=:@%-]+`
 
 // refuseRoutes reports mistakes in routes beside the existing ones of an API.
 func refuseRoutes(routes, existing []string) (found problems) {
+	id := func(route string) string { return strings.ReplaceAll(route, "/", "--") } // as CDK distinguishes routes
 	there := map[string]bool{}
 	for _, route := range existing {
-		there[routeID(route)] = true
+		there[id(route)] = true
 	}
 	found.when(len(routes) == 0, "Routes: at least one is required")
 	for _, route := range routes {
@@ -154,17 +149,17 @@ func refuseRoutes(routes, existing []string) (found problems) {
 		known := slices.Contains([]string{"ANY", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}, method)
 		found.when(route != defaultRoute && (!known || !routePath.MatchString(path)),
 			"Routes: %q is not a method and a path, as in \"POST /payments\" or \"GET /payments/{id}\"", route)
-		found.when(there[routeID(route)], "Routes: %q is listed twice, or the API already has it", route)
-		there[routeID(route)] = true
+		found.when(there[id(route)], "Routes: %q is listed twice, or the API already has it", route)
+		there[id(route)] = true
 	}
 	return found
 }
 
 var variable = regexp.MustCompile(`\{[^}]+\}`)
 
-// refuseVariables reports variables with two names at one level of a path, which API
-// Gateway refuses. In an HTTP API, a variable for the rest of a path may stand beside one
-// for a segment; in a REST API, a level has a single variable.
+// refuseVariables reports variables with two names at one level of a path, which API Gateway
+// refuses. In an HTTP API, a variable for the rest of a path may stand beside one for a
+// segment; in a REST API, a level has a single variable.
 func refuseVariables(routes []string, single bool) (found problems) {
 	names := map[string]string{} // by the route before the variable, and the kind
 	for _, route := range routes {
@@ -180,9 +175,6 @@ func refuseVariables(routes []string, single bool) (found problems) {
 	return found
 }
 
-// routeID returns the part of a construct id by which CDK distinguishes routes.
-func routeID(route string) string { return strings.ReplaceAll(route, "/", "--") }
-
 // refuseCORS reports headers that a browser needs and may not send or read.
 func refuseCORS(credentials *bool, allowed, exposed *[]*string) (found problems) {
 	found.when(lacks(allowed, credentials, "Idempotency-Key"), keyNotAllowed)
@@ -194,8 +186,8 @@ func refuseCORS(credentials *bool, allowed, exposed *[]*string) (found problems)
 
 const keyNotAllowed = "CORS: add Idempotency-Key to the allowed headers, or no browser can send it"
 
-// lacks reports whether a list of CORS is without a header. With credentials, * is
-// the name of a header.
+// lacks reports whether a list of CORS is without a header. With credentials, * is the name
+// of a header.
 func lacks(list *[]*string, credentials *bool, name string) bool {
 	every := credentials == nil || !*credentials
 	return list == nil || !slices.ContainsFunc(*list, func(header *string) bool {

@@ -143,7 +143,7 @@ func TestRecordsOutliveAsynchronousEvents(t *testing.T) {
 			{0, 14*day + source.age, ""},
 			{0, 14*day + source.age - time.Second, "an event may come " + (14*day + source.age).String() + " late"},
 			{day, day + source.age, ""},
-			{day + time.Second, day + source.age, "or lower FailureRetention"},
+			{day + time.Second, day + source.age, "FailureRetention of 24h0m1s"},
 		} {
 			t.Run(name+"/"+c.words, func(t *testing.T) {
 				f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.FailureRetention, p.Retention = c.failures, c.records })

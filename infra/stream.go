@@ -12,56 +12,52 @@ import (
 )
 
 // StreamProps are the props of [IdempotentFunction.AddStream] and
-// [IdempotentFunction.AddTableStream]. The zero value of every field is its
-// default.
+// [IdempotentFunction.AddTableStream]. The zero value of every field is its default.
 type StreamProps struct {
-	// BatchSize is the maximum number of records of an invocation: 1 to 10,000, or
-	// to 1,000 for the stream of a table. Default: 100, and 1 for a durable
-	// function, which handles a batch in one execution.
+	// BatchSize is the maximum number of records of an invocation: 1 to 10,000, or to 1,000 for
+	// the stream of a table. Default: 100, and 1 for a durable function, which handles a batch
+	// in one execution.
 	BatchSize int
 
-	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds,
-	// at most 5 min. Default: 0.
+	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds, at most 5 min.
+	// Default: 0.
 	BatchingWindow time.Duration
 
-	// Latest starts at records that are written after the deployment. Default:
-	// false. It starts at the oldest record of the stream.
+	// Latest starts at records that are written after the deployment. Default: false. It starts
+	// at the oldest record of the stream.
 	Latest bool
 
-	// MaxAge is the age at which a record is given up: whole seconds, 1 min to 7
-	// days. It must be less than the stream's retention, or a record could disappear
-	// before it reaches the failure queue. Default: 12 h, half of the shortest
-	// retention of a stream.
+	// MaxAge is the age at which a record is given up: whole seconds, 1 min to 7 days. It must
+	// be less than the stream's retention, or a record could disappear before it reaches the
+	// failure queue. Default: 12 h, half of the shortest retention of a stream.
 	MaxAge time.Duration
 
-	// Parallelization is the number of batches of a shard that run at once: 1 to
-	// 10. A Kinesis stream keeps the order of each partition key. The stream of a
-	// table keeps the order of each item, so two items with one partition key may
-	// run at once. Default: 1.
+	// Parallelization is the number of batches of a shard that run at once: 1 to 10. A Kinesis
+	// stream keeps the order of each partition key. The stream of a table keeps the order of
+	// each item, so two items with one partition key may run at once. Default: 1.
 	Parallelization int
 
-	// Retention is the retention of an imported Kinesis stream: whole hours, 1 to
-	// 365 days. That of a stream of this app is read. Default: not declared. MaxAge
-	// is then unchecked.
+	// Retention is the retention of an imported Kinesis stream: whole hours, 1 to 365 days. That
+	// of a stream of this app is read. Default: not declared. MaxAge is then unchecked.
 	Retention time.Duration
 
-	// Retries is the number of retries before a batch is given up: 1 to 10,000.
-	// Lambda's own default retries until MaxAge. A record that always fails would
-	// block its shard for as long, and the records behind it could reach MaxAge
-	// without having run. Raise it if outages are likelier than such records, or if
-	// the handler has a Poison function that takes them. Default: 10.
+	// Retries is the number of retries before a batch is given up: 1 to 10,000. Lambda's own
+	// default retries until MaxAge. A record that always fails would block its shard for as
+	// long, and the records behind it could reach MaxAge without having run. Raise it if outages
+	// are likelier than such records, or if the handler has a Poison function that takes them.
+	// Default: 10.
 	Retries int
 }
 
-// AddStream feeds the function from a Kinesis stream. Failures are reported by
-// record. A failed batch is split, retried a bounded number of times, and then
-// given up. The queue that AddStream returns receives its position in the stream,
-// not its records, which can be read until the stream deletes them. The queue is
-// retained when its stack is deleted, unless the table is Ephemeral.
+// AddStream feeds the function from a Kinesis stream. Failures are reported by record. A
+// failed batch is split, retried a bounded number of times, and then given up. The queue that
+// AddStream returns receives its position in the stream, not its records, which can be read
+// until the stream deletes them. The queue is retained when its stack is deleted, unless the
+// table is Ephemeral.
 //
-// AddStream panics with a [*PropsError] if the ExecutionTimeout of a durable function
-// is more than 15 min, and if the function's records may expire before a record of the
-// last message of this queue is sent again: FailureRetention after MaxAge.
+// AddStream panics with a [*PropsError] if the ExecutionTimeout of a durable function is more
+// than 15 min, and if the function's records may expire before a record of the last message
+// of this queue is sent again: FailureRetention after MaxAge.
 func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, props *StreamProps) awssqs.Queue {
 	p := f.streamProps(props)
 	found := f.refuseSource("stream", stream, func() *string { return stream.StreamArn() })
@@ -87,9 +83,9 @@ func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, pro
 	return failures
 }
 
-// AddTableStream is like [IdempotentFunction.AddStream] for the stream of a DynamoDB
-// table, which has a retention of 24 h. Import a table with the ARN of its stream.
-// AddTableStream also panics with a [*PropsError] for a table without a stream.
+// AddTableStream is like [IdempotentFunction.AddStream] for the stream of a DynamoDB table,
+// which has a retention of 24 h. Import a table with the ARN of its stream. AddTableStream
+// also panics with a [*PropsError] for a table without a stream.
 func (f *IdempotentFunction) AddTableStream(id string, table awsdynamodb.ITable, props *StreamProps) awssqs.Queue {
 	p := f.streamProps(props)
 	found := problems{"table: it has no stream; set DynamoStream, or TableStreamArn of an import"}
@@ -102,8 +98,8 @@ func (f *IdempotentFunction) AddTableStream(id string, table awsdynamodb.ITable,
 	return failures
 }
 
-// hasStream reports whether a table has a stream. CDK knows an ARN for that of each
-// TableV2, even if there is none.
+// hasStream reports whether a table has a stream. CDK knows an ARN for that of each TableV2,
+// even if there is none.
 func hasStream(table awsdynamodb.ITable) bool {
 	if resource, created := table.Node().DefaultChild().(awsdynamodb.CfnGlobalTable); created {
 		return table.Stack().Resolve(resource.StreamSpecification()) != nil
@@ -132,8 +128,8 @@ func (f *IdempotentFunction) streamProps(props *StreamProps) StreamProps {
 	return filled(props, StreamProps{BatchSize: f.batchSize(100), MaxAge: day / 2, Parallelization: 1, Retries: 10})
 }
 
-// newStream checks the props, beside the problems with the source, and returns the queue
-// of a stream's failures.
+// newStream checks the props, beside the problems with the source, and returns the queue of a
+// stream's failures.
 func (f *IdempotentFunction) newStream(id string, p *StreamProps, most int, found problems) awssqs.Queue {
 	found = append(append(found, f.refuseWait("a stream", maxMappingTime)...), p.refuse(most)...)
 	found = append(found, f.refuseLate("a record", p.MaxAge)...)

@@ -10,31 +10,31 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// TaskProps are the props of [IdempotentFunction.NewTask]. Execution is required; the
-// zero value of every other field is its default.
+// TaskProps are the props of [IdempotentFunction.NewTask]. Execution is required; the zero
+// value of every other field is its default.
 type TaskProps struct {
-	// Configure changes the props of CDK before the state is created, such as its
-	// InputPath or ResultPath. It must not change the function, the payload or the
-	// kind of invocation. Default: none.
+	// Configure changes the props of CDK before the state is created, such as its InputPath or
+	// ResultPath. It must not change the function, the payload or the kind of invocation.
+	// Default: none.
 	Configure func(*awsstepfunctionstasks.LambdaInvokeProps)
 
 	// Execution is the timeout of the state machine, at most 366 days.
 	Execution time.Duration
 
-	// Pass is the path of a value of the input that distinguishes the passes of a
-	// loop or the items of a Map, such as "$.index". Without it, the second one
-	// replays the result of the first. Default: none.
+	// Pass is the path of a value of the input that distinguishes the passes of a loop or the
+	// items of a Map, such as "$.index". Without it, the second one replays the result of the
+	// first. Default: none.
 	Pass string
 }
 
-// NewTask creates a state that invokes the function, for handlers.Invoke. The payload
-// is {"id": …, "input": …}, with the input of the state. The id is the key: the
-// execution's ARN, the state's name and Pass, the same in each retry and redrive.
+// NewTask creates a state that invokes the function, for handlers.Invoke. The payload is
+// {"id": …, "input": …}, with the input of the state. The id is the key: the execution's ARN,
+// the state's name and Pass, the same in each retry and redrive.
 //
-// The state retries conflicts, crashes, and errors of the store and of Lambda, with
-// backoff, for longer than a crash leaves a claim. It does not retry TimedOutError,
-// after which the effect may have happened. Use AddRetry or AddCatch for it, and
-// AddCatch for permanent errors.
+// The state retries conflicts, crashes, and errors of the store and of Lambda, with backoff,
+// for longer than a crash leaves a claim. It does not retry TimedOutError, after which the
+// effect may have happened. Use AddRetry or AddCatch for it, and AddCatch for permanent
+// errors.
 //
 // NewTask panics with a [*PropsError] if the function's records may expire before an
 // execution can no longer be redriven: 14 days after Execution.
@@ -55,11 +55,7 @@ func (f *IdempotentFunction) NewTask(scope constructs.Construct, id string, prop
 		RetryOnServiceExceptions: jsii.Bool(false),                         // the retries below contain them
 		TaskTimeout:              awsstepfunctions.Timeout_Duration(seconds(f.props.longest() + time.Minute)),
 	}
-	own := *invoke
-	if p.Configure != nil {
-		p.Configure(invoke)
-	}
-	changed := refuseChanged(own, *invoke, "PayloadResponseOnly", "RetryOnServiceExceptions", "TaskTimeout")
+	changed := reconfigure(invoke, p.Configure, "PayloadResponseOnly", "RetryOnServiceExceptions", "TaskTimeout")
 	changed.when(invoke.IntegrationPattern != "" || invoke.InvocationType != "" || invoke.ClientContext != nil || invoke.Qualifier != nil,
 		"Configure: it changes the kind of invocation")
 	changed.panic(scope, id)
@@ -74,8 +70,8 @@ func (f *IdempotentFunction) NewTask(scope constructs.Construct, id string, prop
 	return task
 }
 
-// attempts returns the number of retries, after 5, 10, 20 … s, that last for longer
-// than the claim of a crash.
+// attempts returns the number of retries, after 5, 10, 20 … s, that last for longer than the
+// claim of a crash.
 func attempts(timeout time.Duration) int {
 	n := 5
 	for 5*time.Second<<n-5*time.Second < timeout+time.Minute {
@@ -88,5 +84,5 @@ func (p *TaskProps) refuse(f *IdempotentFunction) problems {
 	found := f.refuseWait("a state machine", maxMappingTime)
 	found.when(p.Execution <= 0 || p.Execution > 366*day, "Execution: %s is not up to 366 days; state the timeout of the state machine", p.Execution)
 	found.when(p.Pass != "" && !strings.HasPrefix(p.Pass, "$."), "Pass: %q is not a path, as in \"$.index\"", p.Pass)
-	return append(found, f.refuseForgotten("an execution may be redriven", p.Execution+14*day)...)
+	return append(found, f.refuseExpired(p.Execution+14*day, "an execution may be redriven for %s", p.Execution+14*day)...)
 }

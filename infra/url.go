@@ -9,10 +9,9 @@ import (
 
 // URLProps are the props of [IdempotentFunction.AddURL]. Auth is required.
 type URLProps struct {
-	// Auth is NONE, which lets anyone call, or AWS_IAM, which requires signed
-	// requests. With NONE, callers share their keys, unless the function
-	// distinguishes them in another way. With AWS_IAM, GrantInvokeUrl of the URL
-	// allows callers.
+	// Auth is NONE, which lets anyone call, or AWS_IAM, which requires signed requests. With
+	// NONE, callers share their keys, unless the function distinguishes them in another way.
+	// With AWS_IAM, GrantInvokeUrl of the URL allows callers.
 	Auth awslambda.FunctionUrlAuthType
 
 	// CORS lets browsers call. It must let them send Idempotency-Key, and read
@@ -20,12 +19,12 @@ type URLProps struct {
 	CORS *awslambda.FunctionUrlCorsOptions
 }
 
-// AddURL creates a URL of the function, or of its alias if it has one, in the mode
-// BUFFERED. Clients wait as long as the function's Timeout. A URL cannot be
-// throttled, except by reserved concurrency, and has no access log.
+// AddURL creates a URL of the function, or of its alias if it has one, in the mode BUFFERED.
+// Clients wait as long as the function's Timeout. A URL cannot be throttled, except by
+// reserved concurrency, and has no access log.
 //
-// AddURL panics with a [*PropsError] if the ExecutionTimeout of a durable function is
-// more than 15 min, or if the function has a URL already.
+// AddURL panics with a [*PropsError] if the ExecutionTimeout of a durable function is more
+// than 15 min, or if the function has a URL already.
 func (f *IdempotentFunction) AddURL(props *URLProps) awslambda.FunctionUrl {
 	const id = "URL"
 	p := orZero(props)
