@@ -62,24 +62,20 @@ type KafkaProps struct {
 // TopicRetention, and FailureRetention after MaxAge.
 func (f *IdempotentFunction) AddKafka(id string, props *KafkaProps) awssqs.Queue {
 	p := filled(props, KafkaProps{Lag: 10000, MaxAge: day, Retries: 10})
-	append(f.refuseBroker("Kafka", id), p.refuse(f)...).panic(f.scope, id)
+	key := fmt.Sprint(p.ClusterARN, p.BootstrapServers, p.Topic)
+	found := append(f.refuseBroker("Kafka", id), p.refuse(f)...)
+	found.when(f.sources[key], "Topic: %s already feeds this function", p.Topic)
+	found.panic(f.scope, id)
 	refuseID(f.scope, id, failuresID).panic(f.scope, id)
+	f.sources[key] = true
 	failures := f.newFailures(id)
 	source := &awslambda.EventSourceMappingProps{
-		BatchSize:               jsii.Number(f.batchSize(100)),
-		BisectBatchOnError:      jsii.Bool(true),
-		KafkaTopic:              &p.Topic,
-		MaxRecordAge:            seconds(p.MaxAge),
-		OnFailure:               awslambdaeventsources.NewSqsDlq(failures),
+		BatchSize: jsii.Number(f.batchSize(100)), EventSourceArn: named(p.ClusterARN), KafkaTopic: &p.Topic, Target: f.target(),
+		BisectBatchOnError: jsii.Bool(true), ReportBatchItemFailures: jsii.Bool(true), StartingPosition: awslambda.StartingPosition_TRIM_HORIZON,
+		MaxRecordAge: seconds(p.MaxAge), OnFailure: awslambdaeventsources.NewSqsDlq(failures), RetryAttempts: jsii.Number(p.Retries),
 		ProvisionedPollerConfig: &awslambda.ProvisionedPollerConfig{MaximumPollers: jsii.Number(200), MinimumPollers: jsii.Number(1)},
-		ReportBatchItemFailures: jsii.Bool(true),
-		RetryAttempts:           jsii.Number(p.Retries),
-		StartingPosition:        awslambda.StartingPosition_TRIM_HORIZON,
-		Target:                  f.target(),
 	}
-	if p.ClusterARN != "" {
-		source.EventSourceArn = &p.ClusterARN
-	} else {
+	if p.ClusterARN == "" {
 		source.KafkaBootstrapServers = jsii.Strings(p.BootstrapServers...)
 	}
 	changed := reconfigure(source, p.Configure, "BatchSize", "BisectBatchOnError", "ProvisionedPollerConfig", "StartingPosition")
@@ -123,7 +119,6 @@ func (p *KafkaProps) refuse(f *IdempotentFunction) (found problems) {
 	found.when(p.Topic == "", "Topic: it is required")
 	found.when(p.TopicRetention != 0 && p.MaxAge >= p.TopicRetention,
 		"MaxAge: %s is not less than the TopicRetention of %s; the topic may delete a record before it is given up", p.MaxAge, p.TopicRetention)
-	found = append(found, f.refuseTwice("Topic", p.Topic, fmt.Sprint(p.ClusterARN, p.BootstrapServers, p.Topic))...)
 	found = append(found, f.refuseExpired(p.TopicRetention, "the topic may deliver a record again for %s", p.TopicRetention)...)
 	return append(found, f.refuseLate("a record", p.MaxAge)...)
 }
@@ -161,7 +156,11 @@ type MQProps struct {
 // records may expire before Unconsumed has passed.
 func (f *IdempotentFunction) AddMQ(id string, props *MQProps) awslambda.CfnEventSourceMapping {
 	p := orZero(props)
-	append(f.refuseBroker("Amazon MQ", id), p.refuse(f)...).panic(f.scope, id)
+	key := fmt.Sprintln(p.BrokerARN, p.VirtualHost, p.Queue)
+	found := append(f.refuseBroker("Amazon MQ", id), p.refuse(f)...)
+	found.when(f.sources[key], "Queue: %s already feeds this function", p.Queue)
+	found.panic(f.scope, id)
+	f.sources[key] = true
 	access := []*awslambda.CfnEventSourceMapping_SourceAccessConfigurationProperty{{Type: jsii.String("BASIC_AUTH"), Uri: p.Secret.SecretArn()}}
 	if p.VirtualHost != "" {
 		access = append(access, &awslambda.CfnEventSourceMapping_SourceAccessConfigurationProperty{Type: jsii.String("VIRTUAL_HOST"), Uri: &p.VirtualHost})
@@ -181,12 +180,10 @@ func (p *MQProps) refuse(f *IdempotentFunction) (found problems) {
 	found.when(!unresolved(p.BrokerARN) && !strings.Contains(p.BrokerARN, ":broker:"), "BrokerARN: %q is not the ARN of a broker", p.BrokerARN)
 	found.when(p.Queue == "", "Queue: it is required")
 	found.when(p.Secret == nil, "Secret: it is required")
-	found = append(found, f.refuseTwice("Queue", p.Queue, fmt.Sprintln(p.BrokerARN, p.VirtualHost, p.Queue))...)
 	return append(found, f.refuseExpired(p.Unconsumed, "the broker may deliver a message for %s", p.Unconsumed)...)
 }
 
-// maxBrokerTime is the maximum timeout of a function behind Kafka or Amazon MQ, in the
-// developer guide of Lambda.
+// maxBrokerTime is the maximum timeout of a function behind a broker, says Lambda's guide.
 const maxBrokerTime = 14 * time.Minute
 
 // refuseBroker reports a function that may run longer than Lambda allows behind a broker, and

@@ -85,12 +85,7 @@ func (f *IdempotentFunction) refuseSource(name string, source awscdk.IResource, 
 	if unresolved(key) {
 		key = fmt.Sprint(*source.Stack().Node().Path(), source.Stack().Resolve(&key))
 	}
-	return append(found, f.refuseTwice(name, *source.Node().Path(), key)...)
-}
-
-// refuseTwice reports a source with a key that already feeds the function.
-func (f *IdempotentFunction) refuseTwice(name, source, key string) (found problems) {
-	found.when(f.sources[key], "%s: %s already feeds this function", name, source)
+	found.when(f.sources[key], "%s: %s already feeds this function", name, *source.Node().Path())
 	f.sources[key] = true
 	return found
 }

@@ -46,7 +46,7 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 	stack := newStack()
 	f := newFunction(t, stack, longRecords)
 	outbox := NewOutbox(stack, "Outbox", nil)
-	n := 0 // streams
+	n := 0 // of streams, topics and queues, each of which feeds a function once
 	for name, construct := range map[string]func(id string){
 		"table":     func(id string) { NewIdempotencyTable(stack, id, nil) },
 		"outbox":    func(id string) { NewOutbox(stack, id, nil) },
@@ -66,9 +66,15 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 			n++
 			f.AddStream(id, awskinesis.Stream_FromStreamArn(newStack(), jsii.String("Stream"), jsii.String(fmt.Sprint(streamARN, n))), nil)
 		},
-		"Kafka": func(id string) { f.AddKafka(id, msk(nil)) },
-		"MQ":    func(id string) { f.AddMQ(id, activeMQ(f)) },
-		"task":  func(id string) { f.NewTask(stack, id, &TaskProps{Execution: time.Hour}) },
+		"Kafka": func(id string) {
+			n++
+			f.AddKafka(id, msk(func(p *KafkaProps) { p.Topic = fmt.Sprint("orders", n) }))
+		},
+		"MQ": func(id string) {
+			n++
+			f.AddMQ(id, &MQProps{BrokerARN: brokerARN, Queue: fmt.Sprint("orders", n), Secret: brokerSecret(f)})
+		},
+		"task": func(id string) { f.NewTask(stack, id, &TaskProps{Execution: time.Hour}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantRefusal(t, "id: it is empty", func() { construct("") })

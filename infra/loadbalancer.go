@@ -37,11 +37,10 @@ type ListenerRuleProps struct {
 
 // AddListenerRule puts the function behind a listener of an Application Load Balancer, made
 // or imported, which several functions may share. It returns the target group. Its events
-// have multi-value headers, because the function cannot see otherwise that a request has two
-// keys.
+// have multi-value headers, which show that a request has two keys.
 //
 // AddListenerRule panics with a [*PropsError] if the function's timeout, or that of its
-// executions, is longer than IdleTimeout.
+// executions, is longer than IdleTimeout, and if a rule of this app has the priority.
 func (f *IdempotentFunction) AddListenerRule(id string, listener awselasticloadbalancingv2.IApplicationListener, props *ListenerRuleProps) awselasticloadbalancingv2.ApplicationTargetGroup {
 	p := filled(props, ListenerRuleProps{IdleTimeout: time.Minute})
 	append(p.refuse(f, listener), refuseID(f.scope, id, "")...).panic(f.scope, id)
@@ -68,9 +67,7 @@ func (f *IdempotentFunction) newTargetGroup(own constructs.Construct) awselastic
 	})
 	permission := constructs.NewConstruct(own, jsii.String("Permission"))
 	f.target().AddPermission(jsii.String("Invoke"), &awslambda.Permission{
-		Principal:     awsiam.NewServicePrincipal(jsii.String("elasticloadbalancing.amazonaws.com"), nil),
-		Scope:         permission,
-		SourceAccount: awscdk.Stack_Of(own).Account(),
+		Principal: awsiam.NewServicePrincipal(jsii.String("elasticloadbalancing.amazonaws.com"), nil), Scope: permission, SourceAccount: awscdk.Stack_Of(own).Account(),
 	})
 	resource := group.Node().DefaultChild().(awselasticloadbalancingv2.CfnTargetGroup)
 	resource.AddPropertyOverride(jsii.String("Targets"), []map[string]*string{{"Id": f.target().FunctionArn()}})

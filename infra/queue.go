@@ -92,12 +92,8 @@ func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 		EncryptionMasterKey: f.props.Key, EnforceSSL: jsii.Bool(true), Fifo: fifo, RemovalPolicy: removalPolicy(ephemeral), RetentionPeriod: seconds(p.DeadLetterRetention),
 	}
 	main := &awssqs.QueueProps{
-		DeadLetterQueue:     &awssqs.DeadLetterQueue{},
-		EncryptionMasterKey: f.props.Key,
-		EnforceSSL:          jsii.Bool(true),
-		Fifo:                fifo,
-		RetentionPeriod:     seconds(p.Retention),
-		VisibilityTimeout:   seconds(p.visibility(f)),
+		DeadLetterQueue: &awssqs.DeadLetterQueue{}, EncryptionMasterKey: f.props.Key, EnforceSSL: jsii.Bool(true), Fifo: fifo,
+		RetentionPeriod: seconds(p.Retention), VisibilityTimeout: seconds(p.visibility(f)),
 	}
 	p.configure(main, dead).panic(f.scope, id)
 	own := constructs.NewConstruct(f.scope, &id)
@@ -141,10 +137,7 @@ func reconfigure[P any](props *P, configure func(*P), may ...string) (found prob
 
 // feed connects a queue to the function.
 func (f *IdempotentFunction) feed(q *Queue, p *QueueProps) *Queue {
-	source := &awslambdaeventsources.SqsEventSourceProps{
-		BatchSize:               jsii.Number(p.BatchSize),
-		ReportBatchItemFailures: jsii.Bool(true),
-	}
+	source := &awslambdaeventsources.SqsEventSourceProps{BatchSize: jsii.Number(p.BatchSize), ReportBatchItemFailures: jsii.Bool(true)}
 	if p.BatchingWindow > 0 {
 		source.MaxBatchingWindow = seconds(p.BatchingWindow)
 	}

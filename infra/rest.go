@@ -13,7 +13,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// RESTRoutesProps are the props of [IdempotentFunction.AddRESTRoutes].
+// RESTRoutesProps are the props of [IdempotentFunction.AddRESTRoutes]. Routes is required.
 type RESTRoutesProps struct {
 	// IntegrationTimeout is the time for which the API waits for the function. More than 29 s
 	// need a Regional or private API and a raised quota of the account, which is not checked.
@@ -25,14 +25,12 @@ type RESTRoutesProps struct {
 	// callers, Public is required.
 	Method *awsapigateway.MethodOptions
 
-	// Public lets anyone call, even if the resource has a default authorizer. Callers then share
-	// their keys, unless the function distinguishes them in another way. It excludes a Method
-	// that identifies callers. Default: false.
+	// Public is as in [RoutesProps], and excludes a Method that identifies callers. Default: false.
 	Public bool
 
 	// Routes are methods with paths below the resource, such as "POST /payments", or "POST /"
 	// for the resource itself. A variable is a whole segment of the path, and the last one may
-	// be {proxy+}. Default: none, which is refused.
+	// be {proxy+}. A level of the path has one variable.
 	Routes []string
 }
 
@@ -43,11 +41,9 @@ const maxRESTTime = 29 * time.Second
 // AddRESTRoutes puts the function behind a REST API, with the events of a proxy integration.
 // Pass the Root of the API, or one of its resources, made or imported. The methods belong to
 // the stack of the resource. CDK deploys an API of the app again with them; an imported API
-// needs a deployment of yours. Its alarm needs RestApiName, for
-// RestApi_FromRestApiAttributes.
-//
-// With CORS, the preflight options must allow Idempotency-Key, which CDK's default does not.
-// The handler sets the CORS headers of its responses.
+// needs a deployment of yours, and for its alarm the RestApiName in its attributes. With
+// CORS, the preflight options must allow Idempotency-Key, which CDK's default does not. The
+// handler sets the CORS headers of its responses.
 //
 // AddRESTRoutes panics with a [*PropsError] if the function's timeout, or that of its
 // executions, is longer than IntegrationTimeout.
@@ -72,11 +68,8 @@ func (f *IdempotentFunction) AddRESTRoutes(at awsapigateway.IResource, props *RE
 		resource.AddMethod(&verb, integration, &method)
 	}
 	f.watchServerErrors("the API", awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-		DimensionsMap: &map[string]*string{"ApiName": at.Api().RestApiName()},
-		MetricName:    jsii.String("5XXError"),
-		Namespace:     jsii.String("AWS/ApiGateway"),
-		Period:        period(),
-		Statistic:     jsii.String("Sum"),
+		DimensionsMap: &map[string]*string{"ApiName": at.Api().RestApiName()}, MetricName: jsii.String("5XXError"),
+		Namespace: jsii.String("AWS/ApiGateway"), Period: period(), Statistic: jsii.String("Sum"),
 	}))
 }
 

@@ -110,11 +110,10 @@ func corsOf(api awsapigatewayv2.IHttpApi) (cors *awsapigatewayv2.CorsPreflightOp
 	return cors
 }
 
-// refuse reports the mistakes in routes of an API with this default authorizer, CORS and
-// routes.
+// refuse reports mistakes beside this default authorizer, CORS and the routes of an API.
 func (p *RoutesProps) refuse(f *IdempotentFunction, authorizer awsapigatewayv2.IHttpRouteAuthorizer, cors *awsapigatewayv2.CorsPreflightOptions, existing []string) problems {
 	found := f.refuseSlow("an HTTP API", maxHTTPTime)
-	found.when((p.Authorizer == nil && authorizer == nil) && !p.Public || p.Authorizer != nil && p.Public,
+	found.when(p.Authorizer == nil && authorizer == nil && !p.Public || p.Authorizer != nil && p.Public,
 		"Public: state one of Authorizer and Public, which decides whether callers share their keys")
 	found = append(append(found, refuseRoutes(p.Routes, existing)...), refuseVariables(slices.Concat(existing, p.Routes), false)...)
 	if cors == nil {
@@ -138,19 +137,15 @@ const segment = `[\w.~!$&'()*+,;=:@%-]+`
 
 // refuseRoutes reports mistakes in routes beside the existing ones of an API.
 func refuseRoutes(routes, existing []string) (found problems) {
-	id := func(route string) string { return strings.ReplaceAll(route, "/", "--") } // as CDK distinguishes routes
-	there := map[string]bool{}
-	for _, route := range existing {
-		there[id(route)] = true
-	}
+	id := strings.NewReplacer("/", "--").Replace // as CDK distinguishes routes
 	found.when(len(routes) == 0, "Routes: at least one is required")
-	for _, route := range routes {
+	for i, route := range routes {
 		method, path, _ := strings.Cut(route, " ") // a route without a path has no valid one
 		known := slices.Contains([]string{"ANY", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}, method)
 		found.when(route != defaultRoute && (!known || !routePath.MatchString(path)),
 			"Routes: %q is not a method and a path, as in \"POST /payments\" or \"GET /payments/{id}\"", route)
-		found.when(there[id(route)], "Routes: %q is listed twice, or the API already has it", route)
-		there[id(route)] = true
+		same := func(earlier string) bool { return id(earlier) == id(route) }
+		found.when(slices.ContainsFunc(existing, same) || slices.ContainsFunc(routes[:i], same), "Routes: %q is listed twice, or the API already has it", route)
 	}
 	return found
 }

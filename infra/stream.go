@@ -19,8 +19,7 @@ type StreamProps struct {
 	// in one execution.
 	BatchSize int
 
-	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds, at most 5 min.
-	// Default: 0.
+	// BatchingWindow is as in [QueueProps]. Default: 0.
 	BatchingWindow time.Duration
 
 	// Latest starts at records that are written after the deployment. Default: false. It starts
@@ -50,10 +49,9 @@ type StreamProps struct {
 }
 
 // AddStream feeds the function from a Kinesis stream. Failures are reported by record. A
-// failed batch is split, retried a bounded number of times, and then given up. The queue that
-// AddStream returns receives its position in the stream, not its records, which can be read
-// until the stream deletes them. The queue is retained when its stack is deleted, unless the
-// table is Ephemeral.
+// failed batch is split, retried, and then given up. The queue that AddStream returns receives
+// its position in the stream, not its records, which can be read until the stream deletes
+// them. The queue is retained when its stack is deleted, unless the table is Ephemeral.
 //
 // AddStream panics with a [*PropsError] if the ExecutionTimeout of a durable function is more
 // than 15 min, and if the function's records may expire before a record of the last message
@@ -70,15 +68,9 @@ func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, pro
 	}
 	failures := f.newStream(id, &p, 10000, found)
 	f.target().AddEventSource(awslambdaeventsources.NewKinesisEventSource(stream, &awslambdaeventsources.KinesisEventSourceProps{
-		BatchSize:               jsii.Number(p.BatchSize),
-		BisectBatchOnError:      jsii.Bool(true),
-		MaxBatchingWindow:       seconds(p.BatchingWindow),
-		MaxRecordAge:            seconds(p.MaxAge),
-		OnFailure:               awslambdaeventsources.NewSqsDlq(failures),
-		ParallelizationFactor:   jsii.Number(p.Parallelization),
-		ReportBatchItemFailures: jsii.Bool(true),
-		RetryAttempts:           jsii.Number(p.Retries),
-		StartingPosition:        startingAt[p.Latest],
+		BatchSize: jsii.Number(p.BatchSize), MaxBatchingWindow: seconds(p.BatchingWindow), ParallelizationFactor: jsii.Number(p.Parallelization),
+		BisectBatchOnError: jsii.Bool(true), ReportBatchItemFailures: jsii.Bool(true), StartingPosition: startingAt[p.Latest],
+		MaxRecordAge: seconds(p.MaxAge), OnFailure: awslambdaeventsources.NewSqsDlq(failures), RetryAttempts: jsii.Number(p.Retries),
 	}))
 	return failures
 }
@@ -110,15 +102,9 @@ func hasStream(table awsdynamodb.ITable) bool {
 // ofTable returns the props of CDK for the stream of a table.
 func (p *StreamProps) ofTable(failures awssqs.Queue) *awslambdaeventsources.DynamoEventSourceProps {
 	return &awslambdaeventsources.DynamoEventSourceProps{
-		BatchSize:               jsii.Number(p.BatchSize),
-		BisectBatchOnError:      jsii.Bool(true),
-		MaxBatchingWindow:       seconds(p.BatchingWindow),
-		MaxRecordAge:            seconds(p.MaxAge),
-		OnFailure:               awslambdaeventsources.NewSqsDlq(failures),
-		ParallelizationFactor:   jsii.Number(p.Parallelization),
-		ReportBatchItemFailures: jsii.Bool(true),
-		RetryAttempts:           jsii.Number(p.Retries),
-		StartingPosition:        startingAt[p.Latest],
+		BatchSize: jsii.Number(p.BatchSize), MaxBatchingWindow: seconds(p.BatchingWindow), ParallelizationFactor: jsii.Number(p.Parallelization),
+		BisectBatchOnError: jsii.Bool(true), ReportBatchItemFailures: jsii.Bool(true), StartingPosition: startingAt[p.Latest],
+		MaxRecordAge: seconds(p.MaxAge), OnFailure: awslambdaeventsources.NewSqsDlq(failures), RetryAttempts: jsii.Number(p.Retries),
 	}
 }
 

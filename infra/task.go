@@ -13,17 +13,15 @@ import (
 // TaskProps are the props of [IdempotentFunction.NewTask]. Execution is required; the zero
 // value of every other field is its default.
 type TaskProps struct {
-	// Configure changes the props of CDK before the state is created, such as its InputPath or
-	// ResultPath. It must not change the function, the payload or the kind of invocation.
-	// Default: none.
+	// Configure changes the props of CDK before the state is created, such as ResultPath, but
+	// not the function, the payload or the kind of invocation. Default: none.
 	Configure func(*awsstepfunctionstasks.LambdaInvokeProps)
 
 	// Execution is the timeout of the state machine, at most 366 days.
 	Execution time.Duration
 
 	// Pass is the path of a value of the input that distinguishes the passes of a loop or the
-	// items of a Map, such as "$.index". Without it, the second one replays the result of the
-	// first. Default: none.
+	// items of a Map, such as "$.index". Default: none. The second one replays the first.
 	Pass string
 }
 
