@@ -130,13 +130,13 @@ func allow(grantee awsiam.IGrantable, on []*string, when *conditions, actions ..
 	}))
 }
 
-// effective refuses a grantee that got no permissions. For an immutable role, CDK reports
-// success; a role that accepts statements has them, or itself, among its children.
+// effective refuses a grantee that got no permissions. CDK reports success for an immutable
+// role and for an import without one. A role that takes statements has children.
 func effective(grantee awsiam.IGrantable, grant awsiam.Grant) awsiam.Grant {
 	var found problems
 	role, isConstruct := grantee.GrantPrincipal().(constructs.IConstruct)
-	found.when(!*grant.Success() || isConstruct && len(*role.Node().Children()) == 0,
-		"grantee: it gets no permissions, because its role is immutable or of a different account, or it has none; import the role without Mutable, or pass one of the app")
+	found.when(!*grant.Success() || !isConstruct || len(*role.Node().Children()) == 0,
+		"grantee: it gets no permissions, because it is an import without its role, or its role is immutable or of a different account; import it with a role, and a role without Mutable false")
 	found.panic(role, "grantee")
 	return grant
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
@@ -175,8 +176,11 @@ func TestGrantTransactAllowsNothingOutsideOfTransactions(t *testing.T) {
 // CDK reports success for an immutable role, and panics for a principal without a policy.
 func TestGranteesThatGetNothingAreRefused(t *testing.T) {
 	for words, grantee := range map[string]func(awscdk.Stack) awsiam.IGrantable{
-		"its role is immutable": func(s awscdk.Stack) awsiam.IGrantable { return immutableRole(s) },
-		"or it has none": func(awscdk.Stack) awsiam.IGrantable {
+		"its role is immutable or": func(s awscdk.Stack) awsiam.IGrantable { return immutableRole(s) },
+		"is an import without its role": func(s awscdk.Stack) awsiam.IGrantable {
+			return awslambda.Function_FromFunctionArn(s, jsii.String("Import"), jsii.String(functionARN))
+		},
+		"it gets no permissions": func(awscdk.Stack) awsiam.IGrantable {
 			return awsiam.NewArnPrincipal(jsii.String("arn:aws:iam::111122223333:role/a"))
 		},
 	} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
@@ -29,6 +30,22 @@ func TestScopesAndIDsThatCannotBeAreRefused(t *testing.T) {
 		"topic": func(scope constructs.Construct, id string) { NewAlarmTopic(scope, id, nil) },
 		"dashboard": func(scope constructs.Construct, id string) {
 			NewDashboard(scope, id, &DashboardProps{Operations: []string{"pay"}})
+		},
+		"postgres": func(scope constructs.Construct, id string) {
+			NewPostgresStore(scope, id, &PostgresStoreProps{Access: &AccessOptions{User: "app"}, Database: "postgres", DSQL: "arn:aws:dsql:eu-west-1:111122223333:cluster/a"})
+		},
+		"redis": func(scope constructs.Construct, id string) {
+			vpc := awsec2.NewVpc(newStack(), jsii.String("VPC"), nil)
+			NewRedisStore(scope, id, &RedisStoreProps{Host: "a", MemoryDB: "a", Access: &AccessOptions{
+				User: "app", VPC: vpc, SecurityGroup: awsec2.NewSecurityGroup(vpc, jsii.String("G"), &awsec2.SecurityGroupProps{Vpc: vpc}),
+			}})
+		},
+		"sweep": func(scope constructs.Construct, id string) {
+			NewSweep(scope, id, &SweepProps{Code: code, Table: NewIdempotencyTable(newStack(), "Table", nil)})
+		},
+		"protect": func(scope constructs.Construct, id string) {
+			stack := newStack()
+			Protect(scope, id, ownFunction(t, stack), &ProtectProps{Table: NewIdempotencyTable(stack, "Table", nil)})
 		},
 		"function": func(scope constructs.Construct, id string) {
 			NewIdempotentFunction(scope, id, &IdempotentFunctionProps{Code: code, Table: NewIdempotencyTable(newStack(), "Table", nil)})

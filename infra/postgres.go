@@ -65,9 +65,12 @@ type PostgresStore struct {
 // NewPostgresStore panics with a [*PropsError] for props that cannot work.
 func NewPostgresStore(scope constructs.Construct, id string, props *PostgresStoreProps) *PostgresStore {
 	s := &PostgresStore{props: filled(props, PostgresStoreProps{Table: "idempotency"})}
-	found := s.find(scope)
+	found := refuseID(scope, id, "")
+	if scope != nil {
+		found.add(s.find(scope))
+	}
 	found.when(s.props.Database == "", "Database: it is required")
-	append(found, refuseID(scope, id, "")...).panic(scope, id)
+	found.panic(scope, id)
 	constructs.NewConstruct(scope, &id) // the id is taken
 	return s
 }
