@@ -127,11 +127,10 @@ var topicName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 // NewAlarmTopic panics with a [*PropsError] for props that cannot work.
 func NewAlarmTopic(scope constructs.Construct, id string, props *AlarmTopicProps) awssns.Topic {
 	p := orZero(props)
-	name := p.TopicName
 	found := append(refuseKey(p.Key), refuseID(scope, id, "")...)
-	found.when(name != "" && !*awscdk.Token_IsUnresolved(name) && !topicName.MatchString(name), "TopicName: %q is not 1 to 256 letters, digits, _ and -", name)
+	found.when(p.TopicName != "" && !unresolved(p.TopicName) && !topicName.MatchString(p.TopicName), "TopicName: %q is not 1 to 256 letters, digits, _ and -", p.TopicName)
 	found.panic(scope, id)
-	topic := awssns.NewTopic(scope, &id, &awssns.TopicProps{EnforceSSL: jsii.Bool(true), MasterKey: p.Key, TopicName: named(name)})
+	topic := awssns.NewTopic(scope, &id, &awssns.TopicProps{EnforceSSL: jsii.Bool(true), MasterKey: p.Key, TopicName: named(p.TopicName)})
 	topic.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Actions:    jsii.Strings("sns:Publish"),
 		Conditions: &map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(topic).Account()}},
