@@ -248,22 +248,17 @@ func referred(v any) any {
 // any other as a join.
 func join(text string) any {
 	var parts []any
-	for text != "" {
-		at := reference.FindStringSubmatchIndex(text)
-		if at == nil {
-			parts = append(parts, text)
-			break
+	end := 0
+	for _, at := range reference.FindAllStringSubmatchIndex(text, -1) {
+		if at[0] > end {
+			parts = append(parts, text[end:at[0]])
 		}
-		if at[0] > 0 {
-			parts = append(parts, text[:at[0]])
-		}
-		parts = append(parts, refer(text[at[2]:at[3]], text[at[4]:at[5]]))
-		text = text[at[1]:]
+		parts, end = append(parts, refer(text[at[2]:at[3]], text[at[4]:at[5]])), at[1]
 	}
-	switch len(parts) {
-	case 0:
-		return ""
-	case 1:
+	if end < len(text) || end == 0 {
+		parts = append(parts, text[end:])
+	}
+	if len(parts) == 1 {
 		return parts[0]
 	}
 	return map[string]any{"Fn::Join": []any{"", parts}}

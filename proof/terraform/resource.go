@@ -2,6 +2,7 @@ package terraform
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -140,9 +141,7 @@ func (i *instance) dynamic(block *hclsyntax.Block, scope map[string]cty.Value, b
 	for it := each.ElementIterator(); it.Next(); {
 		key, v := it.Element()
 		inner := map[string]cty.Value{name: cty.ObjectVal(map[string]cty.Value{"key": key, "value": v})}
-		for n, v := range scope {
-			inner[n] = v
-		}
+		maps.Copy(inner, scope)
 		made, err := i.body(block.Body.Blocks[0].Body, inner) // the block "content"
 		if err != nil {
 			return err
@@ -154,10 +153,7 @@ func (i *instance) dynamic(block *hclsyntax.Block, scope map[string]cty.Value, b
 
 // value has the attributes of a resource that an expression may refer to.
 func (r *Resource) value() cty.Value {
-	all := map[string]cty.Value{}
-	for name, v := range r.Body.Attributes {
-		all[name] = v
-	}
+	all := maps.Clone(r.Body.Attributes)
 	kind := r.Type
 	if r.data {
 		kind = "data." + kind
