@@ -222,26 +222,6 @@ func TestBrokersFeedAFunctionOnce(t *testing.T) {
 	wantRefusal(t, "", func() { f.AddMQ("Other", other) })
 }
 
-// Lambda checks the role of the function when it creates a source.
-func TestSourcesOfAnImportWaitForItsPolicy(t *testing.T) {
-	stack := newStack()
-	f := Protect(stack, "Orders", importedFunction(stack), &ProtectProps{
-		Retention: 400 * day, Table: NewIdempotencyTable(stack, "Table", nil), Timeout: 10 * time.Second,
-	})
-	f.AddKafka("Kafka", msk(nil))
-	f.AddMQ("Broker", activeMQ(f))
-	f.AddQueue("Queue", nil)
-	f.AddTopic(newTopic(f))
-	deployed := synth(t, stack)
-	for kind, want := range map[string]int{mappingType: 3, invocationsType: 1} {
-		ids := deployed.IDs(kind)
-		check.Equal(t, len(ids), want)
-		for _, id := range ids {
-			check.Contains(t, fmt.Sprint(deployed.Resources()[id]["DependsOn"]), "RoleDefaultPolicy", id)
-		}
-	}
-}
-
 // Lambda allows 15 min behind other sources.
 func TestBrokersTakeNoFunctionOfMoreThan14Minutes(t *testing.T) {
 	for timeout, words := range map[time.Duration]string{14 * time.Minute: "", 15 * time.Minute: "Timeout: 15m0s is longer than the 14m0s"} {

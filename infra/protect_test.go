@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -135,5 +136,25 @@ func TestProtectRefuses(t *testing.T) {
 			stack := newStack()
 			wantRefusal(t, words, func() { protect(stack, &ProtectProps{Table: NewIdempotencyTable(stack, "Table", nil)}) })
 		})
+	}
+}
+
+// Lambda checks the role of the function when it creates a source.
+func TestSourcesOfAnImportWaitForItsPolicy(t *testing.T) {
+	stack := newStack()
+	f := Protect(stack, "Orders", importedFunction(stack), &ProtectProps{
+		Retention: 400 * day, Table: NewIdempotencyTable(stack, "Table", nil), Timeout: 10 * time.Second,
+	})
+	f.AddKafka("Kafka", msk(nil))
+	f.AddMQ("Broker", activeMQ(f))
+	f.AddQueue("Queue", nil)
+	f.AddTopic(newTopic(f))
+	deployed := synth(t, stack)
+	for kind, want := range map[string]int{mappingType: 3, invocationsType: 1} {
+		ids := deployed.IDs(kind)
+		check.Equal(t, len(ids), want)
+		for _, id := range ids {
+			check.Contains(t, fmt.Sprint(deployed.Resources()[id]["DependsOn"]), "RoleDefaultPolicy", id)
+		}
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
-	"github.com/lambda-once/once/infra/internal/check"
 	"github.com/lambda-once/once/infra/internal/template"
 )
 
@@ -73,14 +72,6 @@ func sources() map[string]source {
 	}
 }
 
-func newStream(f *IdempotentFunction) awskinesis.Stream {
-	return awskinesis.NewStream(f.scope, jsii.String("Stream"), nil)
-}
-
-func newTopic(f *IdempotentFunction) awssns.Topic {
-	return awssns.NewTopic(f.scope, jsii.String("Topic"), nil)
-}
-
 // breakSources deletes each property, which its rule must notice.
 func breakSources(t *testing.T, deployed template.Template, kind string, properties map[string]template.Rule) {
 	t.Helper()
@@ -92,175 +83,6 @@ func breakSources(t *testing.T, deployed template.Template, kind string, propert
 			t.Errorf("a template without %s keeps the rule %q", property, rule)
 		}
 	}
-}
-
-// An event that fails for good is not dropped, whatever its source.
-func TestAsynchronousSources(t *testing.T) {
-	for name, source := range sources() {
-		if source.age == 0 {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			stack := newStack()
-			source.add(newFunction(t, stack, longRecords))
-			deployed := synth(t, stack)
-			check.Equal(t, only(t, deployed, invocationsType).Properties(), map[string]any{
-				"DestinationConfig":        map[string]any{"OnFailure": map[string]any{"Destination": arn("FunctionAsyncFailures")}},
-				"FunctionName":             ref("Function"),
-				"MaximumEventAgeInSeconds": 6 * 3600.0,
-				"MaximumRetryAttempts":     2.0,
-				"Qualifier":                "$LATEST",
-			})
-			breakSources(t, deployed, invocationsType, map[string]template.Rule{"DestinationConfig": template.DLQ})
-		})
-	}
-}
-
-// A function has one configuration of asynchronous invocation.
-func TestAsynchronousSourcesShareAQueue(t *testing.T) {
-	stack := newStack()
-	f := newFunction(t, stack, func(p *IdempotentFunctionProps) { p.FailureRetention, p.Retention = day, 2*day })
-	for _, source := range sources() {
-		if source.age > 0 {
-			check.Equal(t, *source.add(f).Node().Path(), "S/Function/AsyncFailures")
-		}
-	}
-	deployed := synth(t, stack)
-	only(t, deployed, invocationsType)
-	check.Equal(t, only(t, deployed, "AWS::SQS::Queue").Properties()["MessageRetentionPeriod"], 86400.0)
-}
-
-// An event can be sent again until the failure queue deletes it.
-func TestRecordsOutliveAsynchronousEvents(t *testing.T) {
-	for name, source := range sources() {
-		if source.age == 0 {
-			continue
-		}
-		for _, c := range []struct {
-			failures, records time.Duration
-			words             string
-		}{
-			{0, 14*day + source.age, ""},
-			{0, 14*day + source.age - time.Second, "an event may come " + (14*day + source.age).String() + " late"},
-			{day, day + source.age, ""},
-			{day + time.Second, day + source.age, "FailureRetention of 24h0m1s"},
-		} {
-			t.Run(name+"/"+c.words, func(t *testing.T) {
-				f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.FailureRetention, p.Retention = c.failures, c.records })
-				wantRefusal(t, c.words, func() { source.add(f) })
-			})
-		}
-	}
-	// The second source of a function has the queue of the first, and its own age.
-	f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Retention = 14*day + 6*time.Hour })
-	sources()["SNS"].add(f)
-	wantRefusal(t, "an event may come 348h0m0s late", func() { sources()["EventBridge"].add(f) })
-	// The event of an execution enters the queue as late as ExecutionTimeout.
-	const late = 14*day + 6*time.Hour + 24*time.Hour
-	for words, retention := range map[string]time.Duration{"": late, "an event may come 366h0m0s late": late - time.Second} {
-		f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
-			p.Durable, p.Retention = &DurableOptions{ExecutionTimeout: 24 * time.Hour}, retention
-		})
-		wantRefusal(t, words, func() { f.AddTopic(newTopic(f)) })
-	}
-}
-
-// By default Lambda retries a batch until its records expire, and blocks the shard.
-func TestStreams(t *testing.T) {
-	for _, name := range []string{"Kinesis", "DynamoDB"} {
-		t.Run(name, func(t *testing.T) {
-			stack := newStack()
-			sources()[name].add(newFunction(t, stack, longRecords))
-			deployed := synth(t, stack)
-			got := only(t, deployed, mappingType).Properties()
-			delete(got, "EventSourceArn")
-			check.Equal(t, got, map[string]any{
-				"BatchSize":                      100.0,
-				"BisectBatchOnFunctionError":     true,
-				"DestinationConfig":              map[string]any{"OnFailure": map[string]any{"Destination": arn("FunctionClicksFailures")}},
-				"FunctionName":                   ref("Function"),
-				"FunctionResponseTypes":          []any{"ReportBatchItemFailures"},
-				"MaximumBatchingWindowInSeconds": 0.0,
-				"MaximumRecordAgeInSeconds":      43200.0,
-				"MaximumRetryAttempts":           10.0,
-				"ParallelizationFactor":          1.0,
-				"StartingPosition":               "TRIM_HORIZON",
-			})
-			breakSources(t, deployed, mappingType, map[string]template.Rule{
-				"FunctionResponseTypes": template.Report, "DestinationConfig": template.DLQ, "BisectBatchOnFunctionError": template.DLQ,
-				"MaximumRecordAgeInSeconds": template.DLQ, "MaximumRetryAttempts": template.DLQ,
-			})
-		})
-	}
-}
-
-func TestStreamsRefuse(t *testing.T) {
-	wantRefusals(t, map[string]StreamProps{
-		"BatchSize: 10001 is not":         {BatchSize: 10001},
-		"BatchingWindow: 6m0s is not":     {BatchingWindow: 6 * time.Minute},
-		"MaxAge: 30s is not":              {MaxAge: 30 * time.Second},
-		"Parallelization: 11 is not":      {Parallelization: 11},
-		"Retries: -1 is not":              {Retries: -1},
-		"Retention: 23h0m0s is not whole": {Retention: 23 * time.Hour},
-		"a record may come 348h0m1s late": {MaxAge: 12*time.Hour + time.Second},
-		"12h0m1s until it is given up":    {MaxAge: 12*time.Hour + time.Second},
-		"MaxAge: 168h0m1s is not":         {MaxAge: 7*day + time.Second},
-		"MaxAge: 168h0m0s is not less":    {MaxAge: 7 * day, Retention: 7 * day},
-	}, func(props StreamProps) {
-		f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
-			p.Retention = 14*day + 12*time.Hour
-			if props.MaxAge > day {
-				p.Retention = 400 * day
-			}
-		})
-		f.AddStream("Clicks", awskinesis.Stream_FromStreamArn(f.scope, jsii.String("Stream"), jsii.String(streamARN)), &props)
-	})
-	f := newFunction(t, newStack(), longRecords)
-	wantRefusal(t, "BatchSize: 1001 is not 1 to 1000", func() {
-		f.AddTableStream("Clicks", newTable(f, awsdynamodb.StreamViewType_NEW_IMAGE), &StreamProps{BatchSize: 1001})
-	})
-}
-
-const streamARN = "arn:aws:kinesis:eu-west-1:111122223333:stream/clicks"
-
-func newTable(f *IdempotentFunction, stream awsdynamodb.StreamViewType) awsdynamodb.TableV2 {
-	return awsdynamodb.NewTableV2(f.scope, jsii.String("Table"), &awsdynamodb.TablePropsV2{DynamoStream: stream, PartitionKey: stringKey("id")})
-}
-
-// A record that the stream deletes before Lambda gives it up reaches no failure queue.
-func TestMaxAgeIsLessThanTheRetentionOfTheStream(t *testing.T) {
-	for name, c := range map[string]struct {
-		kept  float64 // of a stream of this app, in hours
-		props StreamProps
-		words string
-	}{
-		"by default":             {0, StreamProps{MaxAge: day}, "MaxAge: 24h0m0s is not less than the 24h0m0s"},
-		"a second less":          {0, StreamProps{MaxAge: day - time.Second}, ""},
-		"a longer stream":        {48, StreamProps{MaxAge: day}, ""},
-		"a wrong declaration":    {48, StreamProps{Retention: 72 * time.Hour}, "Retention: 72h0m0s is declared, and AWS will have 48h0m0s"},
-		"a right declaration":    {48, StreamProps{Retention: 48 * time.Hour}, ""},
-		"an import":              {-1, StreamProps{MaxAge: 2 * day}, ""},
-		"an import that is kept": {-1, StreamProps{MaxAge: day, Retention: day}, "MaxAge: 24h0m0s is not less than the 24h0m0s"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFunction(t, newStack(), longRecords)
-			var stream awskinesis.IStream
-			switch c.kept {
-			case -1:
-				stream = awskinesis.Stream_FromStreamArn(f.scope, jsii.String("Stream"), jsii.String(streamARN))
-			case 0:
-				stream = newStream(f)
-			default:
-				stream = awskinesis.NewStream(f.scope, jsii.String("Stream"), &awskinesis.StreamProps{RetentionPeriod: awscdk.Duration_Hours(&c.kept)})
-			}
-			wantRefusal(t, c.words, func() { f.AddStream("Clicks", stream, &c.props) })
-		})
-	}
-	f := newFunction(t, newStack(), longRecords)
-	table := newTable(f, awsdynamodb.StreamViewType_KEYS_ONLY)
-	wantRefusal(t, "MaxAge: 24h0m0s is not less than the 24h0m0s", func() { f.AddTableStream("Changes", table, &StreamProps{MaxAge: day}) })
-	f = newFunction(t, newStack(), longRecords)
-	wantRefusal(t, "Retention: 48h0m0s is declared", func() { f.AddTableStream("Changes", table, &StreamProps{Retention: 2 * day}) })
 }
 
 // A source that is nil or repeated would panic in the words of jsii or CDK.
@@ -338,15 +160,4 @@ func TestSourcesAreInTheRegionOfTheFunction(t *testing.T) {
 	})
 	anywhere := awscdk.NewStack(awscdk.NewApp(nil), jsii.String("S"), nil)
 	wantRefusal(t, "", func() { f.AddStream("B", awskinesis.NewStream(anywhere, jsii.String("Stream"), nil), nil) })
-}
-
-// The function of CDK that sets notifications keeps those of an imported bucket that
-// exist.
-func TestImportedBucket(t *testing.T) {
-	stack := newStack()
-	f := newFunction(t, stack, longRecords)
-	f.AddBucket(awss3.Bucket_FromBucketName(stack, jsii.String("Uploads"), jsii.String("uploads")))
-	notifications := only(t, synth(t, stack), "Custom::S3BucketNotifications").Properties()
-	check.Equal(t, notifications["BucketName"], "uploads")
-	check.Equal(t, notifications["Managed"], false)
 }
