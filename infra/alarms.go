@@ -63,12 +63,12 @@ func (a *alarms) add(name string, watched []signal) {
 			ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD, EvaluationPeriods: jsii.Number(1),
 			Metric: s.metric, Threshold: jsii.Number(s.threshold(a.props)), TreatMissingData: awscloudwatch.TreatMissingData_NOT_BREACHING,
 		})
-		a.act(alarm, a.props.of(s))
+		actions, made := &a.props.Page, &a.made.Page
 		if s.ticket {
-			a.made.Ticket = append(a.made.Ticket, alarm)
-		} else {
-			a.made.Page = append(a.made.Page, alarm)
+			actions, made = &a.props.Ticket, &a.made.Ticket
 		}
+		a.act(alarm, actions)
+		*made = append(*made, alarm)
 	}
 }
 

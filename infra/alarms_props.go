@@ -98,13 +98,6 @@ func (p *AlarmsProps) withDefaults() AlarmsProps {
 	return all
 }
 
-func (p *AlarmsProps) of(s signal) *AlarmActions {
-	if s.ticket {
-		return &p.Ticket
-	}
-	return &p.Page
-}
-
 // name returns the name of an alarm, or nil for one that CloudFormation generates. It panics
 // for one that is too long.
 func (p *AlarmsProps) name(scope constructs.Construct, id string) *string {

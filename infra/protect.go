@@ -86,13 +86,21 @@ func (p *IdempotentFunctionProps) refuseProtected(function awslambda.IFunction) 
 	found.when(!mayBeInvoked(function), "function: CDK would create no permission to invoke it; import it with SameEnvironment, or an alias or a version into a stack with their explicit account")
 	found.when(unqualified(function) == function && strings.Count(*function.FunctionArn(), ":") > 6,
 		"function: its ARN is that of an alias or a version, which queues and streams would ignore; use Alias_FromAliasAttributes or Version_FromVersionArn")
-	p.Timeout = found.timeout(function, p.Timeout)
+	if resource, created := function.Node().DefaultChild().(awslambda.CfnFunction); created {
+		found.fact("Timeout", &p.Timeout, resource.Timeout(), time.Second, 3*time.Second)
+	}
+	if p.Timeout == 0 {
+		found.when(true, "Timeout: it is required, because an import, an alias or a version hides that of the function")
+		p.Timeout = time.Second // which no further check reports
+	}
 	stored := p.refuseStore()
 	if resource, created := unqualified(function).Node().DefaultChild().(awslambda.CfnFunction); created {
 		found.when(resource.DurableConfig() != nil, "function: it is durable, and its sources would not wait for its executions; create it with Durable of NewIdempotentFunction")
-		if len(stored) == 0 {
-			stored = refuseOverwritten(resource, p.store().variables())
+		var variables map[string]*string // none of the function of an alias or a version
+		if _, sets := function.(awslambda.Function); sets && len(stored) == 0 {
+			variables = p.store().variables()
 		}
+		found.add(refuseOverwritten(resource, variables))
 	}
 	found.add(p.refuseFacts(), stored)
 	return found
@@ -123,23 +131,4 @@ func refuseOverwritten(function awslambda.CfnFunction, variables map[string]*str
 		found.when(set && !reflect.DeepEqual(value, stack.Resolve(variables[name])), "function: its variable %s has a different value, which Protect would overwrite; remove it, or rename yours", name)
 	}
 	return found
-}
-
-// timeout returns the timeout that is declared, or that of a function of this app.
-func (p *problems) timeout(function awslambda.IFunction, declared time.Duration) time.Duration {
-	own := declared
-	if created, known := function.(awslambda.Function); known {
-		own = 3 * time.Second // the default of Lambda
-		if t := created.Timeout(); t != nil && !*t.IsUnresolved() {
-			own = time.Duration(*t.ToSeconds(nil)) * time.Second
-		} else if t != nil {
-			own = declared
-		}
-	}
-	if own == 0 {
-		p.when(true, "Timeout: it is required, because an import, an alias or a version hides that of the function")
-		return time.Second
-	}
-	p.when(declared != 0 && declared != own, "Timeout: %s is declared, and the function has %s", declared, own)
-	return own
 }

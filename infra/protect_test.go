@@ -67,6 +67,18 @@ func TestImportedFunctionHasPermissions(t *testing.T) {
 	check.Equal(t, deployed.Resources()["OrdersQueue"].Properties()["VisibilityTimeout"], 180.0)
 }
 
+// Protect sets no variable of the function of a version, which therefore has its own.
+func TestVersionKeepsTheVariablesOfItsFunction(t *testing.T) {
+	stack := newStack()
+	own := ownFunction(t, stack, func(f *awslambda.FunctionProps) {
+		f.Environment = &map[string]*string{"IDEMPOTENCY_TABLE": jsii.String("records")}
+	})
+	wantRefusal(t, "", func() {
+		Protect(stack, "Orders", own.CurrentVersion(), &ProtectProps{Table: NewIdempotencyTable(stack, "Table", nil), Timeout: 20 * time.Second})
+	})
+	check.Contains(t, synth(t, stack).Functions()[0].Properties["Environment"], "records")
+}
+
 func TestProtectRefuses(t *testing.T) {
 	for words, protect := range map[string]func(awscdk.Stack, *ProtectProps){
 		"function: it is required": func(s awscdk.Stack, p *ProtectProps) { Protect(s, "Orders", nil, p) },
@@ -113,7 +125,7 @@ func TestProtectRefuses(t *testing.T) {
 			Protect(s, "Orders", own, p)
 		},
 		"Timeout: it is required": func(s awscdk.Stack, p *ProtectProps) { Protect(s, "Orders", importedFunction(s), p) },
-		"Timeout: 30s is declared, and the function has 20s": func(s awscdk.Stack, p *ProtectProps) {
+		"Timeout: 30s is declared, and AWS will have 20s": func(s awscdk.Stack, p *ProtectProps) {
 			p.Timeout = 30 * time.Second
 			Protect(s, "Orders", ownFunction(t, s), p)
 		},
