@@ -83,7 +83,7 @@ func (f *IdempotentFunction) AddKafka(id string, props *KafkaProps) awssqs.Queue
 	changed.when(p.ClusterARN == "" && source.SourceAccessConfigurations == nil, "Configure: it must add the credentials or the VPC of self-managed brokers")
 	changed.panic(f.scope, id)
 	p.grant(f, source)
-	f.afterGrants(awslambda.NewEventSourceMapping(f.scope, &id, source))
+	f.afterGrants(build(f.scope, id, "Configure", func() awslambda.EventSourceMapping { return awslambda.NewEventSourceMapping(f.scope, &id, source) }))
 	f.watchLag(p.Lag)
 	return failures
 }

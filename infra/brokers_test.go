@@ -139,13 +139,16 @@ func TestKafkaRefuses(t *testing.T) {
 		"Retries: 10001 is not":                 func(p *KafkaProps) { p.Retries = 10001 },
 		"Topic: it is required":                 func(p *KafkaProps) { p.Topic = "" },
 		"may deliver a record again for 672h1m": func(p *KafkaProps) { p.TopicRetention = 28*day + time.Minute },
-		"Configure: it removes the pollers":     configure(func(p *awslambda.EventSourceMappingProps) { p.ProvisionedPollerConfig = nil }),
-		"ReportBatchItemFailures is set":        configure(func(p *awslambda.EventSourceMappingProps) { p.ReportBatchItemFailures = nil }),
-		"OnFailure is set by this construct":    configure(func(p *awslambda.EventSourceMappingProps) { p.OnFailure = nil }),
-		"RetryAttempts is set":                  configure(func(p *awslambda.EventSourceMappingProps) { p.RetryAttempts = jsii.Number(-1) }),
-		"Target is set":                         configure(func(p *awslambda.EventSourceMappingProps) { p.Target = nil }),
-		"MaxRecordAge is set":                   configure(func(p *awslambda.EventSourceMappingProps) { p.MaxRecordAge = nil }),
-		"KafkaTopic is set":                     configure(func(p *awslambda.EventSourceMappingProps) { p.KafkaTopic = jsii.String("b") }),
+		"Configure: Minimum provisioned pollers": configure(func(p *awslambda.EventSourceMappingProps) {
+			p.ProvisionedPollerConfig.MinimumPollers = jsii.Number(300)
+		}),
+		"Configure: it removes the pollers":  configure(func(p *awslambda.EventSourceMappingProps) { p.ProvisionedPollerConfig = nil }),
+		"ReportBatchItemFailures is set":     configure(func(p *awslambda.EventSourceMappingProps) { p.ReportBatchItemFailures = nil }),
+		"OnFailure is set by this construct": configure(func(p *awslambda.EventSourceMappingProps) { p.OnFailure = nil }),
+		"RetryAttempts is set":               configure(func(p *awslambda.EventSourceMappingProps) { p.RetryAttempts = jsii.Number(-1) }),
+		"Target is set":                      configure(func(p *awslambda.EventSourceMappingProps) { p.Target = nil }),
+		"MaxRecordAge is set":                configure(func(p *awslambda.EventSourceMappingProps) { p.MaxRecordAge = nil }),
+		"KafkaTopic is set":                  configure(func(p *awslambda.EventSourceMappingProps) { p.KafkaTopic = jsii.String("b") }),
 	}, func(change func(*KafkaProps)) {
 		newFunction(t, newStack(), longRecords).AddKafka("Orders", msk(change))
 	})

@@ -105,6 +105,16 @@ func refuseRegion(name string, source awscdk.IResource, scope constructs.Constru
 
 func unresolved(value any) bool { return *awscdk.Token_IsUnresolved(value) }
 
+// build makes a construct from props of CDK that a field lets the user change. If CDK refuses
+// them, build panics with a *PropsError, which has the name of the field and CDK's words.
+func build[C any](scope constructs.IConstruct, id, field string, construct func() C) (made C) {
+	var found problems
+	refused := attempt(func() { made = construct() })
+	found.when(refused != "", "%s: %s", field, refused)
+	found.panic(scope, id)
+	return made
+}
+
 func (p problems) panic(scope constructs.IConstruct, id string) {
 	if len(p) == 0 {
 		return

@@ -61,7 +61,7 @@ func (f *IdempotentFunction) AddHTTPAPI(id string, props *HTTPAPIProps) awsapiga
 		"Configure: CreateDefaultStage is false, and the access log and the limits are those of the default stage; make the API yourself, and call AddRoutes")
 	found.when(p.RateLimit < 0, "RateLimit: %d is negative", p.RateLimit)
 	found.panic(f.scope, id)
-	api := awsapigatewayv2.NewHttpApi(f.scope, &id, &made)
+	api := build(f.scope, id, "Configure", func() awsapigatewayv2.HttpApi { return awsapigatewayv2.NewHttpApi(f.scope, &id, &made) })
 	p.watch(api, f)
 	f.route(api, api, &routes)
 	return api

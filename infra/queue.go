@@ -97,9 +97,9 @@ func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 	}
 	p.configure(main, dead).panic(f.scope, id)
 	own := constructs.NewConstruct(f.scope, &id)
-	q := &Queue{DeadLetters: newLastQueue(own, "DeadLetters", ephemeral, dead)}
+	q := &Queue{DeadLetters: build(own, "", "Configure", func() awssqs.Queue { return newLastQueue(own, "DeadLetters", ephemeral, dead) })}
 	*main.DeadLetterQueue = awssqs.DeadLetterQueue{MaxReceiveCount: jsii.Number(p.MaxReceives), Queue: q.DeadLetters}
-	q.Queue = awssqs.NewQueue(own, jsii.String("Queue"), main)
+	q.Queue = build(own, "", "Configure", func() awssqs.Queue { return awssqs.NewQueue(own, jsii.String("Queue"), main) })
 	return f.feed(q, &p)
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
@@ -121,8 +122,11 @@ func TestQueueIsConfigured(t *testing.T) {
 		"Configure: RemovalPolicy is set":     func(_, dead *awssqs.QueueProps) { dead.RemovalPolicy = removalPolicy(true) },
 		"Configure: DeadLetterQueue is set":   func(queue, _ *awssqs.QueueProps) { queue.DeadLetterQueue = nil },
 		"Configure: EnforceSSL is set":        func(queue, _ *awssqs.QueueProps) { queue.EnforceSSL = nil },
-		"Configure: QueueName ends in .fifo":  func(_, dead *awssqs.QueueProps) { dead.QueueName = jsii.String("orders.fifo") },
-		"Configure: it makes a queue FIFO":    func(queue, _ *awssqs.QueueProps) { queue.ContentBasedDeduplication = jsii.Bool(true) },
+		"Configure: 'encryptionMasterKey' is": func(queue, _ *awssqs.QueueProps) {
+			queue.Encryption, queue.EncryptionMasterKey = awssqs.QueueEncryption_SQS_MANAGED, awskms.Key_FromKeyArn(newStack(), jsii.String("Key"), jsii.String(keyHere))
+		},
+		"Configure: QueueName ends in .fifo": func(_, dead *awssqs.QueueProps) { dead.QueueName = jsii.String("orders.fifo") },
+		"Configure: it makes a queue FIFO":   func(queue, _ *awssqs.QueueProps) { queue.ContentBasedDeduplication = jsii.Bool(true) },
 	}, func(configure func(queue, dead *awssqs.QueueProps)) {
 		newFunction(t, newStack(), longRecords).AddQueue("Orders", &QueueProps{Configure: configure})
 	})

@@ -65,7 +65,7 @@ func (f *IdempotentFunction) AddRESTRoutes(at awsapigateway.IResource, props *RE
 		if path != "/" {
 			resource = at.ResourceForPath(jsii.String(path[1:]))
 		}
-		resource.AddMethod(&verb, integration, &method)
+		build(f.scope, "", "Method", func() awsapigateway.Method { return resource.AddMethod(&verb, integration, &method) })
 	}
 	f.watchServerErrors("the API", awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 		DimensionsMap: &map[string]*string{"ApiName": at.Api().RestApiName()}, MetricName: jsii.String("5XXError"),

@@ -58,6 +58,13 @@ func TestRESTAPIRefuses(t *testing.T) {
 		stack := newStack()
 		newFunction(t, stack, nil).AddRESTRoutes(awsapigateway.NewRestApi(stack, jsii.String("API"), nil).Root(), &props)
 	})
+	wantRefusal(t, "Method: AuthorizationTypeMismatch", func() {
+		stack := newStack()
+		authorizer := awsapigateway.NewTokenAuthorizer(stack, jsii.String("Authorizer"), &awsapigateway.TokenAuthorizerProps{Handler: ownFunction(t, stack)})
+		newFunction(t, stack, nil).AddRESTRoutes(awsapigateway.NewRestApi(stack, jsii.String("API"), nil).Root(), &RESTRoutesProps{
+			Method: &awsapigateway.MethodOptions{AuthorizationType: awsapigateway.AuthorizationType_IAM, Authorizer: authorizer}, Routes: post,
+		})
+	})
 	wantRefusal(t, "at: it is required", func() { newFunction(t, newStack(), nil).AddRESTRoutes(nil, &RESTRoutesProps{Routes: post}) })
 	wantRefusal(t, "after 29s, while the function may run for 30s", func() {
 		stack := newStack()

@@ -53,11 +53,10 @@ func (f *IdempotentFunction) NewTask(scope constructs.Construct, id string, prop
 		RetryOnServiceExceptions: jsii.Bool(false),                         // the retries below contain them
 		TaskTimeout:              awsstepfunctions.Timeout_Duration(seconds(f.props.longest() + time.Minute)),
 	}
-	changed := reconfigure(invoke, p.Configure, "PayloadResponseOnly", "RetryOnServiceExceptions", "TaskTimeout")
-	changed.when(invoke.IntegrationPattern != "" || invoke.InvocationType != "" || invoke.ClientContext != nil || invoke.Qualifier != nil,
-		"Configure: it changes the kind of invocation")
-	changed.panic(scope, id)
-	task := awsstepfunctionstasks.NewLambdaInvoke(scope, &id, invoke)
+	reconfigure(invoke, p.Configure, "RetryOnServiceExceptions", "TaskTimeout").panic(scope, id)
+	task := build(scope, id, "Configure", func() awsstepfunctionstasks.LambdaInvoke {
+		return awsstepfunctionstasks.NewLambdaInvoke(scope, &id, invoke) // it refuses a second kind of invocation
+	})
 	task.AddRetry(&awsstepfunctions.RetryProps{
 		BackoffRate: jsii.Number(2),
 		Errors: jsii.Strings("InProgressError", "LeaseLostError", "StoreError", "Lambda.Unknown", "Runtime.ExitError", "Sandbox.Timedout", "States.Timeout",

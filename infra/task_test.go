@@ -82,12 +82,12 @@ func TestTaskRefuses(t *testing.T) {
 			p.QueryLanguage = awsstepfunctions.QueryLanguage_JSONATA
 		}),
 		"Payload is set": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.Payload = nil }),
-		"the kind of invocation": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) {
+		"'payloadResponseOnly' property": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) {
 			p.InvocationType = awsstepfunctionstasks.LambdaInvocationType_EVENT
 		}),
-		"changes the kind of": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.Qualifier = jsii.String("1") }),
-		"it changes the kind": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.ClientContext = jsii.String("e30=") }),
-		"kind of invocation": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) {
+		"PayloadResponseOnly is set": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.PayloadResponseOnly = nil }),
+		"cannot be used if 'integ":   configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.ClientContext = jsii.String("e30=") }),
+		"Configure: ": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) {
 			p.IntegrationPattern = awsstepfunctions.IntegrationPattern_WAIT_FOR_TASK_TOKEN
 		}),
 	}, func(props TaskProps) {
