@@ -106,8 +106,8 @@ func refuseChangedVariables(set, now map[string]*string) (found problems) {
 	}
 	added := maps.Clone(now)
 	maps.DeleteFunc(added, func(name string, _ *string) bool { return set[name] != nil })
-	for name, value := range added {
-		found.when(value == nil, "Configure: the variable %s is nil; leave it out", name)
+	for _, name := range slices.Sorted(maps.Keys(added)) {
+		found.when(added[name] == nil, "Configure: the variable %s is nil; leave it out", name)
 	}
 	return append(found, refuseEnvironment(maps.Keys(added), nil)...)
 }
