@@ -27,7 +27,8 @@ type TaskProps struct {
 
 // NewTask creates a state that invokes the function, for handlers.Invoke. The payload is
 // {"id": …, "input": …}, with the input of the state. The id is the key: the execution's ARN,
-// the state's name and Pass, the same in each retry and redrive.
+// the state's name and Pass, the same in each retry and redrive, except in the Express
+// children of a Distributed Map, which a redrive starts anew.
 //
 // The state retries conflicts, crashes, and errors of the store and of Lambda, with backoff,
 // for longer than a crash leaves a claim. It does not retry TimedOutError, after which the
