@@ -118,9 +118,8 @@ func (f *IdempotentFunction) AddURL(props *URLProps) awslambda.FunctionUrl {
 	found := append(f.refuseWait("a function URL", maxMappingTime), refuseID(f.scope, id, "")...)
 	found.when(p.Auth != awslambda.FunctionUrlAuthType_AWS_IAM && p.Auth != awslambda.FunctionUrlAuthType_NONE,
 		"Auth: state AWS_IAM or NONE, which decides whether callers share their keys")
-	_, qualified := f.target().(awslambda.IVersion)
-	_, alias := f.target().(awslambda.IAlias)
-	found.when(qualified && !alias, "function: a version cannot have a URL; use an alias")
+	_, version := f.target().(awslambda.IVersion)
+	found.when(version, "function: a version cannot have a URL; use an alias")
 	if p.CORS != nil {
 		found = append(found, refuseCORS(p.CORS.AllowCredentials, p.CORS.AllowedHeaders, p.CORS.ExposedHeaders)...)
 	}
