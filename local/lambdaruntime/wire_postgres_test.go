@@ -24,14 +24,14 @@ func countsRoundTrips(t *testing.T, database string) {
 	check.Must(t, err)
 	for range 2 { // each in a connection of its own
 		rows, err := postgreslocal.Run(t.Context(), to, "CREATE TABLE IF NOT EXISTS a (n int)", "-- ping",
-			"WITH w AS (INSERT INTO a VALUES (7) RETURNING n) SELECT n FROM w", "no SQL")
+			"WITH met AS (SELECT n FROM a), w AS (INSERT INTO a VALUES (7) RETURNING n) SELECT n FROM w", "WITH w AS (SELECT 1) SELECT * FROM w", "no SQL")
 		check.Says(t, err, "42601")
 		check.True(t, len(rows) <= 0, len(rows))
 	}
 	rows, err := postgreslocal.Run(t.Context(), to, "SELECT n FROM a")
 	check.Nil(t, err)
 	check.True(t, slices.EqualFunc(rows, [][]string{{"7"}, {"7"}}, slices.Equal))
-	want := []string{"postgres create", "postgres insert", "postgres no"}
+	want := []string{"postgres create", "postgres insert", "postgres select", "postgres no"}
 	check.Slice(t, names(wire.Calls()), append(append(want, want...), "postgres select"))
 	check.Nil(t, wire.Close())
 	_, err = postgreslocal.Run(t.Context(), to)

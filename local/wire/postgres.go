@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -147,16 +148,16 @@ func (f *pgFraming) answer(from *bufio.Reader) ([]byte, error) {
 var (
 	comment  = regexp.MustCompile(`--[^\n]*`)
 	leading  = regexp.MustCompile(`^[A-Za-z]+`)
-	modifies = regexp.MustCompile(`(?i)\b(INSERT|UPDATE|DELETE|SELECT)\b`)
+	modifies = regexp.MustCompile(`(?i)\b(INSERT|UPDATE|DELETE)\b`)
 )
 
-// statementName returns the command of a statement in lower case, and of a WITH the first
-// one in it.
+// statementName returns the command of a statement in lower case. For a WITH, it is the
+// first one in it that writes, or select.
 func statementName(sql string) string {
 	sql = strings.TrimSpace(comment.ReplaceAllString(sql, ""))
 	name := strings.ToLower(leading.FindString(sql))
 	if name == "with" {
-		name = strings.ToLower(modifies.FindString(sql))
+		name = cmp.Or(strings.ToLower(modifies.FindString(sql)), "select")
 	}
 	return name
 }
