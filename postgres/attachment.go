@@ -19,8 +19,8 @@ type attachment interface {
 	driver.Attachment
 	// commit commits the attachment and the record's write, if there is one. It
 	// returns errLost if the condition of the write does not hold, and may return the
-	// record as stored with it. After errLost and a *driver.Rejected, nothing was
-	// written.
+	// record as stored with it, and only then. After errLost and a *driver.Rejected,
+	// nothing was written.
 	commit(ctx context.Context, s *Store, w recordWrite) (row, error)
 }
 
@@ -97,7 +97,7 @@ const (
 // raise returns an expression that fails with the mark if it is evaluated. It depends
 // on a count so that the planner does not evaluate it, and uses a cast because
 // anonymous code and functions are not available everywhere.
-func raise(mark, typ string) string { return "CAST('" + mark + "' || count(*) AS " + typ + ")" }
+func raise(mark string) string { return "CAST('" + mark + "' || count(*) AS integer)" }
 
 // raised reports whether err is one of raise.
 func raised(err error, mark string) bool {
@@ -107,18 +107,16 @@ func raised(err error, mark string) bool {
 
 // fenced returns the statement that makes the write st, and fails if its condition
 // does not hold. A COMMIT that was sent with it is then not executed.
-func (l *layout) fenced(st statement) statement {
-	nulls := strings.Repeat(", NULL", len(l.columns))
-	st.sql = "WITH written AS (" + st.sql + ") SELECT true, " + l.list + " FROM written" +
-		" UNION ALL SELECT " + raise(lostMark, "boolean") + nulls + " FROM written HAVING count(*) = 0"
-	return st
+func fenced(st statement) statement {
+	return statement{orFail(st.sql+" RETURNING 1", lostMark), st.args}
 }
 
 // required returns a statement that fails if sql, which is bare, returns no row. The
 // line break ends a comment at the end of sql.
-func required(sql string) string {
-	return "WITH affected AS (" + sql + "\n) SELECT " +
-		"CASE WHEN count(*) > 0 THEN 1 ELSE " + raise(noRowMark, "integer") + " END FROM affected"
+func required(sql string) string { return orFail(sql+"\n", noRowMark) }
+
+func orFail(sql, mark string) string {
+	return "WITH affected AS (" + sql + ") SELECT CASE WHEN count(*) > 0 THEN 1 ELSE " + raise(mark) + " END FROM affected"
 }
 
 // bare returns sql as a part of a larger statement.

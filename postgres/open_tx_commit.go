@@ -55,14 +55,14 @@ func (h *openTx) commit(ctx context.Context, s *Store, w recordWrite) (row, erro
 		b.queue.Queue("savepoint once")
 	}
 	b.addRecord()
-	r, err := b.send(ctx, h.conn.Conn())
+	err := b.send(ctx, h.conn.Conn())
 	h.committed = err == nil
 	if !b.certain {
 		h.lost = err
 	}
 	switch {
 	case !errors.Is(err, errLost):
-		return r, b.final(err)
+		return row{}, b.final(err)
 	case returns:
 		return h.landed(ctx, w)
 	}

@@ -98,7 +98,7 @@ func (o *Options) layout(table string, mistakes driver.Mistakes) (*layout, error
 	checkName(&mistakes, "the table", table, maxTableName)
 	quoted := func(names ...string) string { return pgx.Identifier(names).Sanitize() }
 	l := &layout{
-		table: quoted(table), index: quoted(table + indexSuffix), written: quoted(table + writtenSuffix),
+		table: quoted(table), index: quoted(table + indexSuffix), met: quoted(table + metSuffix), written: quoted(table + writtenSuffix),
 		dsql: o.DSQL, maxSize: cmp.Or(o.MaxSize, defaultMaxSize), timeout: o.TransactionTimeout,
 	}
 	if o.Schema != "" {
@@ -111,15 +111,16 @@ func (o *Options) layout(table string, mistakes driver.Mistakes) (*layout, error
 
 // A kind is a type of a column.
 type kind struct {
-	name string
-	oid  uint32
+	name  string
+	oid   uint32
+	empty string // the literal of an empty value
 }
 
 var (
-	textKind   = kind{"text", pgtype.TextOID}
-	numberKind = kind{"bigint", pgtype.Int8OID}
-	timeKind   = kind{"timestamptz", pgtype.TimestamptzOID}
-	bytesKind  = kind{"bytea", pgtype.ByteaOID}
+	textKind   = kind{"text", pgtype.TextOID, "''"}
+	numberKind = kind{"bigint", pgtype.Int8OID, "0"}
+	timeKind   = kind{"timestamptz", pgtype.TimestamptzOID, "NULL"}
+	bytesKind  = kind{"bytea", pgtype.ByteaOID, "NULL"}
 )
 
 // name sets the columns and their quoted names.

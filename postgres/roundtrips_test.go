@@ -35,13 +35,16 @@ func TestRoundTrips(t *testing.T) {
 	for _, id := range []string{"warm lapsed", "lapsed", "lapsed, too"} {
 		lapsed(id, time.Now().Add(-time.Minute))
 	}
+	for _, id := range []string{"warm expired", "expired"} {
+		create(t, store, expired(id, 200*365*24*time.Hour))
+	}
 	errBusy, errDeclined := errors.New("busy"), errors.New("declined")
 	// The first use of a text on a connection prepares it, in a round trip more.
 	for _, c := range []struct {
 		x   *idempotent.Executor
 		id  string
 		end error
-	}{{plain, "warm", errBusy}, {plain, "warm", nil}, {plain, "warm lapsed", nil}, {reads, "warm", nil}} {
+	}{{plain, "warm", errBusy}, {plain, "warm", nil}, {plain, "warm lapsed", nil}, {plain, "warm expired", nil}, {reads, "warm", nil}} {
 		if _, _, err := run(c.x, c.id, c.end); !errors.Is(err, c.end) {
 			t.Fatal(err)
 		}
@@ -66,6 +69,7 @@ func TestRoundTrips(t *testing.T) {
 		{"permanent error", plain, "d", idempotent.Permanent(errDeclined), 2, 1, errDeclined},
 		{"replay of a permanent error", plain, "d", nil, 1, 0, idempotent.ErrReplayed},
 		{"takeover", plain, "lapsed", nil, 3, 1, nil},
+		{"first call after the retention", plain, "expired", nil, 3, 1, nil},
 		{"first call that reads first", reads, "e", nil, 3, 1, nil},
 		{"duplicate that reads first", reads, "e", nil, 1, 0, nil},
 		{"takeover that reads first", reads, "lapsed, too", nil, 3, 1, nil},
@@ -85,6 +89,7 @@ func TestTextsOfStatementsDoNotDependOnTheirArguments(t *testing.T) {
 	never := claim("b", "")
 	never.Expires, never.Lease = time.Time{}, time.Time{}
 	for name, pair := range map[string][2]statement{
+		"claim":  {l.insert(claim("a", owner)), l.insert(never)},
 		"create": {l.create(claim("a", owner), now), l.create(never, time.Time{})},
 		"finish": {l.change(fence(claim("a", owner)), complete("1")), l.change(driver.Fence{ID: "b", Owner: rival},
 			driver.Change{Status: driver.Failed, Unavailable: "u", Expires: now})},

@@ -2,51 +2,68 @@ package postgres
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// A statement is one conditional write of a record. It returns one row, of all
-// columns, if its condition holds, and none otherwise. It can be a part of a
-// larger statement or transaction.
+// A statement is one read or conditional write of a record. A write returns no row,
+// but for those whose comment says otherwise: whether its condition holds is how many
+// rows it affects. It can be a part of a larger statement or transaction.
 //
-// The text depends on the kind of the write alone, so that a connection prepares
-// only a few. The first argument is the id of the record.
+// The text depends on the shape of the statement alone, so that it is built once, and a
+// connection prepares only a few. The first argument is the id of the record.
 type statement struct {
 	sql  string
 	args []any
 }
 
-// A phrase is a statement that is being written.
-type phrase struct {
-	text strings.Builder
-	args []any
-}
-
-func (p *phrase) write(parts ...string) *phrase {
-	for _, part := range parts {
-		p.text.WriteString(part)
-	}
-	return p
-}
-
-// arg writes an argument, with its type: in some places PostgreSQL would take it
-// for text.
-func (p *phrase) arg(v any, typ string) *phrase {
-	p.args = append(p.args, v)
-	return p.write("$", strconv.Itoa(len(p.args)), "::", typ)
-}
-
-func (p *phrase) statement() statement { return statement{sql: p.text.String(), args: p.args} }
-
-// own begins a phrase whose first argument is the id.
-func own(id string) *phrase { return &phrase{args: []any{encodeText(id)}} }
-
-// read returns the statement that reads a record.
+// read returns the statement that reads a record. Its row begins with false.
 func (l *layout) read(id string) statement {
-	return own(id).write("SELECT false, ", l.list, " FROM ", l.table, " WHERE ", l.id, " = $1::text").statement()
+	return l.shaped(shape{kind: "read"}, id).
+		write("SELECT false, ", l.list, " FROM ", l.table, " WHERE ", l.id, " = $1::text").statement()
+}
+
+// insert returns the statement that writes r if there is no record with its id. It
+// returns a row that begins with true, and is otherwise empty, or one of false and the
+// record that it has met. It returns none if it has waited for that record.
+//
+// The condition keeps a duplicate from becoming a write: ON CONFLICT waits for a
+// transaction that changes the row.
+func (l *layout) insert(r driver.Record) statement {
+	claims := r.Status == driver.InProgress && r.Refunds == 0 && r.Data == nil && r.Payload == "" && r.Unavailable == ""
+	p := l.shaped(shape{kind: "insert", ends: !claims}, r.ID)
+	p.write("WITH ", l.met, " AS (SELECT ", l.list, " FROM ", l.table, " WHERE ", l.id, " = $1::text), ")
+	p.write(l.written, " AS (INSERT INTO ", l.table, " (", l.list, ") SELECT $1::text")
+	for n, v := range l.values(r) {
+		switch c := l.columns[n+1]; {
+		case !claims, c.name == l.owner, c.name == l.attempt, c.name == l.lease, c.name == l.expires, c.name == l.fingerprint:
+			p.write(", ").arg(v, c.kind.name)
+		case c.name == l.status:
+			p.write(", '", string(driver.InProgress), "'")
+		case c.name == l.steps:
+			p.write(", ''::bytea")
+		default:
+			p.write(", ", c.kind.empty, "::", c.kind.name)
+		}
+	}
+	p.write(" WHERE NOT EXISTS (SELECT FROM ", l.met, ") ON CONFLICT (", l.id, ") DO NOTHING RETURNING 1) SELECT true")
+	for _, c := range l.columns {
+		p.write(", ", c.kind.empty, "::", c.kind.name)
+	}
+	return p.write(" FROM ", l.written, " UNION ALL SELECT false, ", l.list, " FROM ", l.met).statement()
+}
+
+// values returns the arguments of r for all columns but the id.
+func (l *layout) values(r driver.Record) []any {
+	var steps any
+	if r.Status == driver.InProgress {
+		steps = []byte{}
+	}
+	return []any{
+		string(r.Status), encodeText(r.Owner), r.Attempt, r.Refunds, whenMillis(r.Lease), whenSeconds(r.Expires),
+		encodeText(r.Fingerprint), encodeText(r.Payload), encodeText(r.Unavailable), bytesOf(r.Data), steps,
+	}
 }
 
 // create returns the statement that writes r if there is no record with its id, or
@@ -55,19 +72,11 @@ func (l *layout) read(id string) statement {
 // The subquery keeps a duplicate from becoming a write: ON CONFLICT locks the row
 // that it meets even if it does not update it, and a lock is written to disk.
 func (l *layout) create(r driver.Record, cutoff time.Time) statement {
-	p := own(r.ID)
-	values := map[string]any{
-		l.status: string(r.Status), l.owner: encodeText(r.Owner), l.attempt: r.Attempt, l.refunds: r.Refunds,
-		l.lease: whenMillis(r.Lease), l.expires: whenSeconds(r.Expires), l.fingerprint: encodeText(r.Fingerprint),
-		l.payload: encodeText(r.Payload), l.unavailable: encodeText(r.Unavailable), l.data: bytesOf(r.Data), l.steps: nil,
-	}
-	if r.Status == driver.InProgress {
-		values[l.steps] = []byte{}
-	}
+	p := l.shaped(shape{kind: "create"}, r.ID)
 	p.write("INSERT INTO ", l.table, " AS stored (", l.list, ") SELECT $1::text")
 	columns := l.columns[1:]
-	for _, c := range columns {
-		p.write(", ").arg(values[c.name], c.kind.name)
+	for n, v := range l.values(r) {
+		p.write(", ").arg(v, columns[n].kind.name)
 	}
 	p.args = append(p.args, whenSeconds(cutoff), whenMillis(cutoff))
 	over := l.expired("stored", len(p.args)-1)
@@ -79,9 +88,7 @@ func (l *layout) create(r driver.Record, cutoff time.Time) statement {
 		}
 		p.write(c.name, " = EXCLUDED.", c.name)
 	}
-	p.write(" WHERE ", over)
-	l.returning(p, false)
-	return p.statement()
+	return p.write(" WHERE ", over).statement()
 }
 
 // expired returns the condition that a row is expired: driver.Record.Expired. The
@@ -94,9 +101,13 @@ func (l *layout) expired(row string, n int) string {
 }
 
 // change returns the statement that applies c if the fence holds. Its condition is
-// driver.Fence.Holds, and that new steps fit.
+// driver.Fence.Holds, and that new steps fit. A takeover returns true and the record: any
+// other write would get back its own values.
 func (l *layout) change(f driver.Fence, c driver.Change) statement {
-	p := own(f.ID)
+	p := l.shaped(shape{
+		kind: "change", owner: c.Owner != "", lease: !c.Lease.IsZero(), expires: !c.Expires.IsZero(),
+		fingerprint: c.Fingerprint != "", steps: len(c.Steps) > 0, ends: c.Status != driver.Absent, release: c.Release,
+	}, f.ID)
 	if c.Release == driver.ReleaseDelete {
 		p.write("DELETE FROM ", l.table, " AS stored")
 	} else {
@@ -120,7 +131,10 @@ func (l *layout) change(f driver.Fence, c driver.Change) statement {
 	case c.Release == driver.ReleaseDelete:
 		p.write(" AND coalesce(octet_length(stored.", l.steps, "), 0) = 0")
 	}
-	l.returning(p, isTakeover(c))
+	if isTakeover(c) {
+		p.write(" RETURNING true, ")
+		l.row(p, true)
+	}
 	return p.statement()
 }
 
@@ -172,13 +186,6 @@ func (l *layout) set(p *phrase, c driver.Change) {
 	}
 }
 
-// returning writes the columns of the answer. Only a takeover needs the data and the
-// steps that are stored: any other write would get back its own values.
-func (l *layout) returning(p *phrase, whole bool) {
-	p.write(" RETURNING ")
-	l.row(p, whole)
-}
-
 // row writes the columns of a stored row, with NULL for its bytes unless it is whole.
 func (l *layout) row(p *phrase, whole bool) {
 	for n, c := range l.columns {
@@ -191,13 +198,4 @@ func (l *layout) row(p *phrase, whole bool) {
 			p.write("NULL::bytea AS ", c.name)
 		}
 	}
-}
-
-// orStored returns the statement that makes the write st and returns one row more
-// if its condition fails: the record as it was when the statement began. The
-// first column tells the two apart.
-func (l *layout) orStored(st statement) statement {
-	st.sql = "WITH " + l.written + " AS (" + st.sql + ") SELECT true, " + l.list + " FROM " + l.written +
-		" UNION ALL SELECT false, " + l.list + " FROM " + l.table + " WHERE " + l.id + " = $1::text AND NOT EXISTS (SELECT FROM " + l.written + ")"
-	return st
 }

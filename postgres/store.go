@@ -82,10 +82,15 @@ func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, w
 		}
 		return met.Record, false, err
 	}
+	isExpired := func(met row) bool { return met.Status != driver.Absent && !cutoff.IsZero() && met.Expired(cutoff) }
 	create := func() (row, bool, error) {
-		return s.write(ctx, "Create", s.layout.create(r, cutoff), func(met row) bool {
-			return met.Status == driver.Absent || !cutoff.IsZero() && met.Expired(cutoff)
-		})
+		return s.write(ctx, "Create", func() (row, bool, error) {
+			met, ok, err := send(ctx, s.db, s.layout.insert(r))
+			if err == nil && isExpired(met) {
+				ok, err = affects(ctx, s.db, s.layout.create(r, cutoff))
+			}
+			return met, ok, err
+		}, func(met row) bool { return met.Status == driver.Absent || isExpired(met) })
 	}
 	met, ok, err := create()
 	if r.Data != nil && isTooLarge(err) {
@@ -111,12 +116,12 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	if a != nil {
 		met, ok, err := s.commit(ctx, a, recordWrite{op: "Change", id: f.ID, statement: s.layout.change(f, c)})
 		if ok {
-			return changed(met.Record, c), true, nil
+			return written(f, c), true, nil
 		}
 		return met.Record, false, err
 	}
 	change := func() (row, bool, error) {
-		return s.write(ctx, "Change", s.layout.change(f, c), func(met row) bool {
+		return s.write(ctx, "Change", func() (row, bool, error) { return s.change(ctx, f, c) }, func(met row) bool {
 			return f.Holds(met.Record, c) && s.layout.checkSize(met, c) == nil
 		})
 	}
@@ -127,7 +132,7 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	}
 	switch {
 	case ok:
-		return changed(met.Record, c), true, nil
+		return met.Record, true, nil
 	case err == nil && f.Holds(met.Record, c):
 		if err := s.layout.checkSize(met, c); err != nil {
 			return driver.Record{}, false, s.refused("Change", err)
@@ -136,15 +141,36 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	return met.Record, false, err
 }
 
-// changed adds the values that a write does not return to its record.
-func changed(r driver.Record, c driver.Change) driver.Record {
-	switch {
-	case c.Release == driver.ReleaseDelete:
+// change applies c once. If the condition fails, it reads the record in a second round
+// trip: in the same statement it would cost each write that succeeds.
+func (s *Store) change(ctx context.Context, f driver.Fence, c driver.Change) (met row, ok bool, err error) {
+	st := s.layout.change(f, c)
+	if isTakeover(c) {
+		met, ok, err = send(ctx, s.db, st)
+	} else {
+		ok, err = affects(ctx, s.db, st)
+		met.Record = written(f, c)
+	}
+	if ok || err != nil {
+		return met, ok, err
+	}
+	return send(ctx, s.db, s.layout.read(f.ID))
+}
+
+// written returns the record that a change has written, as far as [driver.Store] asks for
+// it without a takeover.
+func written(f driver.Fence, c driver.Change) driver.Record {
+	r := driver.Record{
+		ID: f.ID, Status: cmp.Or(c.Status, driver.InProgress), Owner: cmp.Or(c.Owner, f.Owner),
+		Lease: driver.WholeMillis(c.Lease), Expires: driver.WholeSeconds(c.Expires),
+		Data: c.Data, Payload: c.Payload, Unavailable: c.Unavailable, Steps: c.Steps,
+	}
+	switch c.Release {
+	case 0:
+	case driver.ReleaseDelete:
 		return driver.Record{}
-	case c.Status != driver.Absent:
-		r.Data = c.Data
-	case len(c.Steps) > 0:
-		r.Steps = c.Steps
+	default:
+		r.Owner, r.Lease = "", driver.LeaseEnded
 	}
 	return r
 }
@@ -153,14 +179,16 @@ func changed(r driver.Record, c driver.Change) driver.Record {
 // after conflicts. In each race a different write of the record succeeds.
 const maxRounds = 8
 
-// write makes a conditional write. If the condition fails, it returns the stored
-// record, on which the condition fails, too.
+// write makes a conditional write by calling try. If the condition fails, it returns the
+// stored record, on which the condition fails, too.
 //
-// A statement reads the record as of its beginning. PostgreSQL decides about a
-// write on the latest version, which may be newer if the statement had to wait.
-// If the condition fails on the record that was read, both agree. If it holds, a
-// different write came between, and write tries again.
-func (s *Store) write(ctx context.Context, op string, st statement, holds func(row) bool) (met row, ok bool, err error) {
+// The record is read before the write, as of the beginning of an insert, or after it.
+// PostgreSQL decides about a write on the latest version, which may differ. If the
+// condition fails on the record that was read, both agree. If it holds, a different write
+// came between, and write tries again.
+func (s *Store) write(
+	ctx context.Context, op string, try func() (row, bool, error), holds func(row) bool,
+) (met row, ok bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return row{}, false, s.fail(op, err)
 	}
@@ -168,10 +196,9 @@ func (s *Store) write(ctx context.Context, op string, st statement, holds func(r
 		// It is the attachment that refuses the write, for as long as it is open.
 		return row{}, false, &driver.Rejected{Err: s.fail(op, err)}
 	}
-	st = s.layout.orStored(st)
 	for round := 1; ; round++ {
 		err := retry(ctx, func() (err error) {
-			met, ok, err = send(ctx, s.db, st)
+			met, ok, err = try()
 			return err
 		})
 		switch {
@@ -208,6 +235,17 @@ func send(ctx context.Context, db querier, st statement) (r row, ok bool, err er
 		return row{}, false, err
 	}
 	return oneRow(rows)
+}
+
+// affects runs a write, and reports whether it affects a row.
+func affects(ctx context.Context, db querier, st statement) (bool, error) {
+	rows, err := db.Query(ctx, st.sql, st.args...)
+	if err != nil {
+		return false, err
+	}
+	rows.Close()
+	// Not before the error: a conflict surfaces at the commit, and so behind the count.
+	return rows.Err() == nil && rows.CommandTag().RowsAffected() > 0, rows.Err()
 }
 
 // oneRow reads a row with a boolean before its columns, if there is one.

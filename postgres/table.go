@@ -13,7 +13,7 @@ import (
 // A layout is a table: its quoted names and its limits.
 type layout struct {
 	table, index string
-	written      string // names what a statement has written; never the table
+	met, written string // name what a statement has met and written; never the table
 	dsql         bool
 	maxSize      int
 	timeout      time.Duration // of open transactions; negative is the server's
@@ -24,11 +24,14 @@ type layout struct {
 	columns []column // in the order in which all statements list them
 	list    string   // the names of all columns
 	stored  string   // the expression of a whole row, as one text
+
+	texts texts // of the statements
 }
 
-// The suffixes have the same length.
+// None is longer than that of the index.
 const (
 	indexSuffix   = "_expires"
+	metSuffix     = "_met"
 	writtenSuffix = "_written"
 )
 

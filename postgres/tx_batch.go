@@ -34,7 +34,7 @@ func (b *batch) addRecord() {
 	if b.write.none() {
 		return
 	}
-	st := b.store.layout.fenced(b.write.statement)
+	st := fenced(b.write.statement)
 	b.own = b.queue.Len()
 	b.queue.Queue(st.sql, st.args...)
 }
@@ -46,20 +46,20 @@ func (b *batch) addStatements(additions []addition) {
 	}
 }
 
-// send sends the batch, and commits. It returns the row of the record's write.
-func (b *batch) send(ctx context.Context, conn *pgx.Conn) (row, error) {
+// send sends the batch, and commits.
+func (b *batch) send(ctx context.Context, conn *pgx.Conn) error {
 	b.queue.Queue("commit")
 	if conn.IsClosed() {
 		b.certain = true
-		return row{}, b.notWritten(errClosed)
+		return b.notWritten(errClosed)
 	}
 	results := conn.SendBatch(ctx, &b.queue)
-	r, at, err := b.read(results)
+	at, err := b.read(results)
 	if closing := results.Close(); err == nil {
 		err = closing
 	}
 	if err == nil {
-		return r, nil
+		return nil
 	}
 	sql, unsent := unprepared(err)
 	if unsent {
@@ -72,16 +72,16 @@ func (b *batch) send(ctx context.Context, conn *pgx.Conn) (row, error) {
 	}
 	switch {
 	case !b.certain:
-		return row{}, b.store.fail(b.write.op, err)
+		return b.store.fail(b.write.op, err)
 	case at == b.own && raised(err, lostMark):
-		return row{}, errLost
+		return errLost
 	case ctx.Err() != nil:
-		return row{}, b.notWritten(err)
+		return b.notWritten(err)
 	case at == b.own && codeOf(err) == "25006" && conn.PgConn().ParameterStatus("in_hot_standby") != "on":
 		// Not a replica: the handler made its transaction read-only, and would again.
-		return row{}, &driver.Rejected{Err: transactionError(-1, err)}
+		return &driver.Rejected{Err: transactionError(-1, err)}
 	}
-	return row{}, b.refused(at, err)
+	return b.refused(at, err)
 }
 
 // errClosed is unavailable.
@@ -93,19 +93,11 @@ var (
 )
 
 // read reads the results, up to the first error, and returns its position.
-func (b *batch) read(results pgx.BatchResults) (r row, at int, err error) {
+func (b *batch) read(results pgx.BatchResults) (at int, err error) {
 	last := b.queue.Len() - 1
 	for at = range last {
-		if at == b.own {
-			var rows pgx.Rows
-			if rows, err = results.Query(); err == nil {
-				r, _, err = oneRow(rows)
-			}
-		} else {
-			_, err = results.Exec()
-		}
-		if err != nil {
-			return row{}, at, err
+		if _, err = results.Exec(); err != nil {
+			return at, err
 		}
 	}
 	tag, err := results.Exec()
@@ -118,7 +110,7 @@ func (b *batch) read(results pgx.BatchResults) (r row, at int, err error) {
 		// has an answer. This one is then not that of the COMMIT.
 		err = errAnswers
 	}
-	return r, last, err
+	return last, err
 }
 
 // refused returns the error for an answer after which nothing is committed.

@@ -60,7 +60,8 @@ func (t *Tx) commit(ctx context.Context, s *Store, w recordWrite) (row, error) {
 	b.queue.Queue("begin")
 	b.addRecord()
 	b.addStatements(statements)
-	r, err := b.send(ctx, conn.Conn())
+	err = b.send(ctx, conn.Conn())
+	var r row
 	if errors.Is(err, errLost) {
 		r = s.met(ctx, conn.Conn(), w.id)
 	}

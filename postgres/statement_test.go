@@ -1,0 +1,190 @@
+package postgres
+
+import (
+	"context"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+func layoutOf(t *testing.T) *layout {
+	t.Helper()
+	l, err := (*Options)(nil).layout(table, nil)
+	must(t, err)
+	return l
+}
+
+// A claim sends only the values in which claims differ, and gets back only the record that
+// it has met.
+func TestTextOfAClaim(t *testing.T) {
+	equal(t, layoutOf(t).insert(claim("a", owner)).sql, `WITH "idempotency_met" AS (`+
+		`SELECT "id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps" `+
+		`FROM "idempotency" WHERE "id" = $1::text), "idempotency_written" AS (INSERT INTO "idempotency" `+
+		`("id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps") `+
+		`SELECT $1::text, 'INPROGRESS', $2::text, $3::bigint, 0::bigint, $4::timestamptz, $5::timestamptz, $6::text, ''::text, ''::text, NULL::bytea, ''::bytea `+
+		`WHERE NOT EXISTS (SELECT FROM "idempotency_met") ON CONFLICT ("id") DO NOTHING RETURNING 1) `+
+		`SELECT true, ''::text, ''::text, ''::text, 0::bigint, 0::bigint, NULL::timestamptz, NULL::timestamptz, ''::text, ''::text, ''::text, NULL::bytea, NULL::bytea `+
+		`FROM "idempotency_written" UNION ALL `+
+		`SELECT false, "id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps" FROM "idempotency_met"`)
+}
+
+// A completion is a plain UPDATE, and returns nothing.
+func TestTextOfACompletion(t *testing.T) {
+	equal(t, layoutOf(t).change(fence(claim("a", owner)), complete("1")).sql, `UPDATE "idempotency" AS stored `+
+		`SET "expires" = $2::timestamptz, "status" = $3::text, "data" = $4::bytea, "payload" = $5::text, "unavailable" = $6::text, "steps" = NULL, "lease" = NULL `+
+		`WHERE stored."id" = $1::text AND stored."status" = 'INPROGRESS' AND stored."owner" = $7::text`)
+}
+
+func TestTextOfAStatementIsBuiltOnce(t *testing.T) {
+	l := layoutOf(t)
+	for name, of := range map[string]func(id string) statement{
+		"read":       l.read,
+		"claim":      func(id string) statement { return l.insert(claim(id, owner)) },
+		"create":     func(id string) statement { return l.create(claim(id, owner), now) },
+		"completion": func(id string) statement { return l.change(fence(claim(id, owner)), complete(id)) },
+	} {
+		if unsafe.StringData(of("a").sql) != unsafe.StringData(of("b").sql) {
+			t.Errorf("%s: the text is built for each call", name)
+		}
+	}
+}
+
+// Each kind of write has a text of its own, also after it was built once.
+func TestTextsThatWereBuiltAreNotMixedUp(t *testing.T) {
+	used := layoutOf(t)
+	f := fence(claim("a", owner))
+	finished := claim("a", owner)
+	finished.Status = driver.Completed
+	ended := driver.Fence{ID: "a", Attempt: 1, Lease: driver.LeaseEnded}
+	adopted := complete("1")
+	adopted.Owner, adopted.Fingerprint = rival, "f"
+	named := takeover(rival)
+	named.Fingerprint = "f"
+	for range 2 {
+		seen := map[string]int{}
+		for n, of := range []func(l *layout) statement{
+			func(l *layout) statement { return l.read("a") },
+			func(l *layout) statement { return l.insert(claim("a", owner)) },
+			func(l *layout) statement { return l.insert(finished) },
+			func(l *layout) statement { return l.create(finished, now) },
+			func(l *layout) statement { return l.change(f, complete("1")) },
+			func(l *layout) statement { return l.change(f, driver.Change{Status: driver.Failed}) },
+			func(l *layout) statement { return l.change(f, takeover(rival)) },
+			func(l *layout) statement { return l.change(f, named) },
+			func(l *layout) statement { return l.change(ended, adopted) },
+			func(l *layout) statement { return l.change(f, driver.Change{Lease: now}) },
+			func(l *layout) statement { return l.change(f, driver.Change{Lease: now, Expires: now}) },
+			func(l *layout) statement { return l.change(f, driver.Change{Steps: map[string][]byte{"s": nil}}) },
+			func(l *layout) statement { return l.change(f, driver.Change{Release: driver.ReleaseDelete}) },
+			func(l *layout) statement { return l.change(f, driver.Change{Release: driver.ReleaseKeep}) },
+			func(l *layout) statement { return l.change(f, driver.Change{Release: driver.ReleaseRefund}) },
+		} {
+			sql := of(used).sql
+			equal(t, sql, of(layoutOf(t)).sql, n, ": ")
+			if before, ok := seen[sql]; ok {
+				t.Errorf("%d and %d have the text %s", before, n, sql)
+			}
+			seen[sql] = n
+		}
+	}
+}
+
+// A duplicate does not wait for a transaction that has completed the record.
+func TestDuplicateDoesNotWaitForACompletion(t *testing.T) {
+	pool := newPool(t)
+	s := newStore(t, pool, nil)
+	newEffects(t, pool)
+	create(t, s, claim("id", owner))
+	tx := hold(t, pool, s)
+	st := s.layout.change(driver.Fence{ID: "id", Owner: owner}, complete("1"))
+	_, err := tx.Exec(t.Context(), st.sql, st.args...)
+	must(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	met, ok, err := s.Create(ctx, claim("id", rival), now, nil)
+	must(t, err)
+	equal(t, ok, false)
+	equal(t, met.Owner, owner)
+	// Nor does one that would be committed with a transaction.
+	with := new(Tx)
+	with.Exec(add, "a", 1)
+	_, err = with.Freeze()
+	must(t, err)
+	finished := claim("id", rival)
+	finished.Status = driver.Completed
+	met, ok, err = s.Create(ctx, finished, now, with)
+	must(t, err)
+	equal(t, ok, false)
+	equal(t, met.Owner, owner)
+}
+
+// between returns a store that runs sql before its second statement.
+func between(t *testing.T, s *Store, sql string) *Store {
+	return &Store{layout: s.layout, db: through(s.db, func(n int, _ string) error {
+		if n == 2 {
+			execute(t, s.db, sql)
+		}
+		return nil
+	})}
+}
+
+// A claim that has met an expired record sends a second statement.
+func TestExpiredRecordThatChangesBeforeItIsReplaced(t *testing.T) {
+	s := newStore(t, newPool(t), nil)
+	for name, c := range map[string]struct {
+		sql   string
+		ok    bool
+		owner string
+	}{
+		"it stays":             {"SELECT 1", true, rival},
+		"it is swept":          {"DELETE FROM idempotency WHERE id = 'it is swept'", true, rival},
+		"a third one claims":   {"UPDATE idempotency SET status = 'INPROGRESS', owner = 'third', lease = '2100-01-01', expires = '2100-01-01'", false, "third"},
+		"it no longer expires": {"UPDATE idempotency SET expires = NULL, owner = 'kept'", false, "kept"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.plant(t, expired(name, time.Hour))
+			met, ok, err := between(t, s, c.sql+" /* "+name+" */").Create(t.Context(), claim(name, rival), now, nil)
+			must(t, err)
+			equal(t, ok, c.ok)
+			equal(t, met.Owner, c.owner)
+			equal(t, get(t, s, name).Owner, c.owner)
+		})
+	}
+}
+
+// A write whose condition failed reads the record in a second statement. It must not
+// report a record on which the condition holds.
+func TestRefusedWriteWhoseConditionHoldsBeforeItReadsIsSentAgain(t *testing.T) {
+	s := newStore(t, newPool(t), nil)
+	create(t, s, claim("id", rival))
+	r, ok, err := between(t, s, "UPDATE idempotency SET owner = '"+owner+"'").
+		Change(t.Context(), driver.Fence{ID: "id", Owner: owner}, complete("1"))
+	must(t, err)
+	equal(t, ok, true)
+	equal(t, r.Status, driver.Completed)
+	equal(t, string(get(t, s, "id").Data), "1")
+}
+
+func TestRefusedWriteOfARecordThatIsDeletedBeforeItReadsMeetsNone(t *testing.T) {
+	s := newStore(t, newPool(t), nil)
+	create(t, s, claim("id", rival))
+	met, ok, err := between(t, s, "DELETE FROM idempotency").Change(t.Context(), driver.Fence{ID: "id", Owner: owner}, complete("1"))
+	must(t, err)
+	equal(t, ok, false)
+	equal(t, met.Status, driver.Absent)
+}
+
+// The error of a deferred constraint comes after the count of rows.
+func TestWriteThatFailsAtItsCommitIsAnError(t *testing.T) {
+	pool := newPool(t)
+	s := newStore(t, pool, nil)
+	create(t, s, claim("id", owner))
+	execute(t, pool, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'late'; END $$`,
+		`CREATE CONSTRAINT TRIGGER late AFTER UPDATE ON idempotency DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()`)
+	_, ok, err := s.Change(t.Context(), driver.Fence{ID: "id", Owner: owner}, complete("1"))
+	equal(t, ok, false)
+	says(t, err, "late")
+	equal(t, get(t, s, "id").Status, driver.InProgress)
+}
