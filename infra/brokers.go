@@ -183,7 +183,7 @@ func (p *MQProps) refuse(f *IdempotentFunction) (found problems) {
 	return append(found, f.refuseExpired(p.Unconsumed, "the broker may deliver a message for %s", p.Unconsumed)...)
 }
 
-// maxBrokerTime is the maximum timeout of a function behind a broker, says Lambda's guide.
+// maxBrokerTime is the maximum timeout of a function behind a broker, in the guide of Lambda.
 const maxBrokerTime = 14 * time.Minute
 
 // refuseBroker reports a function that may run longer than Lambda allows behind a broker, and

@@ -112,7 +112,7 @@ func (p *QueueProps) configure(queue, dead *awssqs.QueueProps) (found problems) 
 		found = reconfigure(queue, func(*awssqs.QueueProps) { p.Configure(queue, dead) })
 	})
 	for _, props := range []*awssqs.QueueProps{queue, dead} {
-		named := props.QueueName != nil && !unresolved(*props.QueueName) // CDK takes the name for a wish
+		named := props.QueueName != nil && !unresolved(*props.QueueName) // CDK makes a queue with such a name FIFO
 		found.when(named && strings.HasSuffix(*props.QueueName, ".fifo") != p.FIFO, "Configure: QueueName ends in .fifo if FIFO is set, and only then")
 		found.when(!p.FIFO && (props.Fifo != nil || props.ContentBasedDeduplication != nil || props.DeduplicationScope != "" || props.FifoThroughputLimit != ""),
 			"Configure: it makes a queue FIFO; set FIFO, which both queues must be")
