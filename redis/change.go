@@ -21,7 +21,7 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	if c.Owner != "" {
 		r.Owner = c.Owner
 	}
-	script, args := s.scripts.extend, append(fence(f, c), c.Fingerprint)
+	script, args := s.scripts.extend, fence(f, c)
 	switch {
 	case c.Release == driver.ReleaseDelete:
 		script, r = s.scripts.delete, driver.Record{}
@@ -35,15 +35,15 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	case c.Status != driver.Absent:
 		script = s.scripts.finish
 		r.Status, r.Data, r.Payload, r.Unavailable = c.Status, c.Data, c.Payload, c.Unavailable
-		args = append(args, pairs(r)...)
+		args = append(args, pairs(r, c.Owner)...)
 	case len(c.Steps) > 0:
 		script, r.Steps = s.scripts.step, c.Steps
-		args = append(append(args, steps(c.Steps)...), pairs(driver.Record{Expires: r.Expires})...)
+		args = append(append(args, steps(c.Steps)...), pairs(driver.Record{Expires: r.Expires}, "")...)
 	default:
 		if c.Owner != "" {
 			script = s.scripts.takeOver
 		}
-		args = append(args, pairs(driver.Record{Lease: r.Lease, Expires: r.Expires})...)
+		args = append(args, pairs(driver.Record{Lease: r.Lease, Expires: r.Expires}, c.Owner)...)
 	}
 	met, ok, err := s.run(ctx, script, f.ID, args)
 	if ok && script != s.scripts.takeOver {
@@ -53,11 +53,13 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	return met, ok, err
 }
 
-// fence returns the arguments that a change is compared with. "" is absent, and, without
-// a new owner, not compared.
+// fence returns the arguments that begin every change: those that the record is compared
+// with, a fingerprint, and the end of the retention. "" is absent, and, without a new owner,
+// not compared.
 func fence(f driver.Fence, c driver.Change) []any {
-	if c.Owner == "" {
-		return []any{f.Owner, "", "", ""}
+	attempt, lease := "", ""
+	if c.Owner != "" {
+		attempt, lease = number(f.Attempt), millis(f.Lease)
 	}
-	return []any{f.Owner, c.Owner, number(f.Attempt), millis(f.Lease)}
+	return []any{f.Owner, c.Owner, attempt, lease, c.Fingerprint, seconds(c.Expires)}
 }

@@ -41,6 +41,9 @@ func story(t *testing.T, s *Store) string {
 	r.Lease, r.Expires = at.AddDate(1, 0, 0), at.AddDate(1, 0, 0)
 	note("create over an expired one")(s.Create(t.Context(), r, time.Now().AddDate(100, 0, 0), nil))
 	note("delete")(s.Change(t.Context(), fenceOf(r), driver.Change{Release: driver.ReleaseDelete}))
+	r.Expires = time.Time{}
+	note("create for ever")(s.Create(t.Context(), r, at, nil))
+	note("delete")(s.Change(t.Context(), fenceOf(r), driver.Change{Release: driver.ReleaseDelete}))
 	return b.String()
 }
 

@@ -23,11 +23,13 @@
 //
 // # Memory
 //
-// A server that evicts keys would drop live claims. Each claim and takeover therefore
-// reads the maxmemory-policy of the server that it is about to write to, in the same
-// script, and is refused with an [EvictionError] unless that is noeviction. If the server
-// does not tell, the store writes a line to [slog.Default], once. With the memory full,
-// claims are throttled. Running calls can still extend, complete and release theirs.
+// A server that evicts keys would drop live claims. Claims and takeovers are therefore
+// refused with an [EvictionError] unless the maxmemory-policy of the server that they
+// write to is noeviction. The script of a claim reads it when the store meets a server for
+// the first time, as after a failover, and when ten seconds have passed: a policy that is
+// changed while the server runs is noticed that late. If the server does not tell, the store
+// writes a line to [slog.Default], once. With the memory full, claims are throttled. Running
+// calls can still extend, complete and release theirs.
 //
 // # Records
 //
@@ -39,7 +41,7 @@
 // # Commands
 //
 // The user of the client needs EVAL, EVALSHA, INFO, and the commands of the scripts on the
-// keys of the prefix: DEL, EXISTS, HDEL, HGET, HGETALL, HINCRBY, HKEYS, HMGET, HSET,
-// HSETNX, PERSIST, PEXPIREAT and TIME. Options.Replicas also needs WAIT. Without INFO,
-// claims are not checked for evictions.
+// keys of the prefix: DEL, HDEL, HGET, HGETALL, HINCRBY, HKEYS, HSET, HSETNX, PERSIST,
+// PEXPIREAT and TIME. Options.Replicas also needs WAIT. Without INFO, claims are not checked
+// for evictions.
 package redis

@@ -20,6 +20,7 @@ func TestClaimsAreRefusedWhereLiveOnesMayBeEvicted(t *testing.T) {
 	r := created(t, s, claim("before"))
 	for _, policy := range []string{"allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl"} {
 		must(t, client.ConfigSet(t.Context(), "maxmemory-policy", policy).Err())
+		age(t, s, 10)
 		_, ok, err := s.Create(t.Context(), claim("a"), time.Now(), nil)
 		var evicts *EvictionError
 		if ok || !errors.As(err, &evicts) || evicts.Policy != policy || errors.Is(err, driver.ErrUnavailable) {
@@ -49,8 +50,9 @@ func TestTakeoverIsRefusedWhereLiveClaimsMayBeEvicted(t *testing.T) {
 	for _, c := range []struct {
 		policy string
 		ok     bool
-	}{{"volatile-lru", false}, {"noeviction", true}} {
+	}{{"volatile-lru", false}, {"noeviction", true}} { // each ten seconds after the claim
 		must(t, client.ConfigSet(t.Context(), "maxmemory-policy", c.policy).Err())
+		age(t, s, 10)
 		met, ok, err := s.Change(t.Context(), fenceOf(r), over)
 		if ok != c.ok {
 			t.Errorf("%s: ok %v, %v", c.policy, ok, met)

@@ -80,7 +80,7 @@ func (s *Store) nodes(ctx context.Context) (all []*redis.Client, err error) {
 
 // Scan returns a page of records, for an operator: see [driver.Operable]. It sends SCAN to
 // each primary in turn, and reads the keys with the prefix. The client must
-// be a *redis.Client or a *redis.ClusterClient, and its user needs SCAN and TIME.
+// be a *redis.Client or a *redis.ClusterClient, and its user needs SCAN, HMGET and TIME.
 func (s *Store) Scan(ctx context.Context, f driver.Filter, after string) (driver.Page, error) {
 	page := driver.Page{Progress: driver.Progress{Next: after}}
 	nodes, err := s.nodes(ctx)

@@ -25,11 +25,11 @@ const (
 	stepPrefix       = "step:"
 )
 
-// pairs returns the fields and values that r sets, beside its owner and its steps.
-func pairs(r driver.Record) []any {
+// pairs returns the fields and values that r sets, beside its steps, with this owner.
+func pairs(r driver.Record, owner string) []any {
 	// The lease comes first; see extend.lua.
 	all := present(fieldLease, millis(r.Lease), fieldExpires, seconds(r.Expires), fieldStatus, string(r.Status),
-		fieldPayload, r.Payload, fieldUnavailable, r.Unavailable)
+		fieldOwner, owner, fieldPayload, r.Payload, fieldUnavailable, r.Unavailable)
 	if r.Data != nil {
 		all = append(all, fieldData, string(r.Data))
 	}
@@ -38,8 +38,8 @@ func pairs(r driver.Record) []any {
 
 // fields returns the fields and values of a new record.
 func fields(r driver.Record) []any {
-	return append(pairs(r), present(fieldAttempt, number(r.Attempt), fieldFingerprint, r.Fingerprint,
-		fieldOwner, r.Owner, fieldRefunds, number(r.Refunds))...)
+	return append(pairs(r, r.Owner), present(fieldAttempt, number(r.Attempt), fieldFingerprint, r.Fingerprint,
+		fieldRefunds, number(r.Refunds))...)
 }
 
 // present returns the fields whose values are not empty. Values are strings, which do not

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -20,6 +21,7 @@ type script struct {
 	name   string
 	source string
 	hash   string
+	claims bool // it asks for the eviction policy
 }
 
 type scripts struct {
@@ -35,13 +37,17 @@ func newScripts(replicated bool) scripts {
 		return string(b)
 	}
 	prelude := fmt.Sprintf("local replicated = %v\n%s", replicated, read("prelude"))
-	load := func(name string) *script {
-		source := prelude + read(name)
-		return &script{name: name, source: source, hash: redis.NewScript(source).Hash()}
+	load := func(name string, parts ...string) *script {
+		source := prelude
+		for _, part := range append(parts, name) {
+			source += read(part)
+		}
+		return &script{name: name, source: source, hash: redis.NewScript(source).Hash(), claims: slices.Contains(parts, "policy")}
 	}
 	return scripts{
-		create: load("create"), delete: load("delete"), extend: load("extend"), finish: load("finish"), get: load("get"),
-		inspect: load("inspect"), keep: load("keep"), settle: load("settle"), step: load("step"), takeOver: load("take over"),
+		create: load("create", "policy"), delete: load("delete", "fence"), extend: load("extend", "fence"),
+		finish: load("finish", "fence"), get: load("get"), inspect: load("inspect"), keep: load("keep", "fence"),
+		settle: load("settle"), step: load("step", "fence"), takeOver: load("take over", "fence", "policy"),
 	}
 }
 
@@ -73,19 +79,32 @@ func (s *Store) run(ctx context.Context, sc *script, id string, args []any) (dri
 	return r, code == codeApplied || code == codeUnknown, nil
 }
 
-// ask runs a script on the record with this id, and returns the two parts of its answer.
+// ask runs a script on the record with this id, and returns its answer: a code, a note of a
+// claim that is applied, the record that was met, or a code and what follows it.
 func (s *Store) ask(ctx context.Context, sc *script, id string, args []any) (code int64, rest []any, err error) {
 	v, err := s.call(ctx, sc, s.options.Prefix+id, args)
 	if err != nil {
 		return 0, nil, s.fail(sc.name, err)
 	}
-	answer, _ := v.([]any)
-	if len(answer) != 2 {
-		return 0, nil, s.fail(sc.name, fmt.Errorf("an answer of type %T", v))
+	switch v := v.(type) {
+	case int64:
+		return v, nil, nil
+	case string:
+		return codeApplied, nil, nil
+	case []any:
+		if len(v) == 0 {
+			return codeMet, nil, nil
+		}
+		code, ok := v[0].(int64)
+		if !ok {
+			return codeMet, v, nil
+		}
+		if len(v) > 1 {
+			rest, _ = v[1].([]any)
+		}
+		return code, rest, nil
 	}
-	code, _ = answer[0].(int64)
-	rest, _ = answer[1].([]any)
-	return code, rest, nil
+	return 0, nil, s.fail(sc.name, fmt.Errorf("an answer of type %T", v))
 }
 
 // call sends a script, and returns when its answer is there or the context ends.
@@ -96,7 +115,7 @@ func (s *Store) call(ctx context.Context, sc *script, key string, args []any) (a
 		return nil, err
 	}
 	if ctx.Done() == nil {
-		return s.send(ctx, sc, key, args)
+		return s.deliver(ctx, sc, key, args)
 	}
 	type result struct {
 		value any
@@ -104,7 +123,7 @@ func (s *Store) call(ctx context.Context, sc *script, key string, args []any) (a
 	}
 	answered := make(chan result, 1)
 	go func() {
-		v, err := s.send(ctx, sc, key, args)
+		v, err := s.deliver(ctx, sc, key, args)
 		answered <- result{v, err}
 	}()
 	select {

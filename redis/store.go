@@ -24,6 +24,7 @@ type Store struct {
 	client  Client
 	options Options
 	scripts scripts
+	notes   sync.Map  // of servers that do not evict: see policy.lua
 	warn    sync.Once // of a policy that is not checked
 }
 
@@ -53,7 +54,7 @@ func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, w
 	if r.Status != driver.InProgress {
 		r.Lease = time.Time{}
 	}
-	args := append([]any{seconds(cutoff), millis(cutoff)}, fields(r)...)
+	args := append([]any{seconds(cutoff), millis(cutoff), seconds(r.Expires), millis(r.Lease)}, fields(r)...)
 	met, ok, err := s.run(ctx, s.scripts.create, r.ID, args)
 	if ok {
 		return r, true, nil

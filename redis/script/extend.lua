@@ -1,9 +1,8 @@
--- Prolongs the lease to ARGV[7], and never shortens it.
-local lease = fenced() and redis.call('HGET', key, 'lease')
-if not lease or tonumber(lease) >= tonumber(ARGV[7]) then
-  return met(0)
+-- Prolongs the lease to ARGV[8], and never shortens it.
+local lease = fenced and redis.call('HGET', key, 'lease')
+if not lease or tonumber(lease) >= tonumber(ARGV[8]) then
+  return met()
 end
-begin()
-assign(6)
-settle()
-return {1, {}}
+settle(expires(), ARGV[8])
+assign(7, #ARGV)
+return 1

@@ -11,11 +11,11 @@ for n = 1, #stored, 2 do
   same = same and want[stored[n]] == stored[n + 1]
 end
 if not same then
-  return met(0)
+  return met()
 end
 redis.call('DEL', key)
 if #ARGV > 2 * count + 1 then
-  assign(2 * count + 2)
-  settle()
+  assign(2 * count + 2, #ARGV)
+  settle(redis.call('HGET', key, 'expires'), redis.call('HGET', key, 'lease'))
 end
-return met(1)
+return {1, met()}

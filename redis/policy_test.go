@@ -1,0 +1,194 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/redis/redislocal"
+)
+
+// noteOf returns the server and the time of a store's only note.
+func noteOf(t *testing.T, s *Store) (server string, at int64) {
+	t.Helper()
+	note, _ := s.notes.Load("")
+	if _, err := fmt.Sscan(fmt.Sprint(note), &server, &at); err != nil {
+		t.Fatalf("the note %q: %v", note, err)
+	}
+	return server, at
+}
+
+// age makes the only note of s older by seconds, as if its last claim was made then.
+func age(t *testing.T, s *Store, by int64) {
+	t.Helper()
+	server, at := noteOf(t, s)
+	s.notes.Store("", fmt.Sprint(server, " ", at-by))
+}
+
+// evict gives a server a policy that evicts live claims.
+func evict(t *testing.T, server *redislocal.Server) {
+	t.Helper()
+	must(t, server.Client().ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
+}
+
+// refuses reports whether a claim is refused because of the policy.
+func refuses(t *testing.T, s *Store, id string) bool {
+	t.Helper()
+	_, ok, err := s.Create(t.Context(), claim(id), time.Now(), nil)
+	if evicts := (*EvictionError)(nil); errors.As(err, &evicts) {
+		return true
+	}
+	if !ok || err != nil {
+		t.Fatalf("a claim: ok %v, %v", ok, err)
+	}
+	return false
+}
+
+// noted returns a store that knows that the server does not evict.
+func noted(t *testing.T, client Client) *Store {
+	t.Helper()
+	s := storeOn(t, client, nil)
+	created(t, s, claim("first"))
+	return s
+}
+
+func TestAClaimReadsThePolicyUnlessItWasReadInTheLastTenSeconds(t *testing.T) {
+	server := realServer(t)
+	s := noted(t, server.Client())
+	known, _ := noteOf(t, s)
+	evict(t, server)
+	clock := func() int64 {
+		now, err := server.Client().Time(t.Context()).Result()
+		must(t, err)
+		return now.Unix()
+	}
+	for name, c := range map[string]struct {
+		server string
+		age    int64 // of the note
+		reads  bool
+	}{
+		"now":                         {known, 0, false},
+		"ten seconds ago":             {known, 10, true},
+		"a day ago":                   {known, 86400, true},
+		"by a clock that is set back": {known, -60, true},
+		"on a different server":       {"master_replid:0123456789abcdef", 0, true},
+		"never":                       {"", 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for {
+				began := clock()
+				s.notes.Clear()
+				if c.server != "" {
+					s.notes.Store("", fmt.Sprint(c.server, " ", began-c.age))
+				}
+				got := refuses(t, s, name)
+				if got == c.reads {
+					return
+				}
+				if c.reads || clock()-began < 10 { // otherwise the note was too old at last
+					t.Fatalf("the policy is read: %v", got)
+				}
+			}
+		})
+	}
+}
+
+// The note is of the last time that the policy was read: claims do not put off the next.
+func TestAClaimLeavesANoteAsItIs(t *testing.T) {
+	s := noted(t, realServer(t).Client())
+	age(t, s, 9)
+	server, at := noteOf(t, s)
+	created(t, s, claim("second"))
+	if again, later := noteOf(t, s); again != server || later != at && later < at+10 {
+		t.Errorf("the note was of %d, and is of %d", at, later)
+	}
+}
+
+// A replica is promoted whose policy differs. The client has one address, as behind
+// Sentinel or a name in DNS.
+func TestAfterAFailoverThePolicyOfTheNewPrimaryCounts(t *testing.T) {
+	primary, replica := replicated(t)
+	evict(t, replica)
+	var addr atomic.Value
+	addr.Store(primary.Addr())
+	client := redis.NewClient(&redis.Options{Dialer: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, addr.Load().(string))
+	}})
+	defer client.Close()
+	s := noted(t, client)
+	lapsed := claim("lapsed")
+	created(t, s, lapsed)
+	if n, err := primary.Client().Wait(t.Context(), 1, longWait).Result(); n != 1 || err != nil {
+		t.Fatalf("%d replicas, %v", n, err)
+	}
+	must(t, replica.Client().Do(t.Context(), "REPLICAOF", "NO", "ONE").Err())
+	addr.Store(replica.Addr())
+	must(t, primary.Stop())
+	over := driver.Change{Owner: "bob", Lease: lapsed.Lease.Add(time.Minute), Expires: lapsed.Expires}
+	_, ok, err := s.Change(t.Context(), fenceOf(lapsed), over)
+	if evicts := (*EvictionError)(nil); ok || !errors.As(err, &evicts) {
+		t.Errorf("a takeover: ok %v, %v", ok, err)
+	}
+	if !refuses(t, s, "new") {
+		t.Error("a claim on the new primary is applied")
+	}
+}
+
+// A store remembers each primary of a cluster by itself.
+func TestEachPrimaryOfAClusterHasAPolicyOfItsOwn(t *testing.T) {
+	if emulated(t) {
+		t.Skip("needs a real server")
+	}
+	nodes := redislocal.NewCluster(t, 3)
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: nodes.Addrs()})
+	defer client.Close()
+	s := storeOn(t, client, nil)
+	bad := nodes.Nodes[2]
+	evict(t, bad)
+	for n := range 20 {
+		id := fmt.Sprint(n)
+		node, err := client.MasterForKey(t.Context(), "once:"+id)
+		must(t, err)
+		if want := node.Options().Addr == bad.Addr(); refuses(t, s, id) != want {
+			t.Errorf("%s at %s: refused is not %v", id, node.Options().Addr, want)
+		}
+	}
+	notes := 0
+	s.notes.Range(func(_, note any) bool {
+		if note != "" {
+			notes++
+		}
+		return true
+	})
+	if notes != 2 {
+		t.Errorf("%d notes, want those of 2 primaries", notes)
+	}
+}
+
+// A claim that relies on a note sends INFO once, for the section that names the server.
+func TestAClaimWithANoteDoesNotReadThePolicy(t *testing.T) {
+	server := realServer(t)
+	s := noted(t, server.Client())
+	infos := func() (calls int) {
+		t.Helper()
+		info, err := server.Client().InfoMap(t.Context(), "commandstats").Result()
+		must(t, err)
+		_, err = fmt.Sscanf(info["Commandstats"]["cmdstat_info"], "calls=%d", &calls)
+		must(t, err)
+		return calls
+	}
+	before := infos()
+	_, at := noteOf(t, s)
+	created(t, s, claim("second"))
+	got := infos() - before - 1 // this reading counts as well
+	if _, later := noteOf(t, s); later == at && got != 1 {
+		t.Errorf("a claim sends INFO %d times, want 1", got)
+	}
+}
