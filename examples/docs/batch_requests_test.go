@@ -125,6 +125,8 @@ func TestRequestsOfAGroupedBatch(t *testing.T) {
 		{messages: 10, unrecorded: 10, concurrency: 5, latency: 10 * time.Millisecond, unequal: true, want: 2},
 		{messages: 25, unrecorded: 25, ahead: 25, concurrency: 5, unequal: true, want: 2},
 		{messages: 10, concurrency: 5, unequal: true, want: 7},
+		{messages: 10, concurrency: 10, unequal: true, want: 2},
+		{messages: 10, concurrency: 10, want: 2},
 	} {
 		network := newOutside(t)
 		network.latency = c.latency

@@ -41,6 +41,13 @@ func (b *batchRun) claims() (coming int) {
 	return coming
 }
 
+// letLast ends the wait of completions if no write is to come.
+func (b *batchRun) letLast() {
+	if b.coming+b.completing == 0 {
+		b.letGo()
+	}
+}
+
 // full reports whether a function waits for a completion.
 func (b *batchRun) full() bool {
 	return len(b.ready) > 0 && b.running < b.Concurrency && b.unrecorded >= b.Unrecorded

@@ -34,6 +34,9 @@ func run(t *testing.T, runner lanes.Runner, s lanes.Schedule, encode time.Durati
 		if err := turn.Take(ctx); err != nil {
 			return err
 		}
+		if !turn.Ahead() {
+			turn.Arrive()
+		}
 		c.started[i] = time.Since(began)
 		time.Sleep(max(takes[i], -takes[i]))
 		if takes[i] < 0 {
@@ -69,6 +72,14 @@ const ms = time.Millisecond
 func TestCompletionsWaitForRunningFunctions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3}, lanes.Schedule{}, 0, 1*ms, 50*ms, 20*ms)
+		check.Slice(t, got.sent, []time.Duration{50 * ms, 50 * ms, 50 * ms})
+	})
+}
+
+// Without claims ahead, each record claims in its turn.
+func TestCompletionsWaitForFunctionsThatWereNotClaimedAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := run(t, lanes.Runner{Concurrency: 3}, lanes.Schedule{}, 0, 1*ms, 50*ms, 20*ms)
 		check.Slice(t, got.sent, []time.Duration{50 * ms, 50 * ms, 50 * ms})
 	})
 }

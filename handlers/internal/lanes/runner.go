@@ -81,10 +81,10 @@ type batchRun struct {
 	reach   int   // records from here on are refused already
 	free    *task // of a goroutine whose record has returned
 	// How many records are in each state.
-	running, unrecorded, waiting, coming, yielding int
-	yield                                          chan struct{} // closed while a record yields
-	held                                           chan struct{} // closed when completions may not wait, or nil if none waits
-	holds                                          *time.Timer   // of held
+	running, unrecorded, completing, waiting, coming, yielding int
+	yield                                                      chan struct{} // closed while a record yields
+	held                                                       chan struct{} // closed when completions may not wait, or nil if none waits
+	holds                                                      *time.Timer   // of held
 }
 
 // connect links each record with those that wait for it.
@@ -145,9 +145,10 @@ func (b *batchRun) late() bool {
 
 // begin begins a turn.
 func (b *batchRun) begin(t *Turn) {
-	t.granted, t.running, t.since = true, true, time.Now()
+	t.granted, t.running, t.completing, t.since = true, true, true, time.Now()
 	b.running++
 	b.unrecorded++
+	b.completing++
 	if !t.launched {
 		b.launch(t)
 		return
@@ -181,6 +182,7 @@ func (b *batchRun) end(t *Turn, next *task) {
 	}
 	t.ended = true
 	t.expect(false)
+	t.completed()
 	if t.hurry != nil {
 		t.hurry.Stop()
 	}

@@ -20,18 +20,19 @@ type Turn struct {
 	cancel context.CancelCauseFunc
 
 	// Guarded by b.mu.
-	blocked  int  // records to wait for
-	launched bool // it has a goroutine
-	granted  bool // its turn has begun
-	since    time.Time
-	refused  error // why its turn does not begin
-	running  bool  // it counts for Concurrency
-	expected bool  // it is about to write
-	yields   bool  // it has called Yield, and has not ended
-	hurry    *time.Timer
-	ended    bool
-	result   error // of its function, if returned is true
-	returned bool
+	blocked    int  // records to wait for
+	launched   bool // it has a goroutine
+	granted    bool // its turn has begun
+	since      time.Time
+	refused    error // why its turn does not begin
+	running    bool  // it counts for Concurrency
+	expected   bool  // it is about to write
+	completing bool  // its turn has begun, and its completion has not arrived
+	yields     bool  // it has called Yield, and has not ended
+	hurry      *time.Timer
+	ended      bool
+	result     error // of its function, if returned is true
+	returned   bool
 }
 
 // Index returns the record's index in the event.
@@ -127,16 +128,19 @@ func (t *Turn) Arrive() (coming int, late <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t.expect(false)
-	completes := t.granted && !t.running
-	switch {
-	case b.coming == 0 || !completes || t.nextInLane >= 0 || t.nextDuplicate >= 0:
+	if !t.granted || t.running {
 		return b.coming, nil
+	}
+	t.completed()
+	switch coming = b.coming + b.completing; {
+	case coming == 0 || t.nextInLane >= 0 || t.nextDuplicate >= 0:
+		return coming, nil
 	case b.full():
 		return b.claims(), nil
 	case b.late():
 		return 0, nil
 	}
-	return b.coming, b.hold()
+	return coming, b.hold()
 }
 
 // decided reports whether the record can no longer be refused, or begin.
@@ -157,7 +161,17 @@ func (t *Turn) expect(write bool) {
 	t.expected = write
 	if write {
 		t.b.coming++
-	} else if t.b.coming--; t.b.coming == 0 {
-		t.b.letGo()
+		return
+	}
+	t.b.coming--
+	t.b.letLast()
+}
+
+// completed counts the record no longer among those whose completion is to come.
+func (t *Turn) completed() {
+	if t.completing {
+		t.completing = false
+		t.b.completing--
+		t.b.letLast()
 	}
 }
