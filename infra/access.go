@@ -17,15 +17,19 @@ type AccessOptions struct {
 	// Secret is JSON with username and password, as RDS writes it. Functions may read it.
 	// From a VPC, they need a NAT or the interface endpoint of Secrets Manager.
 	Secret awssecretsmanager.ISecret
+
 	// SecurityGroup is that of the server. It is opened for the functions, unless it is
 	// imported as immutable. Default: that of the construct of the server.
 	SecurityGroup awsec2.ISecurityGroup
+
 	// Subnets are those of the functions. Default: the private ones, or the isolated ones
 	// of a VPC without.
 	Subnets *awsec2.SubnetSelection
+
 	// User is the user to which IAM gives access. Functions then sign tokens in place of
 	// passwords, which needs no endpoint.
 	User string
+
 	// VPC is that of the functions, from which the server is reached. Each function that
 	// this package creates has a security group of its own. It is refused with DSQL.
 	VPC awsec2.IVpc

@@ -19,60 +19,77 @@ type AlarmsProps struct {
 	// ConflictPercent is the percentage of an operation's calls, of at least 20, that meet
 	// a running duplicate. Default: 20.
 	ConflictPercent float64
+
 	// Errors is the number of failed invocations of a function. Default: 5.
 	Errors int
+
 	// Functions are the functions to watch, with their APIs, queues and streams. Their
 	// alarms use metrics of AWS, which exist even if no function runs. Default: none.
 	Functions []*IdempotentFunction
+
 	// IteratorAge is the delay of a function behind its streams from which its alarm rings:
 	// at least 1 s, and less than the MaxAge of every stream. Default: 1 h, or half of the
 	// shortest MaxAge if that is less.
 	IteratorAge time.Duration
+
 	// LapsedLeases is the number of takeovers of a lapsed lease. The attempt before crashed
 	// or was frozen, perhaps after its effect. A crash of a batch counts once for each
 	// record that the batch had claimed ahead. Default: 1.
 	LapsedLeases int
+
 	// Mismatches is the number of calls with the key of a different payload. Every caller
 	// of a public API can make it ring. Default: 10.
 	Mismatches int
+
 	// NamePrefix begins the name of each alarm, followed by its id, for example
 	// "prod-OrdersDeadLetters". A name is unique in an account and a Region, has at most
 	// 255 characters, and a change of it replaces the alarm. Default: CloudFormation
 	// generates the names.
 	NamePrefix string
+
 	// Notify are the topics that are notified when an alarm of any severity rings, and when
 	// it returns to OK. A topic with a policy must allow CloudWatch to publish, as
 	// [NewAlarmTopic] does. Otherwise no notification is sent. FIFO topics are refused, because
 	// SNS delivers them to queues alone, and to no person. Default: none.
 	Notify []awssns.ITopic
+
 	// Operations are the names that are passed to idempotent.New. An alarm needs them,
 	// because it cannot search for metrics. A name that none of Functions states is refused,
 	// unless one of them states no operation at all. Default: those that Functions state.
 	Operations []string
+
 	// OutboxAge is the delay of a relay behind its outbox from which its alarm rings: at
 	// least 1 s, and less than the MaxAge of every relay. Default: 5 min, or half of the
 	// relay's MaxAge if that is less.
 	OutboxAge time.Duration
+
 	// Page is for the alarms that need a person now: callers fail, events are lost if nobody
 	// acts, or an effect may have happened twice. Default: none.
 	Page AlarmActions
+
 	// QueueAge is the age of the oldest message of a queue from which its alarm rings: at
 	// least 1 s, and less than the retention of every queue. Default: 1 h, or half of the
 	// queue's retention if that is less.
 	QueueAge time.Duration
+
 	// Refusals is the number of calls that were refused because of their request: no key or
 	// an invalid one, an unknown caller, an unreadable body. Every caller of a public API can
 	// make it ring. Default: 10.
 	Refusals int
+
 	// Relays are the relays to watch, with their outboxes. Default: none.
 	Relays []*Relay
+
 	// ServerErrors is the number of responses of an HTTP API with status 5xx. Default: 1.
 	ServerErrors int
+
 	// Takeovers is the number of completed runs that follow an attempt which failed or
 	// lapsed. LapsedLeases counts the lapsed ones alone. Default: 5.
 	Takeovers int
+
 	// Throttles is the number of throttled invocations of a function. Default: 5.
 	Throttles int
+
 	// Ticket is for the alarms that can wait for working hours: nothing is lost until then,
 	// or a caller has made the mistake. Default: none.
 	Ticket AlarmActions
@@ -84,6 +101,7 @@ type AlarmActions struct {
 	// an OpsItem, an incident. A function gets a permission for each alarm, and its
 	// policy has at most 20 KB, which is about 50 of them. Default: none.
 	Actions []awscloudwatch.IAlarmAction
+
 	// Notify are topics, as AlarmsProps.Notify is for all alarms. Default: none.
 	Notify []awssns.ITopic
 }

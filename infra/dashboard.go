@@ -14,10 +14,12 @@ type DashboardProps struct {
 	// Functions are the functions to show, with their APIs, queues and streams.
 	// Default: none.
 	Functions []*IdempotentFunction
+
 	// Operations are the names that are passed to idempotent.New. A name that none
 	// of Functions states is refused, unless one of them states no operation at
 	// all. Default: those that Functions state.
 	Operations []string
+
 	// Relays are the relays to show, with their outboxes. Default: none.
 	Relays []*Relay
 }

@@ -19,6 +19,7 @@ type DurableOptions struct {
 	// execution that is stopped holds its key for as long. Queues and streams wait
 	// at most 15 min for it, and an HTTP API 30 s.
 	ExecutionTimeout time.Duration
+
 	// Retention is how long the history of an execution is kept after its end, and with it
 	// the name that a dispatcher gave the execution: whole days, 1 to 90. Default: 14 days.
 	Retention time.Duration

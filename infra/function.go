@@ -20,6 +20,7 @@ type IdempotentFunctionProps struct {
 	// may be empty only if Configure sets an image. Build it with GOOS=linux GOARCH=arm64
 	// and -tags lambda.norpc. The command local/cmd/lambdazip writes such a zip.
 	Code string
+
 	// Configure changes the props of CDK before the function is created, for everything
 	// that has no prop here: a VPC, layers, a role, a key for the environment, reserved
 	// concurrency. It may set Architecture_X86_64, for which Code must then be built, and
@@ -27,59 +28,76 @@ type IdempotentFunctionProps struct {
 	// VPC, it needs the managed policy AWSLambdaVPCAccessExecutionRole. Changes of props of
 	// this package are refused, and so is an environment of more than 4 KB. Default: none.
 	Configure func(*awslambda.FunctionProps)
+
 	// Dispatches makes the function a dispatcher, for durablefunc.Dispatch: it may
 	// start executions of this durable function, and its environment has the ARN of
 	// the function's alias as DURABLE_FUNCTION. It excludes Durable, Execute and
 	// Table. Retention is then that of the executions' histories, which is how long
 	// their names are known, and must not be longer. Default: none.
 	Dispatches *IdempotentFunction
+
 	// Durable makes the function a durable one, for durablefunc.Wrap. It gets an Alias, and
 	// its role may make checkpoints and read its executions. Default: none.
 	Durable *DurableOptions
+
 	// Environment adds variables to IDEMPOTENCY_TABLE and AWS_LAMBDA_LOG_LEVEL.
 	// ONCE_DISABLED is refused. Default: none.
 	Environment map[string]string
+
 	// Execute narrows or widens the function's permissions on the table. Default:
 	// the calls of the store, on all records.
 	Execute *ExecuteOptions
+
 	// FailureRetention is the retention of the failure queues, which receive the
 	// events of streams and asynchronous sources that Lambda has given up. Until it
 	// ends, an operator can send an event again, so records must outlive it. Whole
 	// seconds, 1 min to 14 days. Default: 14 days.
 	FailureRetention time.Duration
+
 	// Key encrypts the logs, the failure queues and the queues of AddQueue. Its policy
 	// then lets AWS use it for them; the policy of an imported key must do so already.
 	// Default: keys of AWS.
 	Key awskms.IKey
+
 	// Live gives the function an alias on its newest version, which all event sources
 	// invoke; see [IdempotentFunction.AddDeploymentGroup]. A durable function has one in
 	// any case. Default: none.
 	Live *LiveOptions
+
 	// LogLevel is the value of AWS_LAMBDA_LOG_LEVEL: DEBUG, INFO, WARN or ERROR.
 	// Once does not read it: the function's main sets the level of its logger, as
 	// those of the examples do. Lambda itself filters no lines, because it would
 	// treat metrics in the log (EMF) as level INFO. Default: "INFO".
 	LogLevel string
+
 	// LogRetention is the retention of the logs. Default: one month.
 	LogRetention awslogs.RetentionDays
+
 	// MemorySize is the memory in MiB, 128 to 10,240. Default: 256.
 	MemorySize int
+
 	// Operations are the names that the function's code passes to idempotent.New. They are
 	// compared with those of alarms and of Execute: an alarm on any other name never rings,
 	// and IAM refuses a name that Execute leaves out. Default: those of Execute.
 	Operations []string
+
 	// Postgres is the table of the records, in PostgreSQL. The function runs in its VPC.
 	Postgres *PostgresStore
+
 	// Redis is the server of the records. The function runs in its VPC.
 	Redis *RedisStore
+
 	// Retention is the Config.Retention of the function's code. It is compared with
 	// the event sources: if a record expires before its source has given up, a late
 	// delivery runs again. Default: 24 h, that of package idempotent.
 	Retention time.Duration
+
 	// Table is the table of the records. A dispatcher has none.
 	Table *IdempotencyTable
+
 	// Timeout is the timeout of an invocation: whole seconds, 1 s to 15 min. Default: 10 s.
 	Timeout time.Duration
+
 	// Tracing turns X-Ray on: Tracing_ACTIVE samples calls, and Tracing_PASS_THROUGH
 	// follows the caller's sampling. Default: none.
 	Tracing awslambda.Tracing

@@ -20,11 +20,13 @@ type ExecuteOptions struct {
 	// permissions, such a store reports the denial once and sends each write in a
 	// request of its own. Operations restricts these calls as well. Default: false.
 	Group bool
+
 	// Operations restricts the function to the records of these operations, by a
 	// condition on the partition key. It excludes keys with Key.Record, and tables
 	// with a SortKey, whose partition key does not contain the operation. Default:
 	// nil, all records of the table. An empty list is refused.
 	Operations []string
+
 	// Transactions states that handlers complete in transactions. It allows nothing
 	// more, because the write of the record is a PutItem or an UpdateItem.
 	// [GrantTransact] allows a handler's other writes. A Strong table has no

@@ -8,9 +8,11 @@ type ImportedTableProps struct {
 	// Ephemeral deletes the logs, the dead-letter queues and the failure queues of the
 	// table's functions with their stack. It does nothing to the table. Default: false.
 	Ephemeral bool
+
 	// SortKey is the name of the table's sort key, as in Options.Attributes of package
 	// dynamo. Default: none.
 	SortKey string
+
 	// Strong says that the table has strong consistency across Regions, and therefore
 	// no transactions. Default: false.
 	Strong bool

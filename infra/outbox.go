@@ -21,9 +21,11 @@ type OutboxProps struct {
 	// of its relay. The table has no deletion protection. Set it for temporary stages.
 	// Default: false. The table is protected, and retained when its stack is deleted.
 	Ephemeral bool
+
 	// Key encrypts the table and its stream. The grants of this package then include the
 	// use of the key. Default: a key that DynamoDB owns, free of charge.
 	Key awskms.IKey
+
 	// TableName is the name of the table. Default: CloudFormation generates one.
 	TableName string
 }
@@ -85,38 +87,52 @@ func (o *Outbox) GrantOperate(grantee awsiam.IGrantable) awsiam.Grant {
 type RelayProps struct {
 	// BatchSize is the maximum number of items of an invocation: 1 to 1,000. Default: 100.
 	BatchSize int
+
 	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds, at most
 	// 5 min. Default: 0.
 	BatchingWindow time.Duration
+
 	// Code is the path of a zip or a folder with an executable "bootstrap" for arm64.
 	Code string
+
 	// Configure changes the props of CDK before the function is created. Default: none.
 	Configure func(*awslambda.FunctionProps)
+
 	// Environment adds variables to OUTBOX_TABLE and AWS_LAMBDA_LOG_LEVEL. Default: none.
 	Environment map[string]string
+
 	// FailureRetention is the retention of the failure queue: whole seconds, 1 min to 14
 	// days. Default: 14 days.
 	FailureRetention time.Duration
+
 	// Key encrypts the logs and the failure queue. Default: keys of AWS.
 	Key awskms.IKey
+
 	// LogLevel is the value of AWS_LAMBDA_LOG_LEVEL: DEBUG, INFO, WARN or ERROR. Default: "INFO".
 	LogLevel string
+
 	// LogRetention is the retention of the logs. Default: one month.
 	LogRetention awslogs.RetentionDays
+
 	// MaxAge is the age at which an item is given up: whole seconds, 1 min to less than the
 	// 24 h of the stream. Otherwise the item could disappear before Lambda gives it up, and
 	// would never reach Failures. Until then it blocks its shard, because later items must
 	// not overtake it. Default: 12 h.
 	MaxAge time.Duration
+
 	// MemorySize is the memory in MiB, 128 to 10,240. Default: 256.
 	MemorySize int
+
 	// Outbox is the outbox that the function publishes.
 	Outbox *Outbox
+
 	// Retries is the number of retries before a batch is given up: 1 to 10,000. Default:
 	// 10,000, because an outage of the destination outlasts ten retries.
 	Retries int
+
 	// Timeout is the timeout of an invocation: whole seconds, 1 s to 15 min. Default: 30 s.
 	Timeout time.Duration
+
 	// Tracing turns X-Ray on. Default: none.
 	Tracing awslambda.Tracing
 }

@@ -21,25 +21,33 @@ type PostgresStoreProps struct {
 	// Instance and a Cluster of the app must have IamAuthentication. Of an import and of a
 	// Proxy, which needs IamAuth, it is unchecked.
 	Access *AccessOptions
+
 	// CABundle is the path of certificates in the function, such as
 	// "/var/task/global-bundle.pem" for a file beside bootstrap. An Instance and a Cluster
 	// require it, because no system trusts the CA of RDS by default. Default: the
 	// certificates of the system, which are right for a Proxy and DSQL.
 	CABundle string
+
 	// Cluster is an Aurora cluster. Functions connect to its writer.
 	Cluster awsrds.IDatabaseCluster
+
 	// Database is the name of the database. That of DSQL is "postgres".
 	Database string
+
 	// DSQL is the ARN of an Aurora DSQL cluster. It is reached without a VPC, and requires
 	// a User.
 	DSQL string
+
 	// Ephemeral deletes the logs and the queues of the store's functions with their
 	// stack. Default: false.
 	Ephemeral bool
+
 	// Instance is an instance of RDS.
 	Instance awsrds.IDatabaseInstance
+
 	// Proxy is an RDS Proxy, at its read/write endpoint and port 5432.
 	Proxy awsrds.IDatabaseProxy
+
 	// Table is the name of the table, which a migration creates: see "once postgres init".
 	// Default: "idempotency".
 	Table string

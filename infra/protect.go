@@ -22,20 +22,28 @@ import (
 type ProtectProps struct {
 	// Execute narrows or widens the permissions on the table. Default: all records.
 	Execute *ExecuteOptions
+
 	// FailureRetention is the retention of the failure queues. Default: 14 days.
 	FailureRetention time.Duration
+
 	// Key encrypts the failure queues and the queues of AddQueue. Default: a key of AWS.
 	Key awskms.IKey
+
 	// Operations are the names that are passed to idempotent.New. Default: those of Execute.
 	Operations []string
+
 	// Postgres is a store, which is opened for the function. The function must be in a VPC.
 	Postgres *PostgresStore
+
 	// Redis is a store, which is opened for the function. The function must be in a VPC.
 	Redis *RedisStore
+
 	// Retention is the Config.Retention of the function's code. Default: 24 h.
 	Retention time.Duration
+
 	// Table is the table of the records.
 	Table *IdempotencyTable
+
 	// Timeout is the timeout of an invocation. It is compared with the function's own
 	// unless an import hides that. Default: the function's own.
 	Timeout time.Duration

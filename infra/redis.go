@@ -18,24 +18,31 @@ type RedisStoreProps struct {
 	// Access states the VPC and the security group, and the secret or the user. A User
 	// needs version 7 or later, and a name that is its id.
 	Access *AccessOptions
+
 	// Ephemeral deletes the logs and the queues of the store's functions with their
 	// stack. Default: false.
 	Ephemeral bool
+
 	// Host is the name of the endpoint: the primary, or that of the configuration in
 	// cluster mode. It must have TLS, without which functions do not connect.
 	Host string
+
 	// MaxMemoryPolicy is the maxmemory-policy of a parameter group that the app does not
 	// create. Only noeviction is accepted: with an evicted record its call runs again, so
 	// that package redis refuses claims. Default: that of Parameters, and noeviction for
 	// MemoryDB. ElastiCache has volatile-lru, which is refused.
 	MaxMemoryPolicy string
+
 	// MemoryDB is the name of a cluster of MemoryDB, in the account and Region of the
 	// stack.
 	MemoryDB string
+
 	// Parameters is the parameter group of the ReplicationGroup. Default: not in the app.
 	Parameters awselasticache.CfnParameterGroup
+
 	// Port is the port of the endpoint. Default: 6379.
 	Port float64
+
 	// ReplicationGroup is the id of a replication group of ElastiCache, in the account and
 	// Region of the stack. A serverless cache is none, and always evicts.
 	ReplicationGroup string

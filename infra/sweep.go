@@ -18,19 +18,25 @@ type SweepProps struct {
 	// Code is the path of a zip or a folder with an executable "bootstrap" for arm64:
 	// examples/sweep, or a program of yours.
 	Code string
+
 	// Configure changes the props of CDK before the function is created: its memory, its
 	// variables, the retention of its logs. Default: none.
 	Configure func(*awslambda.FunctionProps)
+
 	// Interval is the time between the starts of two runs: whole minutes, 1 min to 24 h.
 	// Default: 1 h.
 	Interval time.Duration
+
 	// Notify are the topics that the alarm of the sweep notifies; see AlarmsProps.
 	// Default: none.
 	Notify []awssns.ITopic
+
 	// Postgres is the store to sweep.
 	Postgres *PostgresStore
+
 	// Table is the table to sweep. examples/sweep is for one with the default attributes.
 	Table *IdempotencyTable
+
 	// Timeout is the timeout of a run: whole seconds, 30 s to 15 min. The next run
 	// continues one that is out of time. Default: 15 min.
 	Timeout time.Duration

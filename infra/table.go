@@ -25,33 +25,43 @@ type IdempotencyTableProps struct {
 	// deletion protection. Set it for temporary stages. Default: false. The table
 	// is protected, and retained when its stack is deleted.
 	Ephemeral bool
+
 	// Expiration is the attribute of time to live, as in Options.Attributes of
 	// package dynamo. Default: "expiration".
 	Expiration string
+
 	// ID is the name of the partition key. Default: "id".
 	ID string
+
 	// Key encrypts the table; replicas have keys of their own. The grants of this package
 	// then include the use of the keys. Default: a key that DynamoDB owns, free of charge.
 	Key awskms.IKey
+
 	// Replicas are the other Regions of the table. The stack must then have an
 	// explicit Region, and either Writers or Strong must be set. Default: none.
 	Replicas []Replica
+
 	// SortKey makes the keys composite, as Options.Attributes.SortKey of package
 	// dynamo does. Default: none.
 	SortKey string
+
 	// Strong makes reads and conditions see the latest write of any Region. It
 	// needs two Replicas, or one and Witness. Such a table has neither time to live
 	// nor transactions, and cannot be changed later. Default: false.
 	Strong bool
+
 	// SweptElsewhere turns time to live off, as Strong requires. A program of yours
 	// must then delete expired items, or the table grows forever. Its role needs
 	// [IdempotencyTable.GrantSweep]. Default: false.
 	SweptElsewhere bool
+
 	// TableName is the name of the table. Default: CloudFormation generates one.
 	TableName string
+
 	// Witness is the Region that votes for a Strong table without storing its
 	// items. Default: none.
 	Witness string
+
 	// Writers states which Regions write to a table with eventually consistent
 	// Replicas. Default: WritersAnywhere, which is refused.
 	Writers Writers

@@ -13,19 +13,25 @@ import (
 type WatchProps struct {
 	// APIs are HTTP APIs in front of the function. Default: none.
 	APIs []awsapigatewayv2.IHttpApi
+
 	// Asynchronous says that the function has an on-failure destination for asynchronous
 	// invocations, or as a durable function a dead-letter queue. Default: false.
 	Asynchronous bool
+
 	// DeadLetters are the dead-letter queues of Queues. Default: none.
 	DeadLetters []awssqs.IQueue
+
 	// Failures are queues that receive the events of streams and of asynchronous sources
 	// that Lambda has given up. Default: none.
 	Failures []awssqs.IQueue
+
 	// QueueRetention is the shortest retention of Queues. AlarmsProps.QueueAge must be less.
 	// Default: 0, not declared and not checked.
 	QueueRetention time.Duration
+
 	// Queues are the queues that feed the function. Default: none.
 	Queues []awssqs.IQueue
+
 	// StreamMaxAge says that streams feed the function. It is the shortest maximum record
 	// age of their event source mappings, or the retention of a stream if that is shorter.
 	// AlarmsProps.IteratorAge must be less. Default: 0, no streams.
