@@ -23,8 +23,8 @@
 // Without any of these, Start fails with [ErrNoRuntime].
 //
 // A server listens on a random port of the loopback interface, and needs no password.
-// Its data is in a temporary directory and is not synchronized to disk: it survives
-// killed connections, but not a crash of the machine. It exits with the process that
+// Its data is in a temporary directory and, except with StartDurable, is not synchronized
+// to disk: it survives killed connections, but not a crash of the machine. It exits with the process that
 // started it, even if that one is killed. PostgreSQL refuses to run as root, so root's
 // server runs as the first of the users postgres and "nobody".
 //

@@ -20,18 +20,28 @@ import (
 // Docker is not available.
 var ErrNoRuntime = errors.New("postgreslocal: no PostgreSQL 15 or newer is installed or fetchable, and Docker is not usable")
 
-var kind = serving.Kind{
-	Package: "postgreslocal", Name: "postgresql",
-	Variable: urlVar, URL: "postgres://" + superuser + "@%s/postgres?sslmode=disable",
-	Answers: func(ctx context.Context, url string) error { return execute(ctx, url) },
-	Find:    find("/usr/lib/postgresql"),
-	Image:   dockerImage,
-	Docker: func(port string) []string {
-		return append([]string{
-			"--publish", "127.0.0.1:" + port + ":5432", "--env", "POSTGRES_USER=" + superuser,
-			"--env", "POSTGRES_DB=postgres", "--env", "POSTGRES_HOST_AUTH_METHOD=trust", dockerImage,
-		}, settings...)
-	},
+// kind is the server of tests, and durable one whose commits wait for the disk.
+var (
+	kind    = kindOf(urlVar, append([]string{"-c", "fsync=off", "-c", "full_page_writes=off"}, settings...))
+	durable = kindOf("", settings)
+)
+
+// kindOf returns the servers with these settings. The variable names one that is running;
+// "" is none.
+func kindOf(variable string, settings []string) serving.Kind {
+	return serving.Kind{
+		Package: "postgreslocal", Name: "postgresql",
+		Variable: variable, URL: "postgres://" + superuser + "@%s/postgres?sslmode=disable",
+		Answers: func(ctx context.Context, url string) error { return execute(ctx, url) },
+		Find:    find("/usr/lib/postgresql", settings),
+		Image:   dockerImage,
+		Docker: func(port string) []string {
+			return append([]string{
+				"--publish", "127.0.0.1:" + port + ":5432", "--env", "POSTGRES_USER=" + superuser,
+				"--env", "POSTGRES_DB=postgres", "--env", "POSTGRES_HOST_AUTH_METHOD=trust", dockerImage,
+			}, settings...)
+		},
+	}
 }
 
 const dockerImage = "postgres:18.1"
@@ -39,12 +49,12 @@ const dockerImage = "postgres:18.1"
 // settings are those of a server whose data is worth nothing after the test. Everything
 // that a client can observe is as in production.
 var settings = []string{
-	"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "wal_level=minimal", "-c", "max_wal_senders=0",
+	"-c", "wal_level=minimal", "-c", "max_wal_senders=0",
 	"-c", "max_connections=300", "-c", "shared_buffers=64MB", "-c", "timezone=UTC",
 }
 
 // find returns the programs that are installed on PATH or below root, or else fetched.
-func find(root string) func(context.Context, serving.Options) (serving.Program, error) {
+func find(root string, settings []string) func(context.Context, serving.Options) (serving.Program, error) {
 	return func(ctx context.Context, o serving.Options) (serving.Program, error) {
 		bin, notInstalled := installed(ctx, root)
 		if notInstalled != nil {
@@ -53,7 +63,7 @@ func find(root string) func(context.Context, serving.Options) (serving.Program, 
 				return serving.Program{}, fmt.Errorf("%w: installed: %w; fetched: %w", ErrNoRuntime, notInstalled, err)
 			}
 		}
-		return programs(bin)
+		return programs(bin, settings)
 	}
 }
 
@@ -90,8 +100,9 @@ func versionOf(initdb string) int {
 // names.
 const orphaned = `PATH=$PATH:/usr/bin:/bin; set -- $(sed -n 7p "$1/data/postmaster.pid"); ipcrm -m "$2"; :`
 
-// programs returns a server that initdb and postgres of a directory make.
-func programs(bin string) (serving.Program, error) {
+// programs returns a server with these settings that initdb and postgres of a directory
+// make.
+func programs(bin string, settings []string) (serving.Program, error) {
 	as, err := serverUser()
 	command := func(dir, name string, args ...string) supervise.Command {
 		return supervise.Command{

@@ -30,7 +30,14 @@ type Server struct {
 
 // Start finds or starts a server. The context limits only the start. If o is nil, all
 // defaults apply.
-func Start(ctx context.Context, o *Options) (*Server, error) {
+func Start(ctx context.Context, o *Options) (*Server, error) { return start(ctx, kind, o) }
+
+// StartDurable starts a server whose commits wait for the disk, as in production. It is for
+// benchmarks: tests with it take longer, and learn nothing more. It does not look for a
+// server that is running. The context limits only the start.
+func StartDurable(ctx context.Context, o *Options) (*Server, error) { return start(ctx, durable, o) }
+
+func start(ctx context.Context, kind serving.Kind, o *Options) (*Server, error) {
 	var c Options
 	if o != nil {
 		c = *o

@@ -162,7 +162,7 @@ func TestFetchedPrograms(t *testing.T) {
 	s, err := startWith(t, func(ctx context.Context, o serving.Options) (serving.Program, error) {
 		bin, err := install(ctx, o)
 		check.Must(t, err)
-		return programs(bin)
+		return programs(bin, settings)
 	}, nil)
 	check.Must(t, err)
 	one, err := s.NewDatabase(t.Context(), "fetched")
@@ -198,7 +198,7 @@ func TestDocker(t *testing.T) {
 
 func TestNoRuntime(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := startWith(t, find(t.TempDir()), &Options{CacheDir: t.TempDir()})
+	_, err := startWith(t, find(t.TempDir(), settings), &Options{CacheDir: t.TempDir()})
 	check.Is(t, err, ErrNoRuntime)
 	check.Is(t, err, exec.ErrNotFound)
 	for _, part := range []string{"installed: exec", "fetched: PostgreSQL", "Docker: exec"} {
@@ -264,4 +264,21 @@ func listens(t *testing.T, database string) bool {
 		return false
 	}
 	return conn.Close() == nil
+}
+
+// The bench compares the two.
+func TestOnlyADurableServerWaitsForTheDisk(t *testing.T) {
+	for want, start := range map[string]func(context.Context, *Options) (*Server, error){"off": Start, "on": StartDurable} {
+		s, err := start(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := Run(t.Context(), s.URL(), "SHOW fsync")
+		if err != nil || rows[0][0] != want {
+			t.Errorf("fsync is %v, want %s: %v", rows, want, err)
+		}
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -62,7 +62,7 @@ func (s scenario) counted() string {
 	case s.Records > 0:
 		return "calls by the size of the table"
 	}
-	of := map[work.Server]string{work.PostgreSQL: "PostgreSQL and Redis", work.Process: "memory"}[work.All[s.by[0].name].On]
+	of := map[work.Server]string{work.PostgreSQL: "PostgreSQL and Redis", work.Durable: "PostgreSQL and Redis", work.Process: "memory"}[work.All[s.by[0].name].On]
 	if of == "" {
 		of = "DynamoDB"
 	}
@@ -93,6 +93,9 @@ var (
 		{"hand", "DynamoDB by hand", grey}, {"once", "Once on DynamoDB", blue},
 		{"postgres-hand", "PostgreSQL by hand", violet}, {"postgres", "Once on PostgreSQL", green},
 		{"redis", "Once on Redis", orange}, {"memory", "Once in memory", pink},
+	}
+	durableSeries = []series{
+		{"durable-hand", "PostgreSQL by hand, fsync", violet}, {"durable", "Once on PostgreSQL, fsync", green},
 	}
 	batchSeries = []series{
 		{"in-turn", "In turn", grey}, {"ahead", "Ahead", blue}, {"ahead-unrecorded", "Ahead, Unrecorded 10", violet},
@@ -147,6 +150,7 @@ func (p plan) scenarios() (all []scenario) {
 		add(storeSeries[:2], callsOf(slow), slow, work.Conflict) // the rest of these two is above
 		add(storeSeries[2:5], callsOf(slow), slow, callKinds...)
 		add(storeSeries[5:], 5000, fast, callKinds...)
+		add(durableSeries, 4*callsOf(fast), fast, work.First)
 	}
 	one := work.Case{Callers: 1}
 	add(batchSeries, 40, work.Case{Callers: 1, Size: 1}, work.Queue, work.Requeue)

@@ -106,8 +106,17 @@ func dynamoDBVersion() string {
 	return filepath.Base(filepath.Dir(found[0]))
 }
 
-func (s *servers) startPostgreSQL(ctx context.Context) error {
-	local, err := postgreslocal.Start(ctx, &postgreslocal.Options{Log: s.log})
+func (s *servers) startPostgreSQL(ctx context.Context) (err error) {
+	if err = s.addPostgreSQL(ctx, work.PostgreSQL, postgreslocal.Start); err == nil {
+		err = s.addPostgreSQL(ctx, work.Durable, postgreslocal.StartDurable)
+	}
+	return err
+}
+
+func (s *servers) addPostgreSQL(
+	ctx context.Context, on work.Server, start func(context.Context, *postgreslocal.Options) (*postgreslocal.Server, error),
+) error {
+	local, err := start(ctx, &postgreslocal.Options{Log: s.log})
 	if err != nil {
 		return err
 	}
@@ -132,7 +141,7 @@ func (s *servers) startPostgreSQL(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.add(work.PostgreSQL, u.Host, database, table)
+	return s.add(on, u.Host, database, table)
 }
 
 // startRedis starts Redis or Valkey, where a table is a prefix. The keys expire: a server

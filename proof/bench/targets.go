@@ -110,6 +110,10 @@ func callTargets() []target {
 		over, under := call("grouped", work.First, callers), call("hand", work.First, callers)
 		return target{fmt.Sprintf(faster, callers), over, under, rate, atLeast, want, spread{}}
 	}
+	postgres := func(what, series string, callers int, m measure, bound string, want float64) target {
+		what = fmt.Sprintf("first calls on PostgreSQL%s, over those by hand", fmt.Sprintf(what, callers))
+		return target{what, call(series, work.First, callers), call(series+"-hand", work.First, callers), m, bound, want, spread{}}
+	}
 	sent := func(what string, over work.Case, want float64) target {
 		return target{what: what, over: over, measure: requests, bound: atMost, want: want}
 	}
@@ -118,6 +122,11 @@ func callTargets() []target {
 		grouped(16, 1.25),
 		grouped(64, 1.4),
 		sent("first calls, 64 callers: requests a call, Group 1", call("grouped", work.First, 64), .3),
+		postgres(", %d caller: calls a second", "postgres", 1, rate, atLeast, .8),
+		postgres(", %d callers: calls a second", "postgres", manyCallers, rate, atLeast, .8),
+		postgres(" with fsync, %d caller: calls a second", "durable", 1, rate, atLeast, .9),
+		postgres(" with fsync, %d callers: calls a second", "durable", manyCallers, rate, atLeast, .85),
+		postgres(", %d callers: client CPU", "postgres", manyCallers, cpuMS, atMost, 2),
 		sent("a first call on PostgreSQL: round trips", call("postgres", work.First, manyCallers), 2),
 		sent("a duplicate on PostgreSQL: round trips", call("postgres", work.Duplicate, manyCallers), 1),
 		sent("a first call on Redis: round trips", call("redis", work.First, manyCallers), 2),

@@ -25,7 +25,7 @@ func (w *Worker) connect(j Job, n int) error {
 		return nil
 	}
 	w.open[j.Endpoint] = n
-	if w.On == PostgreSQL {
+	if w.On.isPostgreSQL() {
 		return w.connectPostgreSQL(j, n)
 	}
 	return w.connectRedis(j, n)

@@ -16,7 +16,7 @@ import (
 // caller returns the function that makes the calls of a job. The executor has opened the pool.
 func (w *Worker) caller(x *idempotent.Executor, j Job, h *handler) caller {
 	switch {
-	case w.ByHand && w.On == PostgreSQL:
+	case w.ByHand && w.On.isPostgreSQL():
 		return handPostgreSQL(w.pools[j.Endpoint], j.Table, h.run).call
 	case w.ByHand:
 		return handDynamoDB(w.dynamodb(j.Endpoint), j.Table, h.run).call
@@ -39,7 +39,7 @@ func (w *Worker) executor(j Job) (*idempotent.Executor, error) {
 // store returns the store of a series, as a user makes it.
 func (w *Worker) store(j Job) (driver.Store, error) {
 	switch w.On {
-	case PostgreSQL:
+	case PostgreSQL, Durable:
 		pool, err := w.pool(j.Endpoint)
 		if err != nil {
 			return nil, err

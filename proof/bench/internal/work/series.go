@@ -13,9 +13,12 @@ type Server int
 const (
 	DynamoDB Server = iota
 	PostgreSQL
+	Durable // a PostgreSQL whose commits wait for the disk
 	Redis
 	Process // none: in memory
 )
+
+func (s Server) isPostgreSQL() bool { return s == PostgreSQL || s == Durable }
 
 // A Series is a way to make calls. A worker makes those of one series.
 type Series struct {
@@ -42,6 +45,8 @@ var All = map[string]Series{
 
 	"postgres-hand": {On: PostgreSQL, ByHand: true},
 	"postgres":      {On: PostgreSQL},
+	"durable-hand":  {On: Durable, ByHand: true},
+	"durable":       {On: Durable},
 	"redis":         {On: Redis},
 	"memory":        {On: Process},
 
