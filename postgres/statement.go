@@ -18,10 +18,10 @@ type statement struct {
 	args []any
 }
 
-// read returns the statement that reads a record. Its row begins with false.
+// read returns the statement that reads a record.
 func (l *layout) read(id string) statement {
 	return l.shaped(shape{kind: "read"}, id).
-		write("SELECT false, ", l.list, " FROM ", l.table, " WHERE ", l.id, " = $1::text").statement()
+		write("SELECT ", l.list, " FROM ", l.table, " WHERE ", l.id, " = $1::text").statement()
 }
 
 // insert returns the statement that writes r if there is no record with its id. It
@@ -101,7 +101,7 @@ func (l *layout) expired(row string, n int) string {
 }
 
 // change returns the statement that applies c if the fence holds. Its condition is
-// driver.Fence.Holds, and that new steps fit. A takeover returns true and the record: any
+// driver.Fence.Holds, and that new steps fit. A takeover returns the record: any
 // other write would get back its own values.
 func (l *layout) change(f driver.Fence, c driver.Change) statement {
 	p := l.shaped(shape{
@@ -132,7 +132,7 @@ func (l *layout) change(f driver.Fence, c driver.Change) statement {
 		p.write(" AND coalesce(octet_length(stored.", l.steps, "), 0) = 0")
 	}
 	if isTakeover(c) {
-		p.write(" RETURNING true, ")
+		p.write(" RETURNING ")
 		l.row(p, true)
 	}
 	return p.statement()

@@ -85,7 +85,7 @@ func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, w
 	isExpired := func(met row) bool { return met.Status != driver.Absent && !cutoff.IsZero() && met.Expired(cutoff) }
 	create := func() (row, bool, error) {
 		return s.write(ctx, "Create", func() (row, bool, error) {
-			met, ok, err := send(ctx, s.db, s.layout.insert(r))
+			met, ok, err := insert(ctx, s.db, s.layout.insert(r))
 			if err == nil && isExpired(met) {
 				ok, err = affects(ctx, s.db, s.layout.create(r, cutoff))
 			}
@@ -151,10 +151,10 @@ func (s *Store) change(ctx context.Context, f driver.Fence, c driver.Change) (me
 		ok, err = affects(ctx, s.db, st)
 		met.Record = written(f, c)
 	}
-	if ok || err != nil {
-		return met, ok, err
+	if !ok && err == nil {
+		met, _, err = send(ctx, s.db, s.layout.read(f.ID))
 	}
-	return send(ctx, s.db, s.layout.read(f.ID))
+	return met, ok, err
 }
 
 // written returns the record that a change has written, as far as [driver.Store] asks for
@@ -221,44 +221,6 @@ func retry(ctx context.Context, fn func() error) error {
 			return err
 		}
 	}
-}
-
-// querier is a DB, or a connection of it.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
-// send runs a statement that returns at most one row.
-func send(ctx context.Context, db querier, st statement) (r row, ok bool, err error) {
-	rows, err := db.Query(ctx, st.sql, st.args...)
-	if err != nil {
-		return row{}, false, err
-	}
-	return oneRow(rows)
-}
-
-// affects runs a write, and reports whether it affects a row.
-func affects(ctx context.Context, db querier, st statement) (bool, error) {
-	rows, err := db.Query(ctx, st.sql, st.args...)
-	if err != nil {
-		return false, err
-	}
-	rows.Close()
-	// Not before the error: a conflict surfaces at the commit, and so behind the count.
-	return rows.Err() == nil && rows.CommandTag().RowsAffected() > 0, rows.Err()
-}
-
-// oneRow reads a row with a boolean before its columns, if there is one.
-func oneRow(rows pgx.Rows) (r row, ok bool, err error) {
-	defer rows.Close()
-	if rows.Next() {
-		if r, err = scan(rows, &ok); err != nil {
-			return row{}, false, err
-		}
-	}
-	rows.Close()
-	// After the row: a conflict surfaces at the commit, and so behind it.
-	return r, ok, rows.Err()
 }
 
 // backoff waits before a write that lost a conflict is sent again, and reports
