@@ -123,6 +123,7 @@ func (s *Store) call(ctx context.Context, sc *script, key string, args []any) (a
 	}
 	answered := make(chan result, 1)
 	go func() {
+		grow(0)
 		v, err := s.deliver(ctx, sc, key, args)
 		answered <- result{v, err}
 	}()
@@ -132,6 +133,16 @@ func (s *Store) call(ctx context.Context, sc *script, key string, args []any) (a
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// grow makes the stack of a goroutine as large as go-redis needs it. Otherwise it grows in
+// several steps in the middle of go-redis, and each moves all frames, which takes an eighth
+// of the CPU time of a call.
+//
+//go:noinline
+func grow(n int) byte {
+	var room [7 << 10]byte
+	return room[n]
 }
 
 // send sends a script by its hash and, if the server does not know that, whole.
