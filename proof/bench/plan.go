@@ -80,6 +80,7 @@ const (
 	violet = "#a371f7"
 	pink   = "#db61a2"
 	orange = "#e86a17"
+	yellow = "#b58900"
 )
 
 var (
@@ -92,7 +93,7 @@ var (
 	storeSeries   = []series{
 		{"hand", "DynamoDB by hand", grey}, {"once", "Once on DynamoDB", blue},
 		{"postgres-hand", "PostgreSQL by hand", violet}, {"postgres", "Once on PostgreSQL", green},
-		{"redis", "Once on Redis", orange}, {"memory", "Once in memory", pink},
+		{"redis-hand", "Redis by hand", yellow}, {"redis", "Once on Redis", orange}, {"memory", "Once in memory", pink},
 	}
 	durableSeries = []series{
 		{"durable-hand", "PostgreSQL by hand, fsync", violet}, {"durable", "Once on PostgreSQL, fsync", green},
@@ -146,10 +147,10 @@ func (p plan) scenarios() (all []scenario) {
 	for _, n := range callers[:2] {
 		fast := work.Case{Callers: n}
 		slow := work.Case{Callers: n, Latency: p.latencies[len(p.latencies)-1]}
-		add(storeSeries[2:5], 4*callsOf(fast), fast, callKinds...)
+		add(storeSeries[2:6], 4*callsOf(fast), fast, callKinds...)
 		add(storeSeries[:2], callsOf(slow), slow, work.Conflict) // the rest of these two is above
-		add(storeSeries[2:5], callsOf(slow), slow, callKinds...)
-		add(storeSeries[5:], 5000, fast, callKinds...)
+		add(storeSeries[2:6], callsOf(slow), slow, callKinds...)
+		add(storeSeries[6:], 5000, fast, callKinds...)
 		add(durableSeries, 4*callsOf(fast), fast, work.First)
 	}
 	one := work.Case{Callers: 1}

@@ -32,6 +32,7 @@ var (
 	requests   measure = func(f work.Figures) float64 { return float64(f.Requests) / float64(f.Calls) }
 	mallocs    measure = func(f work.Figures) float64 { return counted(f.Mallocs) / float64(f.Calls) }
 	kilobytes  measure = func(f work.Figures) float64 { return counted(f.Bytes) / 1024 / float64(f.Calls) }
+	scriptTime measure = func(f work.Figures) float64 { return float64(f.ScriptTime.Microseconds()) / float64(f.Scripts) }
 	writeUnits measure = func(f work.Figures) float64 { return f.WriteUnits / float64(f.Calls) }
 	readUnits  measure = func(f work.Figures) float64 { return f.ReadUnits / float64(f.Calls) }
 )

@@ -87,11 +87,19 @@ func (r *run) measure(s scenario, round int) error {
 	if s.Metered {
 		j.Endpoint = r.servers.meter.URL()
 	}
+	before, err := r.servers.scripts()
+	if err != nil {
+		return err
+	}
 	f := work.Figures{}
 	if err := w.Call("Worker.Measure", j, &f); err != nil {
 		return err
 	}
-	f.Calls = s.calls
+	after, err := r.servers.scripts()
+	if err != nil {
+		return err
+	}
+	f.Calls, f.Scripts, f.ScriptTime = s.calls, after.calls-before.calls, after.took-before.took
 	if s.Metered {
 		var err error
 		if f.WriteUnits, f.ReadUnits, err = r.servers.meter.Read(); err != nil {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/lambda-once/once/local/postgreslocal"
 	"github.com/lambda-once/once/local/wire"
 	"github.com/lambda-once/once/postgres"
@@ -39,6 +41,7 @@ type servers struct {
 	dynamodb *tables.Server
 	filled   map[int]string // tables of DynamoDB, by their number of records
 	meter    *meter.Meter   // in front of DynamoDB
+	redis    *redis.Client
 	stops    []func() error
 }
 
@@ -152,7 +155,8 @@ func (s *servers) startRedis(ctx context.Context) error {
 		return err
 	}
 	s.stops = append(s.stops, local.Stop)
-	info := local.Client().InfoMap(ctx, "server")
+	s.redis = local.Client()
+	info := s.redis.InfoMap(ctx, "server")
 	if info.Err() != nil {
 		return info.Err()
 	}

@@ -114,6 +114,15 @@ func callTargets() []target {
 		what = fmt.Sprintf("first calls on PostgreSQL%s, over those by hand", fmt.Sprintf(what, callers))
 		return target{what, call(series, work.First, callers), call(series+"-hand", work.First, callers), m, bound, want, spread{}}
 	}
+	onRedis := func(callers int) target {
+		over, under := call("redis", work.First, callers), call("redis-hand", work.First, callers)
+		const what = "first calls on Redis, %s: calls a second, over those of SET NX and SET by hand"
+		return target{fmt.Sprintf(what, calling(callers)), over, under, rate, atLeast, .7, spread{}}
+	}
+	script := func(callers int) target {
+		what := fmt.Sprintf("first calls on Redis, %s: µs of the server for a script", calling(callers))
+		return target{what: what, over: call("redis", work.First, callers), measure: scriptTime, bound: atMost, want: 20}
+	}
 	sent := func(what string, over work.Case, want float64) target {
 		return target{what: what, over: over, measure: requests, bound: atMost, want: want}
 	}
@@ -131,6 +140,10 @@ func callTargets() []target {
 		sent("a duplicate on PostgreSQL: round trips", call("postgres", work.Duplicate, manyCallers), 1),
 		sent("a first call on Redis: round trips", call("redis", work.First, manyCallers), 2),
 		sent("a duplicate on Redis: round trips", call("redis", work.Duplicate, manyCallers), 1),
+		onRedis(1),
+		onRedis(manyCallers),
+		script(1),
+		script(manyCallers),
 	}
 }
 

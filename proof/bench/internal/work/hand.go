@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/idempotent"
 )
@@ -101,6 +102,24 @@ func handPostgreSQL(pool *pgxpool.Pool, table string, run caller) hand {
 			err = errors.New("the claim is lost")
 		}
 		return err
+	}}
+}
+
+// handRedis is SET NX, and a SET that nothing fences. A duplicate needs a GET as well.
+func handRedis(client *redis.Client, prefix string, run caller) hand {
+	const day = 24 * time.Hour
+	return hand{run: run, claim: func(ctx context.Context, id, _ string) (status string, data []byte, err error) {
+		claimed, err := client.SetNX(ctx, prefix+id, inProgress, day).Result()
+		if err != nil || claimed {
+			return "", nil, err
+		}
+		data, err = client.Get(ctx, prefix+id).Bytes()
+		if string(data) == inProgress {
+			return inProgress, nil, err
+		}
+		return finished, data, err
+	}, complete: func(ctx context.Context, id, _ string, data []byte) error {
+		return client.Set(ctx, prefix+id, data, day).Err()
 	}}
 }
 

@@ -56,4 +56,6 @@ type Figures struct {
 	// The runner adds these. Units are 0 unless the case is metered.
 	Calls                 int
 	WriteUnits, ReadUnits float64
+	Scripts               int // that Redis has run
+	ScriptTime            time.Duration
 }

@@ -18,6 +18,8 @@ func (w *Worker) caller(x *idempotent.Executor, j Job, h *handler) caller {
 	switch {
 	case w.ByHand && w.On.isPostgreSQL():
 		return handPostgreSQL(w.pools[j.Endpoint], j.Table, h.run).call
+	case w.ByHand && w.On == Redis:
+		return handRedis(w.redis(j.Endpoint), j.Table+":", h.run).call
 	case w.ByHand:
 		return handDynamoDB(w.dynamodb(j.Endpoint), j.Table, h.run).call
 	}

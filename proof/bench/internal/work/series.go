@@ -47,6 +47,7 @@ var All = map[string]Series{
 	"postgres":      {On: PostgreSQL},
 	"durable-hand":  {On: Durable, ByHand: true},
 	"durable":       {On: Durable},
+	"redis-hand":    {On: Redis, ByHand: true},
 	"redis":         {On: Redis},
 	"memory":        {On: Process},
 
