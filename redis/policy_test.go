@@ -123,11 +123,7 @@ func TestAfterAFailoverThePolicyOfTheNewPrimaryCounts(t *testing.T) {
 	}})
 	defer client.Close()
 	s := noted(t, client)
-	lapsed := claim("lapsed")
-	created(t, s, lapsed)
-	if n, err := primary.Client().Wait(t.Context(), 1, longWait).Result(); n != 1 || err != nil {
-		t.Fatalf("%d replicas, %v", n, err)
-	}
+	lapsed := created(t, patient(t, primary, ""), claim("lapsed"))
 	must(t, replica.Client().Do(t.Context(), "REPLICAOF", "NO", "ONE").Err())
 	addr.Store(replica.Addr())
 	must(t, primary.Stop())
