@@ -128,3 +128,18 @@ func TestSilentConnectionAfterALostRaceLeavesTimeToRead(t *testing.T) {
 	equal(t, ok, false)
 	equal(t, met.Owner, "one")
 }
+
+// In one statement, the record would be read by each write that succeeds, too.
+func TestRefusedWriteReadsTheRecordInASecondRoundTrip(t *testing.T) {
+	w := newNetwork(t)
+	s := newStore(t, newPool(t, w.prepared, one), nil)
+	create(t, s, claim("id", owner))
+	refuse := func() {
+		met, ok, err := s.Change(t.Context(), driver.Fence{ID: "id", Owner: rival}, complete("1"))
+		must(t, err)
+		equal(t, ok, false)
+		equal(t, met.Owner, owner)
+	}
+	refuse() // prepares the texts
+	equal(t, w.count(refuse), 2)
+}
