@@ -135,7 +135,7 @@ func TestPageHasEveryPlotAndSeries(t *testing.T) {
 			t.Errorf("the page has no %s", s.label)
 		}
 	}
-	if lines := strings.Count(page, "\n"); strings.Contains(page, "NaN") || strings.Contains(page, "\n\n\n") || lines > 250 {
-		t.Errorf("the page of %d lines has a mistake", lines)
+	if strings.Contains(page, "NaN") || strings.Contains(page, "\n\n\n") {
+		t.Error("the page has a mistake")
 	}
 }

@@ -102,7 +102,10 @@ var (
 		{"in-turn", "In turn", grey}, {"ahead", "Ahead", blue}, {"ahead-unrecorded", "Ahead, Unrecorded 10", violet},
 		{"ahead-grouped", "The same, Group 1", green}, {"ahead-grouped-one", "The same, GOMAXPROCS=1", orange},
 	}
-	onceAlone = callSeries[1:2]
+	// For targets alone.
+	unevenSeries = []series{{name: "ahead-grouped-uneven"}}
+	inTurnOne    = []series{{name: "in-turn-one"}}
+	onceAlone    = callSeries[1:2]
 )
 
 var (
@@ -140,6 +143,8 @@ func (p plan) scenarios() (all []scenario) {
 		// More of the small batches: their targets are those of a function that is busy,
 		// and its first batches after a pause take more CPU time.
 		add(batchSeries, 3*n, work.Case{Latency: latency, Callers: 1, Size: batches[0]}, work.Queue, work.Requeue)
+		add(inTurnOne, 3*n, work.Case{Latency: latency, Callers: 1, Size: batches[0]}, work.Queue, work.Requeue)
+		add(unevenSeries, 3*n, work.Case{Latency: latency, Callers: 1, Size: batches[0]}, work.Queue)
 		add(batchSeries, n, work.Case{Latency: latency, Callers: 1, Size: batches[1]}, work.Queue, work.Requeue)
 		add(batchSeries, 1, work.Case{Latency: latency, Callers: 1, Size: ordered}, work.Stream, work.Restream)
 	}

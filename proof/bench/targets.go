@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func (t target) timed() bool {
 // figures of one round were measured one after the other. Without a cold start, the
 // target of it is left out.
 func (r *results) targets() (all []target) {
-	for _, t := range append(batchTargets(), callTargets()...) {
+	for _, t := range slices.Concat(batchTargets(), callTargets(), storeTargets()) {
 		got := r.of(t.over, t.measure)
 		if t.under.Series != "" {
 			got = r.ratio(t.over, t.under, t.measure)
@@ -64,7 +65,10 @@ func (r *results) targets() (all []target) {
 func batchTargets() []target {
 	const slow = 10 * time.Millisecond
 	const ahead, unrecorded, grouped = "ahead", "ahead with `Unrecorded: 10`", "ahead with `Unrecorded: 10` and `Group: 1`"
-	series := map[string]string{ahead: "ahead", unrecorded: "ahead-unrecorded", grouped: "ahead-grouped"}
+	const uneven, one = grouped + ", functions of 1 to 50 ms", grouped + ", GOMAXPROCS=1"
+	series := map[string]string{
+		ahead: "ahead", unrecorded: "ahead-unrecorded", grouped: "ahead-grouped", uneven: "ahead-grouped-uneven", one: "ahead-grouped-one",
+	}
 	batch := func(
 		kind work.Kind, latency time.Duration, size int, what, by string, m measure, bound string, want float64,
 	) target {
@@ -80,13 +84,20 @@ func batchTargets() []target {
 		t.what += ", over that in turn"
 		t.under = t.over
 		t.under.Series = "in-turn"
+		if t.over.Series == series[one] {
+			t.under.Series = "in-turn-one"
+		}
 		return t
 	}
 	return []target{
-		inTurn(batch(work.Queue, 0, 10, "client CPU", grouped, cpuMS, atMost, .25)),
-		inTurn(batch(work.Queue, slow, 10, "client CPU", grouped, cpuMS, atMost, .25)),
-		inTurn(batch(work.Requeue, 0, 10, "client CPU", grouped, cpuMS, atMost, .25)),
-		inTurn(batch(work.Requeue, slow, 10, "client CPU", grouped, cpuMS, atMost, .25)),
+		inTurn(batch(work.Queue, 0, 10, "client CPU", grouped, cpuMS, atMost, .3)),
+		inTurn(batch(work.Queue, slow, 10, "client CPU", grouped, cpuMS, atMost, .3)),
+		inTurn(batch(work.Requeue, 0, 10, "client CPU", grouped, cpuMS, atMost, .3)),
+		inTurn(batch(work.Requeue, slow, 10, "client CPU", grouped, cpuMS, atMost, .3)),
+		inTurn(batch(work.Queue, 0, 10, "client CPU", one, cpuMS, atMost, .25)),
+		inTurn(batch(work.Queue, slow, 10, "client CPU", one, cpuMS, atMost, .25)),
+		inTurn(batch(work.Requeue, 0, 10, "client CPU", one, cpuMS, atMost, .25)),
+		inTurn(batch(work.Requeue, slow, 10, "client CPU", one, cpuMS, atMost, .25)),
 		inTurn(batch(work.Requeue, slow, 10, "speed", ahead, rate, atLeast, 6)),
 		inTurn(batch(work.Queue, slow, 10, "speed", ahead, rate, atLeast, 1.7)),
 		inTurn(batch(work.Queue, slow, 10, "speed", unrecorded, rate, atLeast, 5)),
@@ -94,22 +105,41 @@ func batchTargets() []target {
 		inTurn(batch(work.Requeue, 0, 10, "speed", ahead, rate, atLeast, noSlower)),
 		inTurn(batch(work.Queue, 0, 1, "speed", ahead, rate, atLeast, noSlower)),
 		inTurn(batch(work.Requeue, 0, 1, "speed", ahead, rate, atLeast, noSlower)),
-		batch(work.Queue, 0, 10, "requests,", grouped, requests, atMost, 3),
-		batch(work.Requeue, 0, 10, "requests,", grouped, requests, atMost, 2),
+		batch(work.Queue, 0, 10, "requests,", grouped, requests, atMost, 2),
+		batch(work.Queue, 0, 10, "requests,", uneven, requests, atMost, 2),
+		batch(work.Queue, 2*time.Millisecond, 10, "requests,", uneven, requests, atMost, 2),
+		batch(work.Queue, slow, 10, "requests,", uneven, requests, atMost, 2),
+		batch(work.Requeue, 0, 10, "requests,", grouped, requests, atMost, 1),
 	}
 }
 
-// callTargets are those of calls in memory, calls of many callers, and round trips.
+// callTargets are those of calls in memory and on DynamoDB.
 func callTargets() []target {
-	call := func(series string, kind work.Kind, callers int) work.Case {
-		return work.Case{Series: series, Kind: kind, Callers: callers}
-	}
 	const memory = "a duplicate in memory: client CPU, over that of marshalling and unmarshalling"
 	const faster = "first calls, %d callers: calls a second, Group 1, over those of the SDK by hand"
 	grouped := func(callers int, want float64) target {
 		over, under := call("grouped", work.First, callers), call("hand", work.First, callers)
 		return target{fmt.Sprintf(faster, callers), over, under, rate, atLeast, want, spread{}}
 	}
+	clientCPU := func(kind work.Kind) target {
+		what := fmt.Sprintf("a %s call on DynamoDB, 16 callers: client CPU, over that of the SDK by hand", kind)
+		return target{what, call("once", kind, manyCallers), call("hand", kind, manyCallers), cpuMS, atMost, 1.05, spread{}}
+	}
+	slow := func(series string) work.Case {
+		return work.Case{Series: series, Kind: work.First, Latency: 10 * time.Millisecond, Callers: manyCallers}
+	}
+	return []target{
+		{memory, inMemory, yardstick, cpuMS, atMost, 2.5, spread{}},
+		clientCPU(work.First), clientCPU(work.Duplicate),
+		{"first calls, 16 callers, +10 ms: calls a second, Group 1, over those without", slow("grouped"), slow("once"), rate, atLeast, noSlower, spread{}},
+		grouped(16, 1.25),
+		grouped(64, 1.4),
+		sent("first calls, 64 callers: requests a call, Group 1", call("grouped", work.First, 64), .3),
+	}
+}
+
+// storeTargets are those of PostgreSQL and Redis.
+func storeTargets() []target {
 	postgres := func(what, series string, callers int, m measure, bound string, want float64) target {
 		what = fmt.Sprintf("first calls on PostgreSQL%s, over those by hand", fmt.Sprintf(what, callers))
 		return target{what, call(series, work.First, callers), call(series+"-hand", work.First, callers), m, bound, want, spread{}}
@@ -123,14 +153,7 @@ func callTargets() []target {
 		what := fmt.Sprintf("first calls on Redis, %s: µs of the server for a script", calling(callers))
 		return target{what: what, over: call("redis", work.First, callers), measure: scriptTime, bound: atMost, want: 20}
 	}
-	sent := func(what string, over work.Case, want float64) target {
-		return target{what: what, over: over, measure: requests, bound: atMost, want: want}
-	}
 	return []target{
-		{memory, inMemory, yardstick, cpuMS, atMost, 2.5, spread{}},
-		grouped(16, 1.25),
-		grouped(64, 1.4),
-		sent("first calls, 64 callers: requests a call, Group 1", call("grouped", work.First, 64), .3),
 		postgres(", %d caller: calls a second", "postgres", 1, rate, atLeast, .8),
 		postgres(", %d callers: calls a second", "postgres", manyCallers, rate, atLeast, .8),
 		postgres(" with fsync, %d caller: calls a second", "durable", 1, rate, atLeast, .9),
@@ -145,6 +168,14 @@ func callTargets() []target {
 		script(1),
 		script(manyCallers),
 	}
+}
+
+func call(series string, kind work.Kind, callers int) work.Case {
+	return work.Case{Series: series, Kind: kind, Callers: callers}
+}
+
+func sent(what string, over work.Case, want float64) target {
+	return target{what: what, over: over, measure: requests, bound: atMost, want: want}
 }
 
 // Targets returns the table of targets. The command prints it as well.

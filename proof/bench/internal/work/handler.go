@@ -46,9 +46,11 @@ func chargeOf(j Job) string {
 	return strings.Repeat("x", j.Bytes-len(`{"charge":""}`))
 }
 
-// handler is what is protected: it does nothing but return a result.
+// handler is what is protected: it does nothing but return a result, after a while if
+// the series says so.
 type handler struct {
 	charge  string
+	uneven  bool
 	runs    atomic.Int64
 	started chan bool // nil: handlers return at once
 	goOn    chan bool
@@ -56,7 +58,10 @@ type handler struct {
 }
 
 func (h *handler) run(context.Context, payment) (receipt, error) {
-	h.runs.Add(1)
+	n := h.runs.Add(1)
+	if h.uneven {
+		time.Sleep(time.Duration(1+n*17%50) * time.Millisecond)
+	}
 	if h.started != nil {
 		h.started <- true
 		<-h.goOn

@@ -26,6 +26,7 @@ type Series struct {
 	ByHand bool // without Once
 	Node   bool // in TypeScript
 	Procs  int  // GOMAXPROCS; 0: as Go chooses
+	Uneven bool // handlers take 1 to 50 ms
 
 	Config  idempotent.Config
 	Store   dynamo.Options
@@ -51,9 +52,13 @@ var All = map[string]Series{
 	"redis":         {On: Redis},
 	"memory":        {On: Process},
 
-	"in-turn":           {Queue: handlers.SQSOptions{Ahead: -1}, Records: handlers.KinesisOptions{Ahead: -1}},
-	"ahead":             {},
-	"ahead-unrecorded":  {Queue: handlers.SQSOptions{Unrecorded: 10}},
-	"ahead-grouped":     {Queue: handlers.SQSOptions{Unrecorded: 10}, Store: dynamo.Options{Group: 1}},
+	"in-turn":          {Queue: handlers.SQSOptions{Ahead: -1}, Records: handlers.KinesisOptions{Ahead: -1}},
+	"ahead":            {},
+	"ahead-unrecorded": {Queue: handlers.SQSOptions{Unrecorded: 10}},
+	"ahead-grouped":    {Queue: handlers.SQSOptions{Unrecorded: 10}, Store: dynamo.Options{Group: 1}},
+	"ahead-grouped-uneven": {
+		Queue: handlers.SQSOptions{Concurrency: 5, Unrecorded: 10}, Store: dynamo.Options{Group: 1}, Uneven: true,
+	},
+	"in-turn-one":       {Queue: handlers.SQSOptions{Ahead: -1}, Procs: 1},
 	"ahead-grouped-one": {Queue: handlers.SQSOptions{Unrecorded: 10}, Store: dynamo.Options{Group: 1}, Procs: 1},
 }

@@ -55,7 +55,7 @@ func Serve(series string) {
 
 // Measure does a job, and checks that the handlers ran as often as they should.
 func (w *Worker) Measure(j Job, f *Figures) error {
-	h := &handler{charge: chargeOf(j)}
+	h := &handler{charge: chargeOf(j), uneven: w.Uneven}
 	do, err := w.prepare(j, h)
 	if err != nil {
 		return fmt.Errorf("prepare: %w", err)
