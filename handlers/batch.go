@@ -86,6 +86,9 @@ func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.K
 			func(r *record[D]) (idempotent.Key, error) { return r.key, r.err },
 			func(ctx context.Context, r *record[D]) error {
 				r.began = true
+				if claim, _ := idempotent.FromContext(ctx); claim.Takeover() {
+					r.turn.Repeats()
+				}
 				if err := fn(ctx, r.delivery); err != nil {
 					return err // its undo functions run within its turn, too
 				}

@@ -129,3 +129,56 @@ func TestCompletionThatALaneWaitsForIsNotHeld(t *testing.T) {
 		check.Slice(t, got.sent, []time.Duration{12 * ms, 50 * ms, 50 * ms})
 	})
 }
+
+func TestCompletionsThatAreToBePromptDoNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := run(t, lanes.Runner{Concurrency: 2, Unrecorded: 2, Ahead: 2, Prompt: true}, lanes.Schedule{}, 0, 10*ms, 50*ms)
+		check.Slice(t, got.sent, []time.Duration{12 * ms, 50 * ms})
+	})
+}
+
+// The function that begins again may end the process again.
+func TestCompletionsDoNotWaitForAFunctionThatBeganBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var held, later <-chan struct{}
+		runner := lanes.Runner{Concurrency: 3, Unrecorded: 3, Errors: runnerErrs}
+		runner.Run(t.Context(), lanes.Schedule{}, 3, func(_ context.Context, turn *lanes.Turn) error {
+			switch turn.Index() {
+			case 0:
+				turn.Returned()
+				_, held = turn.Arrive()
+				<-held
+				check.Equal(t, time.Since(began), 10*ms)
+			case 1:
+				time.Sleep(10 * ms)
+				turn.Repeats()
+				time.Sleep(50 * ms)
+			case 2:
+				time.Sleep(20 * ms)
+				turn.Returned()
+				_, later = turn.Arrive()
+			}
+			return nil
+		})
+		check.True(t, later == nil)
+	})
+}
+
+func TestCompletionThatIsSentAgainDoesNotWaitAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runner := lanes.Runner{Concurrency: 2, Unrecorded: 2, Errors: runnerErrs}
+		runner.Run(t.Context(), lanes.Schedule{}, 2, func(_ context.Context, turn *lanes.Turn) error {
+			if turn.Index() == 1 {
+				time.Sleep(50 * ms)
+				return nil
+			}
+			turn.Returned()
+			_, first := turn.Arrive()
+			check.False(t, first == nil)
+			_, again := turn.Arrive()
+			check.True(t, again == nil)
+			return nil
+		})
+	})
+}

@@ -20,7 +20,10 @@ type Runner struct {
 	// LastStart is the time after which no turn begins. The zero time sets no
 	// limit.
 	LastStart time.Time
-	Errors    Errors
+	// Prompt says that completions do not wait for running functions: a crash
+	// would cost too much. See [Turn.Repeats].
+	Prompt bool
+	Errors Errors
 }
 
 // Reasons why a record did not run.

@@ -108,6 +108,16 @@ func (t *Turn) Yield() {
 	}
 }
 
+// Repeats reports that the record's function, which is about to run, has begun before
+// and may have ended its process. If it does so again, those that have returned must be
+// recorded: otherwise they would run at each delivery of the event.
+func (t *Turn) Repeats() {
+	t.b.mu.Lock()
+	defer t.b.mu.Unlock()
+	t.b.Prompt = true
+	t.b.letGo()
+}
+
 // Returned reports that the record's function has returned. Its result may not
 // be recorded yet.
 func (t *Turn) Returned() {
@@ -122,7 +132,7 @@ func (t *Turn) Returned() {
 
 // Arrive reports that the record's write has reached the store, and returns how
 // many others are about to write. A completion may wait for the functions that
-// run until late is closed.
+// run until late is closed. One that is sent again does not wait again.
 func (t *Turn) Arrive() (coming int, late <-chan struct{}) {
 	b := t.b
 	b.mu.Lock()
@@ -131,9 +141,10 @@ func (t *Turn) Arrive() (coming int, late <-chan struct{}) {
 	if !t.granted || t.running {
 		return b.coming, nil
 	}
+	first := t.completing
 	t.completed()
 	switch coming = b.coming + b.completing; {
-	case coming == 0 || t.nextInLane >= 0 || t.nextDuplicate >= 0:
+	case coming == 0 || !first || b.Prompt || t.nextInLane >= 0 || t.nextDuplicate >= 0:
 		return coming, nil
 	case b.full():
 		return b.claims(), nil
