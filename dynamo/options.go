@@ -32,19 +32,19 @@ type Options struct {
 	// Default: Text.
 	Data DataFormat
 
-	// Group turns group commit on: it is the number of requests under way at
-	// once. A write that finds fewer of them is sent at once, as without Group.
-	// Writes that find all of them under way wait, and share the next one: a
+	// Group turns group commit on: it is the number of requests that may begin
+	// within 2 ms. A write that finds fewer of them is sent at once, as without Group.
+	// Writes that find so many under way wait, and share the next one: a
 	// PartiQL BatchExecuteStatement of up to 25 writes, each conditional by
 	// itself, each with its own answer. Reads share a BatchGetItem in the same way.
 	// The calls of one batch of package handlers announce their number: a claim waits
 	// for the rest for 2 ms at most, and a completion for running functions for
 	// 500 ms, but only as long as it keeps no function from starting.
 	//
-	// It pays where many calls run at the same time: fewer requests take less of
-	// the client's CPU. Below that it adds latency, because a write waits for the
-	// request before its own. A request that takes longer than 50 ms no longer
-	// counts. One without an answer holds each of its calls for 1 s, or for half of
+	// 1 fits every function. It pays where many calls run at the same time: fewer
+	// requests take less of the client's CPU. A write waits for the request before its
+	// own, but not longer than 2 ms: then that request no longer counts.
+	// One without an answer holds each of its calls for 1 s, or for half of
 	// the call's time if that is less; the call is then sent again alone, once. A
 	// write that is refused in a shared request needs a read besides,
 	// and both are billed.
