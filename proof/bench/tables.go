@@ -77,8 +77,6 @@ func (r *results) calls(all []series, measured string, cell cell) table {
 
 func added(latency time.Duration) string { return fmt.Sprintf("+%d ms", latency.Milliseconds()) }
 
-func (r *results) Rates() table { return r.calls(callSeries, "grouped", r.cell(rate)) }
-
 // Ratios returns the table of rates over those of the SDK by hand in the same language.
 func (r *results) Ratios() table {
 	return r.calls(append(slices.Clone(callSeries[1:4]), powertools), "grouped", func(c work.Case) string {

@@ -64,7 +64,7 @@ func (r *results) targets() (all []target) {
 
 func batchTargets() []target {
 	const slow = 10 * time.Millisecond
-	const ahead, unrecorded, grouped = "ahead", "ahead with `Unrecorded: 10`", "ahead with `Unrecorded: 10` and `Group: 1`"
+	const ahead, unrecorded, grouped = "ahead", "ahead with `Unrecorded: 10`", "ahead with `Group: 1`"
 	const uneven, one = grouped + ", functions of 1 to 50 ms", grouped + ", GOMAXPROCS=1"
 	series := map[string]string{
 		ahead: "ahead", unrecorded: "ahead-unrecorded", grouped: "ahead-grouped", uneven: "ahead-grouped-uneven", one: "ahead-grouped-one",
@@ -81,7 +81,7 @@ func batchTargets() []target {
 		return target{what: what, over: c, measure: m, bound: bound, want: want}
 	}
 	inTurn := func(t target) target {
-		t.what += ", over that in turn"
+		t.what += ", over in turn"
 		t.under = t.over
 		t.under.Series = "in-turn"
 		if t.over.Series == series[one] {
