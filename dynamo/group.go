@@ -23,7 +23,7 @@ type GroupClient interface {
 // groupLimits returns the limits of shared requests. DynamoDB sets MaxCalls. Far
 // larger requests work, but all their calls wait for the largest. With more Patience, calls
 // of many callers would wait for each other: with 50 ms, 16 callers with 10 ms to the table
-// made half as many calls as alone; with 2 ms they make as many.
+// made half as many calls as alone; with 2 ms, 0.8 of them at least.
 func groupLimits(slots int) group.Limits {
 	return group.Limits{
 		Slots: slots, MaxCalls: 25, MaxSize: 1 << 20, Linger: 2 * time.Millisecond, Patience: 2 * time.Millisecond, Hold: time.Second,

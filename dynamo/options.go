@@ -41,7 +41,7 @@ type Options struct {
 	// for the rest for 2 ms at most, and a completion for running functions for
 	// 500 ms, but only as long as it keeps no function from starting.
 	//
-	// 1 fits every function. It pays where many calls run at the same time: fewer
+	// 1 fits most functions. It pays where many calls run at the same time: fewer
 	// requests take less of the client's CPU. A write waits for the request before its
 	// own, but not longer than 2 ms: then that request no longer counts.
 	// One without an answer holds each of its calls for 1 s, or for half of

@@ -86,6 +86,7 @@ func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.K
 			func(r *record[D]) (idempotent.Key, error) { return r.key, r.err },
 			func(ctx context.Context, r *record[D]) error {
 				r.began = true
+				// Without a claim, as with ONCE_DISABLED, nothing is taken over.
 				if claim, _ := idempotent.FromContext(ctx); claim.Takeover() {
 					r.turn.Repeats()
 				}

@@ -59,7 +59,7 @@ type IdempotentFunctionProps struct {
 	// Default: keys of AWS.
 	Key awskms.IKey
 
-	// Live gives the function an alias on its newest version, which all event sources
+	// Live adds an alias of the function's newest version, which all event sources
 	// invoke; see [IdempotentFunction.AddDeploymentGroup]. A durable function has one in
 	// any case. Default: none.
 	Live *LiveOptions

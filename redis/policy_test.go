@@ -32,7 +32,7 @@ func age(t *testing.T, s *Store, by int64) {
 	s.notes.Store("", fmt.Sprint(server, " ", at-by))
 }
 
-// evict gives a server a policy that evicts live claims.
+// evict sets a policy of a server that evicts live claims.
 func evict(t *testing.T, server *redislocal.Server) {
 	t.Helper()
 	must(t, server.Client().ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())

@@ -77,7 +77,7 @@ func deliver(client *http.Client, r *http.Request) answer {
 // Do implements dynamodb.HTTPClient.
 func (o *outside) Do(r *http.Request) (*http.Response, error) {
 	o.sent.Add(1)
-	time.Sleep(o.latency)
+	time.Sleep(o.latency) // of the bubble
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -93,9 +93,9 @@ func (o *outside) Do(r *http.Request) (*http.Response, error) {
 
 // takes1To50ms takes a different time for each message.
 func takes1To50ms(_ context.Context, m handlers.SQSMessage[string]) error {
-	_, number, _ := strings.Cut(m.Source.MessageId, "-")
+	_, number, _ := strings.Cut(m.Source.MessageId, "-") // without a number, Atoi fails
 	n, err := strconv.Atoi(number)
-	time.Sleep(time.Duration(1+n*17%50) * time.Millisecond)
+	time.Sleep(time.Duration(1+n*17%50) * time.Millisecond) // of the bubble
 	return err
 }
 

@@ -126,6 +126,7 @@ func (q *Queue[W, A]) Do(ctx context.Context, w W, coming Coming, alone func() A
 func (q *Queue[W, A]) Arrive(coming Coming) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	// Such a call does not wait itself, until late or otherwise.
 	if siblings, _ := coming(); siblings <= 0 {
 		q.stopLingering()
 		q.dispatch()

@@ -71,7 +71,7 @@ func everywhere(t *testing.T, test func(t *testing.T, p place)) {
 }
 
 func locally(t *testing.T, records, invoices string) func(*testing.T, string, http.Header, string) answer {
-	client, _ := dynamodblocal.NewTable(t)
+	client, _ := dynamodblocal.NewTable(t) // for its client: the tables are those of the caller
 	store, err := dynamo.New(client, records, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -16,14 +16,14 @@ func (b *batchRun) hold() <-chan struct{} {
 		b.holds = time.AfterFunc(longestHold, func() {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			b.letGo()
+			b.endHold()
 		})
 	}
 	return b.held
 }
 
-// letGo ends the wait of completions.
-func (b *batchRun) letGo() {
+// endHold ends the wait of completions.
+func (b *batchRun) endHold() {
 	if b.held != nil {
 		b.holds.Stop()
 		close(b.held)
@@ -41,10 +41,10 @@ func (b *batchRun) claims() (coming int) {
 	return coming
 }
 
-// letLast ends the wait of completions if no write is to come.
-func (b *batchRun) letLast() {
+// endHoldAfterLast ends the wait of completions if no write is to come.
+func (b *batchRun) endHoldAfterLast() {
 	if b.coming+b.completing == 0 {
-		b.letGo()
+		b.endHold()
 	}
 }
 

@@ -18,7 +18,7 @@ type completions struct{ started, sent []time.Duration }
 
 // run runs functions that take these times, and whose claims take none. A function with a
 // negative time fails and writes nothing. Their results take time to encode. The store sends completions together, as
-// group commit does.
+// group commit does. All time is that of the bubble.
 func run(t *testing.T, runner lanes.Runner, s lanes.Schedule, encode time.Duration, takes ...time.Duration) completions {
 	t.Helper()
 	began := time.Now()

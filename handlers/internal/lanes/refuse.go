@@ -43,7 +43,7 @@ func (b *batchRun) refuse(t *Turn, reason error) {
 func (b *batchRun) timeUp() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.letGo()
+	b.endHold()
 	b.refuseLate()
 }
 

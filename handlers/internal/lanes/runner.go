@@ -138,7 +138,7 @@ func (b *batchRun) advance() {
 		}
 	}
 	if b.full() {
-		b.letGo()
+		b.endHold()
 	}
 }
 

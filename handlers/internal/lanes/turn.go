@@ -115,7 +115,7 @@ func (t *Turn) Repeats() {
 	t.b.mu.Lock()
 	defer t.b.mu.Unlock()
 	t.b.Prompt = true
-	t.b.letGo()
+	t.b.endHold()
 }
 
 // Returned reports that the record's function has returned. Its result may not
@@ -175,7 +175,7 @@ func (t *Turn) expect(write bool) {
 		return
 	}
 	t.b.coming--
-	t.b.letLast()
+	t.b.endHoldAfterLast()
 }
 
 // completed counts the record no longer among those whose completion is to come.
@@ -183,6 +183,6 @@ func (t *Turn) completed() {
 	if t.completing {
 		t.completing = false
 		t.b.completing--
-		t.b.letLast()
+		t.b.endHoldAfterLast()
 	}
 }
