@@ -174,47 +174,6 @@ func silent(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// go-redis waits for an answer as long as its own timeouts say.
-func TestACallReturnsWhenItsContextEnds(t *testing.T) {
-	client := redis.NewClient(&redis.Options{Addr: silent(t), ReadTimeout: time.Hour, MaxRetries: -1})
-	s := storeOn(t, client, nil)
-	for name, c := range map[string]struct {
-		end  func(context.Context) (context.Context, context.CancelFunc)
-		want error
-	}{
-		"a deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, 20*time.Millisecond)
-		}, context.DeadlineExceeded},
-		"cancelled": {func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancel(ctx)
-			time.AfterFunc(20*time.Millisecond, cancel)
-			return ctx, cancel
-		}, context.Canceled},
-	} {
-		t.Run(name, func(t *testing.T) {
-			ctx, cancel := c.end(t.Context())
-			defer cancel()
-			done := make(chan error, 1)
-			go func() {
-				_, ok, err := s.Create(ctx, claim("a"), time.Now(), nil)
-				if ok {
-					err = errors.New("ok in spite of the context")
-				}
-				done <- err
-			}()
-			select {
-			case err := <-done:
-				if !errors.Is(err, c.want) {
-					t.Error(err)
-				}
-			case <-time.After(time.Minute):
-				t.Error("the call outlives its context")
-			}
-		})
-	}
-	noError(t, client.Close())
-}
-
 // Step Functions match the name of a type, so that each error that leaves has one.
 func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	walked, err := errortypes.Parse(".")

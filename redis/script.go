@@ -107,44 +107,6 @@ func (s *Store) ask(ctx context.Context, sc *script, id string, args []any) (cod
 	return 0, nil, s.fail(sc.name, fmt.Errorf("an answer of type %T", v))
 }
 
-// call sends a script, and returns when its answer is there or the context ends.
-// go-redis reads an answer until its own timeouts, whatever the context says. The
-// goroutine outlives the call by them at most; the fence covers a write that it still sends.
-func (s *Store) call(ctx context.Context, sc *script, key string, args []any) (any, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if ctx.Done() == nil {
-		return s.deliver(ctx, sc, key, args)
-	}
-	type result struct {
-		value any
-		err   error
-	}
-	answered := make(chan result, 1)
-	go func() {
-		grow(0)
-		v, err := s.deliver(ctx, sc, key, args)
-		answered <- result{v, err}
-	}()
-	select {
-	case r := <-answered:
-		return r.value, r.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// grow makes the stack of a goroutine as large as go-redis needs it. Otherwise it grows in
-// several steps in the middle of go-redis, and each moves all frames, which takes an eighth
-// of the CPU time of a call.
-//
-//go:noinline
-func grow(n int) byte {
-	var room [7 << 10]byte
-	return room[n]
-}
-
 // send sends a script by its hash and, if the server does not know that, whole.
 func (s *Store) send(ctx context.Context, sc *script, key string, args []any) (any, error) {
 	v, err := s.eval(ctx, key, func(c Client) *redis.Cmd { return c.EvalSha(ctx, sc.hash, []string{key}, args...) })

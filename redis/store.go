@@ -13,6 +13,11 @@ import (
 
 // Client is the part of go-redis that a [Store] calls. *redis.Client, which also
 // represents a primary behind Sentinel, and *redis.ClusterClient implement it.
+//
+// Set ContextTimeoutEnabled. A *redis.Client then ends its waits at the deadline of a call,
+// and notices a cancellation at its ReadTimeout at the latest. With any other client, or
+// without a ReadTimeout or WriteTimeout, the store sends each script on a goroutine. The
+// call returns at the end of its context, and the goroutine when go-redis returns.
 type Client interface {
 	Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd
 	EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd
@@ -26,6 +31,8 @@ type Store struct {
 	scripts scripts
 	notes   sync.Map  // of servers that do not evict: see policy.lua
 	warn    sync.Once // of a policy that is not checked
+
+	endsAtDeadlines bool // the client does
 }
 
 var _ driver.Store = (*Store)(nil)
@@ -40,7 +47,7 @@ func New(client Client, options *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{client: client, options: o, scripts: newScripts(o.Replicas > 0)}, nil
+	return &Store{client: client, options: o, scripts: newScripts(o.Replicas > 0), endsAtDeadlines: endsAtDeadlines(client)}, nil
 }
 
 // Create writes r if there is no record with its id, or one that expired before

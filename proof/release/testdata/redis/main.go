@@ -36,7 +36,7 @@ func handler(c client.UniversalClient, prefix string) (func(context.Context, pay
 }
 
 func main() {
-	h, err := handler(client.NewClient(&client.Options{Addr: os.Getenv("REDIS_ADDR")}), "once:")
+	h, err := handler(client.NewClient(&client.Options{Addr: os.Getenv("REDIS_ADDR"), ContextTimeoutEnabled: true}), "once:")
 	if err != nil {
 		log.Fatal(err)
 	}
