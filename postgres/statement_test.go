@@ -24,10 +24,8 @@ func TestTextOfAClaim(t *testing.T) {
 		`FROM "idempotency" WHERE "id" = $1::text), "idempotency_written" AS (INSERT INTO "idempotency" `+
 		`("id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps") `+
 		`SELECT $1::text, 'INPROGRESS', $2::text, $3::bigint, 0::bigint, $4::timestamptz, $5::timestamptz, $6::text, ''::text, ''::text, NULL::bytea, ''::bytea `+
-		`WHERE NOT EXISTS (SELECT FROM "idempotency_met") ON CONFLICT ("id") DO NOTHING RETURNING 1) `+
-		`SELECT true, ''::text, ''::text, ''::text, 0::bigint, 0::bigint, NULL::timestamptz, NULL::timestamptz, ''::text, ''::text, ''::text, NULL::bytea, NULL::bytea `+
-		`FROM "idempotency_written" UNION ALL `+
-		`SELECT false, "id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps" FROM "idempotency_met"`)
+		`WHERE NOT EXISTS (SELECT FROM "idempotency_met")) `+
+		`SELECT "id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps" FROM "idempotency_met"`)
 }
 
 // A completion is a plain UPDATE, and returns nothing.
@@ -174,6 +172,17 @@ func TestRefusedWriteOfARecordThatIsDeletedBeforeItReadsMeetsNone(t *testing.T) 
 	must(t, err)
 	equal(t, ok, false)
 	equal(t, met.Status, driver.Absent)
+}
+
+// A claim that loses a race is refused in the same way, and is sent again.
+func TestClaimThatADifferentConstraintRefusesIsAnError(t *testing.T) {
+	pool := newPool(t)
+	s := newStore(t, pool, nil)
+	execute(t, pool, `ALTER TABLE idempotency ADD CONSTRAINT one_each UNIQUE (owner)`)
+	create(t, s, claim("a", owner))
+	_, ok, err := s.Create(t.Context(), claim("b", owner), now, nil)
+	equal(t, ok, false)
+	says(t, err, "one_each")
 }
 
 // The error of a deferred constraint comes after the count of rows.
