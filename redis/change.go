@@ -35,15 +35,15 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	case c.Status != driver.Absent:
 		script = s.scripts.finish
 		r.Status, r.Data, r.Payload, r.Unavailable = c.Status, c.Data, c.Payload, c.Unavailable
-		args = append(args, pairs(r, c.Owner)...)
+		args = pairs(args, r, c.Owner)
 	case len(c.Steps) > 0:
 		script, r.Steps = s.scripts.step, c.Steps
-		args = append(append(args, steps(c.Steps)...), pairs(driver.Record{Expires: r.Expires}, "")...)
+		args = pairs(steps(args, c.Steps), driver.Record{Expires: r.Expires}, "")
 	default:
 		if c.Owner != "" {
 			script = s.scripts.takeOver
 		}
-		args = append(args, pairs(driver.Record{Lease: r.Lease, Expires: r.Expires}, c.Owner)...)
+		args = pairs(args, driver.Record{Lease: r.Lease, Expires: r.Expires}, c.Owner)
 	}
 	met, ok, err := s.run(ctx, script, f.ID, args)
 	if ok && script != s.scripts.takeOver {
@@ -57,9 +57,9 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 // with, a fingerprint, and the end of the retention. "" is absent, and, without a new owner,
 // not compared.
 func fence(f driver.Fence, c driver.Change) []any {
-	attempt, lease := "", ""
+	var attempt, lease any = "", ""
 	if c.Owner != "" {
 		attempt, lease = number(f.Attempt), millis(f.Lease)
 	}
-	return []any{f.Owner, c.Owner, attempt, lease, c.Fingerprint, seconds(c.Expires)}
+	return append(make([]any, 0, 16), f.Owner, c.Owner, attempt, lease, c.Fingerprint, seconds(c.Expires))
 }

@@ -63,7 +63,7 @@ func plant(s *Store, client redis.Cmdable) func(*testing.T, driver.Record) {
 		if r.Status == driver.Absent {
 			return
 		}
-		must(t, client.HSet(t.Context(), key, append(fields(r), steps(r.Steps)...)...).Err())
+		must(t, client.HSet(t.Context(), key, steps(fields(nil, r), r.Steps)...).Err())
 	}
 }
 

@@ -37,7 +37,7 @@ func (s *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (dr
 // replacement returns the fields and values of a record after c. Those that other
 // programs have added stay.
 func replacement(stored []any, r driver.Record, c driver.Change) (all []any) {
-	changed := map[string]string{fieldOwner: c.Owner, fieldLease: millis(c.Lease)}
+	changed := map[string]any{fieldOwner: c.Owner, fieldLease: millis(c.Lease)}
 	if c.Release != 0 {
 		changed[fieldLease] = millis(driver.LeaseEnded)
 	}

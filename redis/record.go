@@ -25,62 +25,62 @@ const (
 	stepPrefix       = "step:"
 )
 
-// pairs returns the fields and values that r sets, beside its steps, with this owner.
-func pairs(r driver.Record, owner string) []any {
+// pairs appends the fields and values that r sets, beside its steps, with this owner.
+func pairs(args []any, r driver.Record, owner string) []any {
 	// The lease comes first; see extend.lua.
-	all := present(fieldLease, millis(r.Lease), fieldExpires, seconds(r.Expires), fieldStatus, string(r.Status),
+	args = present(args, fieldLease, millis(r.Lease), fieldExpires, seconds(r.Expires), fieldStatus, string(r.Status),
 		fieldOwner, owner, fieldPayload, r.Payload, fieldUnavailable, r.Unavailable)
 	if r.Data != nil {
-		all = append(all, fieldData, string(r.Data))
+		args = append(args, fieldData, string(r.Data))
 	}
-	return all
+	return args
 }
 
-// fields returns the fields and values of a new record.
-func fields(r driver.Record) []any {
-	return append(pairs(r, r.Owner), present(fieldAttempt, number(r.Attempt), fieldFingerprint, r.Fingerprint,
-		fieldRefunds, number(r.Refunds))...)
+// fields appends the fields and values of a new record.
+func fields(args []any, r driver.Record) []any {
+	return present(pairs(args, r, r.Owner), fieldAttempt, number(r.Attempt), fieldFingerprint, r.Fingerprint,
+		fieldRefunds, number(r.Refunds))
 }
 
-// present returns the fields whose values are not empty. Values are strings, which do not
-// change while they are sent.
-func present(fieldsAndValues ...string) (all []any) {
+// present appends the fields whose values are not empty. Values are strings and numbers,
+// which do not change while they are sent.
+func present(args []any, fieldsAndValues ...any) []any {
 	for n := 0; n < len(fieldsAndValues); n += 2 {
 		if fieldsAndValues[n+1] != "" {
-			all = append(all, fieldsAndValues[n], fieldsAndValues[n+1])
+			args = append(args, fieldsAndValues[n], fieldsAndValues[n+1])
 		}
 	}
-	return all
+	return args
 }
 
-func steps(steps map[string][]byte) []any {
-	var all []any
+// steps appends the fields and values of steps.
+func steps(args []any, steps map[string][]byte) []any {
 	for name, data := range steps {
-		all = append(all, stepPrefix+name, string(data))
+		args = append(args, stepPrefix+name, string(data))
 	}
-	return all
+	return args
 }
 
 // number returns "" for 0, which stands for absent.
-func number(n int64) string {
+func number(n int64) any {
 	if n == 0 {
 		return ""
 	}
-	return strconv.FormatInt(n, 10)
+	return n
 }
 
-func millis(t time.Time) string {
+func millis(t time.Time) any {
 	if t.IsZero() {
 		return ""
 	}
-	return strconv.FormatInt(t.UnixMilli(), 10)
+	return t.UnixMilli()
 }
 
-func seconds(t time.Time) string {
+func seconds(t time.Time) any {
 	if t.IsZero() {
 		return ""
 	}
-	return strconv.FormatInt(t.Unix(), 10)
+	return t.Unix()
 }
 
 var errNoRecord = errors.New("a stored hash is not a record")

@@ -47,7 +47,7 @@ func (s released) Create(ctx context.Context, r driver.Record, cutoff time.Time,
 	if r.Status != driver.InProgress {
 		r.Lease = time.Time{}
 	}
-	met, ok, err := s.run(ctx, "create", r.ID, append([]any{seconds(cutoff), millis(cutoff)}, fields(r)...))
+	met, ok, err := s.run(ctx, "create", r.ID, fields([]any{seconds(cutoff), millis(cutoff)}, r))
 	if ok {
 		return r, true, nil
 	}
@@ -83,15 +83,15 @@ func (s released) Change(ctx context.Context, f driver.Fence, c driver.Change) (
 		args = append(args, map[driver.Release]string{driver.ReleaseKeep: "0", driver.ReleaseRefund: "1"}[c.Release])
 	case c.Status != driver.Absent:
 		script, r.Status, r.Data, r.Payload, r.Unavailable = "finish", c.Status, c.Data, c.Payload, c.Unavailable
-		args = append(args, pairs(r, "")...)
+		args = pairs(args, r, "")
 	case len(c.Steps) > 0:
 		script, r.Steps = "step", c.Steps
-		args = append(append(args, steps(c.Steps)...), pairs(driver.Record{Expires: r.Expires}, "")...)
+		args = pairs(steps(args, c.Steps), driver.Record{Expires: r.Expires}, "")
 	default:
 		if c.Owner != "" {
 			script = "takeover"
 		}
-		args = append(args, pairs(driver.Record{Lease: r.Lease, Expires: r.Expires}, "")...)
+		args = pairs(args, driver.Record{Lease: r.Lease, Expires: r.Expires}, "")
 	}
 	met, ok, err := s.run(ctx, script, f.ID, args)
 	if ok && script != "takeover" {

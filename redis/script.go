@@ -109,16 +109,19 @@ func (s *Store) ask(ctx context.Context, sc *script, id string, args []any) (cod
 
 // send sends a script by its hash and, if the server does not know that, whole.
 func (s *Store) send(ctx context.Context, sc *script, key string, args []any) (any, error) {
-	v, err := s.eval(ctx, key, func(c Client) *redis.Cmd { return c.EvalSha(ctx, sc.hash, []string{key}, args...) })
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		v, err = s.eval(ctx, key, func(c Client) *redis.Cmd { return c.Eval(ctx, sc.source, []string{key}, args...) })
+	v, err := s.eval(ctx, Client.EvalSha, sc.hash, key, args)
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+		v, err = s.eval(ctx, Client.Eval, sc.source, key, args)
 	}
 	return v, err
 }
 
-func (s *Store) eval(ctx context.Context, key string, script func(Client) *redis.Cmd) (any, error) {
+// A method is one of [Client].
+type method func(c Client, ctx context.Context, script string, keys []string, args ...any) *redis.Cmd
+
+func (s *Store) eval(ctx context.Context, m method, script, key string, args []any) (any, error) {
 	if s.options.Replicas > 0 {
-		return s.evalAndWait(ctx, key, script)
+		return s.evalAndWait(ctx, m, script, key, args)
 	}
-	return script(s.client).Result()
+	return m(s.client, ctx, script, []string{key}, args...).Result()
 }

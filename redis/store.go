@@ -61,8 +61,8 @@ func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, w
 	if r.Status != driver.InProgress {
 		r.Lease = time.Time{}
 	}
-	args := append([]any{seconds(cutoff), millis(cutoff), seconds(r.Expires), millis(r.Lease)}, fields(r)...)
-	met, ok, err := s.run(ctx, s.scripts.create, r.ID, args)
+	args := append(make([]any, 0, 20), seconds(cutoff), millis(cutoff), seconds(r.Expires), millis(r.Lease))
+	met, ok, err := s.run(ctx, s.scripts.create, r.ID, fields(args, r))
 	if ok {
 		return r, true, nil
 	}

@@ -39,14 +39,14 @@ func (s *Store) node(ctx context.Context, key string) (*redis.Client, error) {
 
 // evalAndWait sends a script and WAIT on one connection, in one round trip. A WAIT in
 // the script would not wait.
-func (s *Store) evalAndWait(ctx context.Context, key string, script func(Client) *redis.Cmd) (any, error) {
+func (s *Store) evalAndWait(ctx context.Context, m method, script, key string, args []any) (any, error) {
 	node, err := s.node(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	var run, wait *redis.Cmd
 	_, err = node.Pipelined(ctx, func(p redis.Pipeliner) error {
-		run, wait = script(p), p.Do(ctx, "WAIT", s.options.Replicas, s.options.WaitTimeout.Milliseconds())
+		run, wait = m(p, ctx, script, []string{key}, args...), p.Do(ctx, "WAIT", s.options.Replicas, s.options.WaitTimeout.Milliseconds())
 		return nil
 	})
 	if cluster, ok := s.client.(*redis.ClusterClient); ok && (redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK")) {
