@@ -77,7 +77,8 @@ func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.K
 	// Data that the executor encrypts must not be logged.
 	o.HideErrorText = o.HideErrorText || adapter.Seals(x)
 	o = o.filled()
-	if !adapter.ClaimsAhead(x) {
+	claimsAhead := adapter.ClaimsAhead(x)
+	if !claimsAhead {
 		o.Ahead = 0
 	}
 	return &batch[D]{
@@ -86,9 +87,11 @@ func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.K
 			func(r *record[D]) (idempotent.Key, error) { return r.key, r.err },
 			func(ctx context.Context, r *record[D]) error {
 				r.began = true
-				// Without a claim, as with ONCE_DISABLED, nothing is taken over.
-				if claim, _ := idempotent.FromContext(ctx); claim.Takeover() {
-					r.turn.Repeats()
+				// A function that has begun before may have ended its process. If it does so
+				// again, those that have returned would run again at each delivery, or use up
+				// Config.MaxAttempts. Without a claim, nothing is taken over.
+				if claim, _ := idempotent.FromContext(ctx); claim.Takeover() || !claimsAhead {
+					r.turn.Prompt()
 				}
 				if err := fn(ctx, r.delivery); err != nil {
 					return err // its undo functions run within its turn, too

@@ -14,7 +14,7 @@ import (
 func (v *invocation[D]) handle(ctx context.Context, s lanes.Schedule) []error {
 	s.Duplicates = v.duplicates
 	o := &v.options
-	runner := lanes.Runner{Concurrency: o.Concurrency, Unrecorded: o.Unrecorded, Ahead: o.Ahead, LastStart: v.lastStart, Prompt: !adapter.ClaimsAhead(v.x), Errors: notRun}
+	runner := lanes.Runner{Concurrency: o.Concurrency, Unrecorded: o.Unrecorded, Ahead: o.Ahead, LastStart: v.lastStart, Errors: notRun}
 	results := runner.Run(ctx, s, len(v.records), v.one)
 	for i, err := range results {
 		if err != nil {

@@ -31,6 +31,20 @@ func (b *batchRun) endHold() {
 	}
 }
 
+// Prompt reports that a crash would cost more than a second run of the functions that
+// have returned. From now on, no completion waits for running functions.
+func (t *Turn) Prompt() {
+	t.b.mu.Lock()
+	defer t.b.mu.Unlock()
+	t.b.stopHolding()
+}
+
+// stopHolding ends the wait of completions, and lets no later one wait.
+func (b *batchRun) stopHolding() {
+	b.prompt = true
+	b.endHold()
+}
+
 // claims returns how many claims are about to be written.
 func (b *batchRun) claims() (coming int) {
 	for i := range b.turns {

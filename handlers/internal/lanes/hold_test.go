@@ -131,14 +131,17 @@ func TestCompletionThatALaneWaitsForIsNotHeld(t *testing.T) {
 }
 
 func TestCompletionsThatAreToBePromptDoNotWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		got := run(t, lanes.Runner{Concurrency: 2, Unrecorded: 2, Ahead: 2, Prompt: true}, lanes.Schedule{}, 0, 10*ms, 50*ms)
-		check.Slice(t, got.sent, []time.Duration{12 * ms, 50 * ms})
-	})
+	noCompletionWaitsAfter(t, (*lanes.Turn).Prompt)
 }
 
-// The function that begins again may end the process again.
-func TestCompletionsDoNotWaitForAFunctionThatBeganBefore(t *testing.T) {
+// The other event may wait for one of these completions.
+func TestCompletionsDoNotWaitForARecordThatYields(t *testing.T) {
+	noCompletionWaitsAfter(t, (*lanes.Turn).Yield)
+}
+
+// noCompletionWaitsAfter checks that stop ends the wait of one completion, and that a
+// later one does not wait.
+func noCompletionWaitsAfter(t *testing.T, stop func(*lanes.Turn)) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var held, later <-chan struct{}
@@ -152,7 +155,7 @@ func TestCompletionsDoNotWaitForAFunctionThatBeganBefore(t *testing.T) {
 				check.Equal(t, time.Since(began), 10*ms)
 			case 1:
 				time.Sleep(10 * ms)
-				turn.Repeats()
+				stop(turn)
 				time.Sleep(50 * ms)
 			case 2:
 				time.Sleep(20 * ms)

@@ -20,10 +20,7 @@ type Runner struct {
 	// LastStart is the time after which no turn begins. The zero time sets no
 	// limit.
 	LastStart time.Time
-	// Prompt says that completions do not wait for running functions: a crash
-	// would cost too much. See [Turn.Repeats].
-	Prompt bool
-	Errors Errors
+	Errors    Errors
 }
 
 // Reasons why a record did not run.
@@ -88,6 +85,7 @@ type batchRun struct {
 	yield                                                      chan struct{} // closed while a record yields
 	held                                                       chan struct{} // closed when completions may not wait, or nil if none waits
 	holds                                                      *time.Timer   // of held
+	prompt                                                     bool          // no completion waits
 }
 
 // connect links each record with those that wait for it.

@@ -94,7 +94,8 @@ func (t *Turn) Delayed() bool {
 
 // Yield reports that the record, in its turn, waits for a claim of another
 // event, which may itself wait for a claim of this event. Until the record has
-// ended, none keeps a claim before its turn. Before the turn, Yield does nothing.
+// ended, none keeps a claim before its turn. From now on, no completion waits: the
+// other event may need its result. Before the turn, Yield does nothing.
 func (t *Turn) Yield() {
 	b := t.b
 	b.mu.Lock()
@@ -103,19 +104,10 @@ func (t *Turn) Yield() {
 		return
 	}
 	t.yields = true
+	b.stopHolding()
 	if b.yielding++; b.yielding == 1 {
 		close(b.yield)
 	}
-}
-
-// Repeats reports that the record's function, which is about to run, has begun before
-// and may have ended its process. If it does so again, those that have returned must be
-// recorded: otherwise they would run at each delivery of the event.
-func (t *Turn) Repeats() {
-	t.b.mu.Lock()
-	defer t.b.mu.Unlock()
-	t.b.Prompt = true
-	t.b.endHold()
 }
 
 // Returned reports that the record's function has returned. Its result may not
@@ -144,7 +136,7 @@ func (t *Turn) Arrive() (coming int, late <-chan struct{}) {
 	first := t.completing
 	t.completed()
 	switch coming = b.coming + b.completing; {
-	case coming == 0 || !first || b.Prompt || t.nextInLane >= 0 || t.nextDuplicate >= 0:
+	case coming == 0 || !first || b.prompt || t.nextInLane >= 0 || t.nextDuplicate >= 0:
 		return coming, nil
 	case b.full():
 		return b.claims(), nil
