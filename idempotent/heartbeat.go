@@ -31,6 +31,7 @@ type heartbeat struct {
 	expires    time.Time
 	failed     error // the last extension, or nil
 	limitTimer *time.Timer
+	timer      *time.Timer // starts run
 	quit       context.CancelFunc
 	joined     chan struct{}
 	calls      storeCalls
@@ -75,7 +76,12 @@ func (h *heartbeat) start(ctx context.Context) {
 	// write needs.
 	running, quit := context.WithCancel(options.WithCall(context.WithoutCancel(ctx), h.lease.frame))
 	h.quit = quit
-	go h.run(running)
+	lease := h.call.x.config.Lease
+	orElse(&lease, protocol.DefaultLease)
+	// A slow answer to the claim may have left less than a third. Most handlers end
+	// before, and need no goroutine.
+	first := min(lease, h.until.Sub(wall(time.Now()))) / 3
+	h.timer = time.AfterFunc(first, func() { h.run(running, lease) })
 }
 
 // timeEnds returns the cause of a handler's context that reaches the call's
@@ -95,27 +101,19 @@ func (h *heartbeat) left() time.Duration {
 // run extends the lease until the heartbeat stops or the lease is lost. Its
 // context is not the caller's: a handler that ignores a cancelled context still
 // runs, and still needs its lease.
-func (h *heartbeat) run(ctx context.Context) {
+func (h *heartbeat) run(ctx context.Context, lease time.Duration) {
 	defer close(h.joined)
-	lease := h.call.x.config.Lease
-	orElse(&lease, protocol.DefaultLease)
-	// A slow answer to the claim may have left less than a third.
-	left := h.until.Sub(wall(time.Now()))
-	timer := time.NewTimer(min(lease, left) / 3)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
+	for ctx.Err() == nil {
+		pause := lease / 3
 		switch h.extend(ctx, lease/6) {
-		case extended:
-			timer.Reset(lease / 3)
 		case undecided:
-			timer.Reset(lease / 12)
+			pause = lease / 12
 		case lost:
 			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
 		}
 	}
 }
@@ -179,7 +177,9 @@ func (h *heartbeat) setUntil(until, expires time.Time) {
 func (h *heartbeat) stop() {
 	if h.joined != nil {
 		h.quit()
-		<-h.joined
+		if !h.timer.Stop() {
+			<-h.joined
+		}
 		h.limitTimer.Stop()
 		h.lease.record.Lease, h.lease.record.Expires = h.until, h.expires
 		if h.failed != nil && h.cutOff() {

@@ -3,6 +3,7 @@ package idempotent_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -28,6 +29,15 @@ func TestHeartbeatEveryThird(t *testing.T) {
 			return "", ctx.Err()
 		}).succeeded().roundTrips(12)
 	})
+}
+
+func TestHandlerThatEndsBeforeTheFirstHeartbeatHasOneGoroutine(t *testing.T) {
+	x, before := newExecutor(t, memory.New(0), &idempotent.Config{Lease: 30 * time.Second}), runtime.NumGoroutine()
+	try(t.Context(), t, x, func(context.Context) (string, error) {
+		now := runtime.NumGoroutine()
+		check.True(t, now <= before, now, before)
+		return "", nil
+	}).succeeded()
 }
 
 // The caller learns that its time ended, and the operator why.
