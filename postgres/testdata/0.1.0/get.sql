@@ -1,0 +1,1 @@
+SELECT false, "id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps" FROM "idempotency" WHERE "id" = @id::text
