@@ -104,7 +104,9 @@ func (s *Store) statementOf(c driver.Change, u *update) *statement {
 		p.write(`"`, name, `" = ? AND `)
 		p.parameters = append(p.parameters, v)
 	}
-	p.clauses(u.condition, "")
+	// A strings.Replacer would allocate also where there is nothing to replace.
+	condition := strings.ReplaceAll(u.condition, "attribute_not_exists(#owner)", "#owner IS MISSING")
+	p.clauses(strings.ReplaceAll(condition, "attribute_not_exists(#steps)", "#steps IS MISSING"), "")
 	if st.delete {
 		p.write(` RETURNING ALL OLD *`)
 	}
@@ -140,10 +142,7 @@ func (p *phrase) write(parts ...string) {
 
 // clauses translates an expression. PartiQL repeats the word of a clause where an
 // expression has a comma.
-func (p *phrase) clauses(expression, word string) {
-	// A strings.Replacer would allocate also where there is nothing to replace.
-	rest := strings.ReplaceAll(expression, "attribute_not_exists(#owner)", "#owner IS MISSING")
-	rest = strings.ReplaceAll(rest, "attribute_not_exists(#steps)", "#steps IS MISSING")
+func (p *phrase) clauses(rest, word string) {
 	for {
 		start := strings.IndexAny(rest, "#:,")
 		if start < 0 {
