@@ -152,11 +152,12 @@ func (p plan) scenarios() (all []scenario) {
 	for _, n := range callers[:2] {
 		fast := work.Case{Callers: n}
 		slow := work.Case{Callers: n, Latency: p.latencies[len(p.latencies)-1]}
-		add(storeSeries[2:6], 4*callsOf(fast), fast, callKinds...)
+		// Calls that take microseconds, so many that the waking of processors evens out.
+		add(storeSeries[2:6], 20*callsOf(fast), fast, callKinds...)
 		add(storeSeries[:2], callsOf(slow), slow, work.Conflict) // the rest of these two is above
 		add(storeSeries[2:6], callsOf(slow), slow, callKinds...)
 		add(storeSeries[6:], 5000, fast, callKinds...)
-		add(durableSeries, 4*callsOf(fast), fast, work.First)
+		add(durableSeries, 20*callsOf(fast), fast, work.First)
 	}
 	one := work.Case{Callers: 1}
 	add(batchSeries, 40, work.Case{Callers: 1, Size: 1}, work.Queue, work.Requeue)
