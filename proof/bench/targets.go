@@ -116,13 +116,13 @@ func batchTargets() []target {
 // callTargets are those of calls in memory and on DynamoDB.
 func callTargets() []target {
 	const memory = "a duplicate in memory: client CPU, over that of marshalling and unmarshalling"
-	const faster = "first calls, %d callers: calls a second, Group 1, over those of the SDK by hand"
+	const faster = "first calls, %d callers: calls a second, Group 1, over those by hand"
 	grouped := func(callers int, want float64) target {
 		over, under := call("grouped", work.First, callers), call("hand", work.First, callers)
 		return target{fmt.Sprintf(faster, callers), over, under, rate, atLeast, want, spread{}}
 	}
 	clientCPU := func(kind work.Kind) target {
-		what := fmt.Sprintf("a %s call on DynamoDB, 16 callers: client CPU, over that of the SDK by hand", kind)
+		what := fmt.Sprintf("a %s call on DynamoDB, 16 callers: client CPU, over that by hand", kind)
 		return target{what, call("once", kind, manyCallers), call("hand", kind, manyCallers), cpuMS, atMost, 1.05, spread{}}
 	}
 	slow := func(series string) work.Case {
@@ -146,7 +146,7 @@ func storeTargets() []target {
 	}
 	onRedis := func(callers int) target {
 		over, under := call("redis", work.First, callers), call("redis-hand", work.First, callers)
-		const what = "first calls on Redis, %s: calls a second, over those of SET NX and SET by hand"
+		const what = "first calls on Redis, %s: calls a second, over those by hand"
 		return target{fmt.Sprintf(what, calling(callers)), over, under, rate, atLeast, .7, spread{}}
 	}
 	script := func(callers int) target {
