@@ -19,7 +19,7 @@ func TestKilledBatchPlacesNoMoreThanUnrecordedAgain(t *testing.T) {
 		t.Run(fmt.Sprint("after order ", last), func(t *testing.T) {
 			t.Parallel()
 			seen := newTap(t)
-			f := deploy(t, 4*time.Second, "AWS_ENDPOINT_URL_DYNAMODB="+seen.URL())
+			f := deploy(t, 6*time.Second, "AWS_ENDPOINT_URL_DYNAMODB="+seen.URL())
 			var placed atomic.Int64
 			seen.respondAfter(func(r *wire.Request) {
 				if r.Operation == "PutItem" && isAbout(r, f.orders) && placed.Add(1) == last {
