@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/jackc/pgx/v5"
@@ -18,6 +19,28 @@ func send(ctx context.Context, db querier, st statement) (r row, found bool, err
 		return row{}, false, err
 	}
 	return oneRow(rows)
+}
+
+// insert runs a statement of layout.insert. It does not read the columns of the row that
+// begins with true: most calls are first ones.
+func insert(ctx context.Context, db querier, st statement) (met row, ok bool, err error) {
+	rows, err := db.Query(ctx, st.sql, st.args...)
+	if err != nil {
+		return row{}, false, err
+	}
+	defer rows.Close()
+	if rows.Next() {
+		written := rows.RawValues()[0]
+		if ok = written[0] == 1 || written[0] == 't'; !ok { // binary or text
+			met, err = scan(rows, &ok)
+		}
+	}
+	rows.Close()
+	// After the row: a conflict surfaces at the commit, and so behind it.
+	if err = cmp.Or(err, rows.Err()); err != nil {
+		return row{}, false, err
+	}
+	return met, ok, nil
 }
 
 // affects runs a write, and reports whether it affects a row.
@@ -40,5 +63,5 @@ func oneRow(rows pgx.Rows) (r row, found bool, err error) {
 		}
 	}
 	rows.Close()
-	return r, found, rows.Err() // after the row, as in affects
+	return r, found, rows.Err() // after the row, as in insert
 }

@@ -85,13 +85,12 @@ func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, w
 	isExpired := func(met row) bool { return met.Status != driver.Absent && !cutoff.IsZero() && met.Expired(cutoff) }
 	create := func() (row, bool, error) {
 		return s.write(ctx, "Create", func() (row, bool, error) {
-			met, found, err := send(ctx, s.db, s.layout.insert(r))
-			ok := !found && err == nil
+			met, ok, err := insert(ctx, s.db, s.layout.insert(r))
 			if err == nil && isExpired(met) {
 				ok, err = affects(ctx, s.db, s.layout.create(r, cutoff))
 			}
 			return met, ok, err
-		}, isExpired)
+		}, func(met row) bool { return met.Status == driver.Absent || isExpired(met) })
 	}
 	met, ok, err := create()
 	if r.Data != nil && isTooLarge(err) {
@@ -203,8 +202,6 @@ func (s *Store) write(
 			return err
 		})
 		switch {
-		case codeOf(err) == "23505" && round < maxRounds:
-			// A different claim was committed during this one, and the next round meets it.
 		case err != nil:
 			return row{}, false, s.fail(op, err)
 		case ok || !holds(met) || round == maxRounds:
