@@ -31,7 +31,11 @@ func (s *Store) call(ctx context.Context, sc *script, key string, args []any) (a
 		return nil, err
 	}
 	if ctx.Done() == nil || s.endsAtDeadlines && sc != s.scripts.extend {
-		return s.deliver(ctx, sc, key, args)
+		v, err := s.deliver(ctx, sc, key, args)
+		if err != nil && ctx.Err() != nil {
+			return nil, ctx.Err() // a read that was cancelled fails as one of a silent server
+		}
+		return v, err
 	}
 	type result struct {
 		value any

@@ -64,6 +64,8 @@ func TestACallReturnsWhenItsContextEnds(t *testing.T) {
 	never := &redis.Options{Addr: silent(t), ReadTimeout: time.Hour}
 	cancelled := enabled(silent(t))
 	cancelled.ReadTimeout = 40 * time.Millisecond // the read that waits ends with it
+	noRetry := enabled(silent(t))
+	noRetry.ReadTimeout, noRetry.MaxRetries = 40*time.Millisecond, -1
 	for name, c := range map[string]struct {
 		options *redis.Options
 		want    error
@@ -73,6 +75,7 @@ func TestACallReturnsWhenItsContextEnds(t *testing.T) {
 		"cancelled":                                       {never, context.Canceled, create},
 		"a deadline, with ContextTimeoutEnabled":          {enabled(silent(t)), driver.ErrUnavailable, create},
 		"cancelled, with ContextTimeoutEnabled":           {cancelled, context.Canceled, create},
+		"cancelled, with it and without retries":          {noRetry, context.Canceled, create},
 		"cancelled, an extension of a handler that ended": {enabled(silent(t)), context.Canceled, extend},
 	} {
 		t.Run(name, func(t *testing.T) {
