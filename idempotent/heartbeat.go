@@ -172,7 +172,7 @@ func (h *heartbeat) setUntil(until, expires time.Time) {
 	h.until, h.expires = until, expires
 }
 
-// stop cancels the handler's context and joins the heartbeat. From here on only
+// stop, once, cancels the handler's context and joins the heartbeat. From here on only
 // the call itself writes with its token.
 func (h *heartbeat) stop() {
 	if h.joined != nil {
