@@ -118,7 +118,7 @@ mutants:
 torture:
 	@$(WITH_DYNAMODB) env ONCE_HISTORIES=2400 go -C proof test -count=1 -timeout 60m -v ./linearizability
 
-# Writes docs/performance.md and its plots, in about 10 minutes. The machine should be
+# Writes docs/performance.md and its plots, in about 12 minutes. The machine should be
 # idle. RECORDS is the size of the largest table.
 bench:
 	@go -C proof/bench run . $(if $(RECORDS),-records $(RECORDS))
