@@ -14,7 +14,7 @@
 // A record of the table must outlive every delivery of its message. Set the
 // executor's Retention longer than the source may deliver: for a queue, the
 // retention of the queue plus that of its dead-letter queue, if you redrive
-// messages.
+// messages. That of a FIFO queue counts twice.
 //
 //	source                      default key                         reports
 //	SQS                         message id, or the inner id         the messages that failed

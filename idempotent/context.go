@@ -37,8 +37,11 @@ func FromContext(ctx context.Context) (Claim, bool) {
 
 // DownstreamKey returns the idempotency key of one request that the handler
 // sends to another service. It is derived from the record's id and name alone,
-// so it is the same in every attempt, in every process and without the store:
-// the service sees one request. It is a UUID (version 8, RFC 9562).
+// so it is the same in every attempt, in every process and without the store.
+// It is a UUID (version 8, RFC 9562).
+//
+// The key prevents a second effect only as long as the service remembers it
+// (Stripe: at least 24 hours), and only if each attempt sends an equal request.
 //
 // A call without a key (see [RunMissingKey]) has keys of its own. They
 // change with each attempt, except in a durable execution.

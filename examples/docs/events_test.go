@@ -33,7 +33,7 @@ func placeOrder(ctx context.Context, m handlers.SQSMessage[Order]) error {
 
 func serveQueue(store driver.Store) error {
 	x, err := idempotent.New("place-order", store, &idempotent.Config{
-		Retention: 28 * 24 * time.Hour, // 14 days in the queue, and 14 in its dead-letter queue
+		Retention: 28 * 24 * time.Hour, // a queue's 14 days at most, and 14 in its dead-letter queue; FIFO: 42
 	})
 	if err != nil {
 		return err

@@ -21,13 +21,13 @@ type service struct {
 
 func (s service) book(ctx context.Context, t trip) (booking, error) {
 	flight, err := idempotent.Step(ctx, "flight", func(ctx context.Context) (string, error) {
-		return s.flights(ctx, idempotent.DownstreamKey(ctx, "book"), t)
+		return s.flights(ctx, idempotent.DownstreamKey(ctx, "book-flight"), t)
 	})
 	if err != nil {
 		return booking{}, err
 	}
 	hotel, err := idempotent.Step(ctx, "hotel", func(ctx context.Context) (string, error) {
-		return s.hotels(ctx, idempotent.DownstreamKey(ctx, "book"), t)
+		return s.hotels(ctx, idempotent.DownstreamKey(ctx, "book-hotel"), t)
 	})
 	return booking{Flight: flight, Hotel: hotel}, err
 }

@@ -37,7 +37,7 @@ func (s shop) place(ctx context.Context, m handlers.SQSMessage[order]) error {
 }
 
 var config = &idempotent.Config{
-	Retention: 28 * 24 * time.Hour, // 14 days in the queue, and 14 in its dead-letter queue
+	Retention: 28 * 24 * time.Hour, // a queue's 14 days at most, and 14 in its dead-letter queue; FIFO: 42
 }
 
 func main() {
