@@ -59,39 +59,11 @@ func (p page) MemoryRatio() spread { return spreadOf(p.ratio(inMemory, yardstick
 // MemoryAllocations returns the allocations of a duplicate in memory.
 func (p page) MemoryAllocations() string { return short(p.spread(inMemory, mallocs).mid) }
 
-// Speed returns the first calls a second of one caller, over those of a second series.
-func (p page) Speed(over, under string, latency time.Duration) spread {
-	c := work.Case{Kind: work.First, Callers: 1, Latency: latency}
-	return p.Over(over, under, c, rate)
-}
-
-// CPU returns the client CPU of a first call, over that of a second series.
-func (p page) CPU(over, under string) spread {
-	return p.Over(over, under, work.Case{Kind: work.First, Callers: manyCallers}, cpuMS)
-}
-
-// Batch returns the speed of a new batch of 10 at the longest latency, over that in turn.
-func (p page) Batch(over string) spread {
-	c := work.Case{Kind: work.Queue, Callers: 1, Size: batches[0], Latency: p.Longest()}
-	return p.Over(over, "in-turn", c, rate)
-}
-
 // Price returns the write or read units of a duplicate with a result of 100 KB.
 func (p page) Price(series string) string {
 	last := p.sizes[len(p.sizes)-1]
 	return p.units(work.Case{Series: series, Kind: work.Duplicate, Callers: 1, Bytes: last, Metered: true})
 }
-
-// Over returns the ratio of a case's measure in two series.
-func (p page) Over(over, under string, c work.Case, m measure) spread {
-	a, b := c, c
-	a.Series, b.Series = over, under
-	return spreadOf(p.ratio(a, b, m))
-}
-
-// Longest returns the longest latency that was added, and Apart the page's word for it.
-func (p page) Longest() time.Duration { return p.latencies[len(p.latencies)-1] }
-func (p page) Apart() string          { return added(p.Longest()) }
 
 // A machine is where a run took place.
 type machine struct {
