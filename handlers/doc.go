@@ -38,7 +38,7 @@
 //
 // A handler that sends messages to other functions sets on each an
 // [idempotent.ChainKey], a key that is the same in all attempts, with
-// [ChainAttributes], [ChainDetail] or [SetChainHeaders]. [SQS], [SNS],
+// [ChainAttributes], [ChainDetail] or httpapi.SetChainHeaders. [SQS], [SNS],
 // [EventBridge], [Kafka] and [ActiveMQ] without a key function take it for the
 // message's key: a message that is sent twice has its effects once. The keys that
 // their functions derive continue it, root:step:step, so that one request can be

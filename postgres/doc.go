@@ -7,8 +7,8 @@
 // [CreateTable] runs them.
 //
 // A claim, a completion and a duplicate cost one statement each, which is one
-// round trip: if the condition of a write fails, the same statement returns the
-// stored record. Every write is conditional, so that two owners never both
+// round trip. A claim returns the record that it meets. If the condition of any
+// other write fails, a second statement reads the record. Every write is conditional, so that two owners never both
 // succeed. A duplicate only reads: it locks nothing, and writes nothing to disk.
 //
 // # Transactions

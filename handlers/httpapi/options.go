@@ -12,7 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// Options are the options of the HTTP httpapi. The zero value of every
+// Options are the options of the HTTP handlers. The zero value of every
 // field stands for its default, and a nil *Options for all of them. How long
 // responses are stored, and whether a request may come without a key, are
 // options of the Executor: Config.Retention and Config.OnMissingKey. Functions

@@ -1,3 +1,5 @@
+// Package memory keeps the records of package idempotent in the memory of one
+// process, for tests and laptops.
 package memory
 
 import (
