@@ -61,7 +61,8 @@ var standard = regexp.MustCompile(`^Default:? *(.*)`)
 
 // describe parses the doc comment of a field. The first sentence is its meaning, and
 // the sentence that begins with "Default" is its default. A field without one is required
-// if the doc comment of the struct says so, as in "Code and Table are required".
+// if the doc comment of the struct says so, as in "Code and one of Table and Redis are
+// required".
 func describe(name, structDoc, comment string) (field, error) {
 	f, all := field{name: name}, sentences(comment)
 	if m := regexp.MustCompile(`^` + name + ` (?:is |are )?(.*)`).FindStringSubmatch(all[0]); m != nil {
@@ -75,6 +76,10 @@ func describe(name, structDoc, comment string) (field, error) {
 	required := regexp.MustCompile(`\b` + name + `\b.* required`)
 	if f.standard == "" && slices.ContainsFunc(sentences(structDoc), required.MatchString) {
 		f.standard = "required"
+	}
+	oneOf := regexp.MustCompile(`\b[Oo](ne of [^;.]*\b` + name + `\b.*?) (?:is|are) required`)
+	if m := oneOf.FindStringSubmatch(strings.Join(sentences(structDoc), ". ")); m != nil && f.standard == "required" {
+		f.standard = "o" + m[1] + " is required"
 	}
 	switch {
 	case f.meaning == "":

@@ -91,6 +91,8 @@ func TestDescribeTakesADocCommentApart(t *testing.T) {
 		"paragraph without a period": {doc: "Wait is this:\n\nDefault: 1,000", want: field{meaning: "this:", standard: "1,000"}},
 		"a period within a sentence": {doc: "Wait is idempotent.Wait or 1.5 s. Default 2.5 s, at least 1 s.", want: field{meaning: "idempotent.Wait or 1.5 s", standard: "2.5 s, at least 1 s"}},
 		"required":                   {structDoc: "X are the props. Table and Wait are required; the zero value of all else is its default.", doc: "Wait is needed.", want: field{meaning: "needed", standard: "required"}},
+		"one of several":             {structDoc: "Code and one of Table, Wait\nand Redis are required; all else is not.", doc: "Wait is needed.", want: field{meaning: "needed", standard: "one of Table, Wait and Redis is required"}},
+		"beside one of several":      {structDoc: "Wait and one of Table and Redis are required.", doc: "Wait is needed.", want: field{meaning: "needed", standard: "required"}},
 		"no default":                 {structDoc: "Waiting is required.", doc: "Wait is this.", fails: "does not state a default"},
 		"no name":                    {doc: "This is it. Default 1.", fails: "does not begin with the name"},
 		"no comment":                 {fails: "does not begin with the name"},
