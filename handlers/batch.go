@@ -86,13 +86,12 @@ func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.K
 		run: idempotent.WrapEffect(x,
 			func(r *record[D]) (idempotent.Key, error) { return r.key, r.err },
 			func(ctx context.Context, r *record[D]) error {
-				r.began = true
-				// A function that has begun before may have ended its process. If it does so
-				// again, those that have returned would run again at each delivery, or use up
-				// Config.MaxAttempts. Without a claim, nothing is taken over.
-				if claim, _ := idempotent.FromContext(ctx); claim.Takeover() || !claimsAhead {
-					r.turn.Prompt()
+				if !claimsAhead {
+					r.turn.Prompt() // a crash uses up Config.MaxAttempts, or nothing is taken over
+				} else if err := r.awaitRecorded(ctx); err != nil {
+					return err
 				}
+				r.began = true
 				if err := fn(ctx, r.delivery); err != nil {
 					return err // its undo functions run within its turn, too
 				}
@@ -100,6 +99,33 @@ func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.K
 				return nil
 			}),
 	}
+}
+
+// isFirst reports whether the function of a claim has not begun before.
+func isFirst(ctx context.Context) bool {
+	claim, _ := idempotent.FromContext(ctx)
+	return claim.Attempt > 0 && !claim.Takeover()
+}
+
+// awaitRecorded lets a function that may have begun before wait for the completions of
+// those that have returned. It may have ended its process. If it does so again, they
+// would run again at each delivery.
+func (r *record[D]) awaitRecorded(ctx context.Context) error {
+	if isFirst(ctx) {
+		return nil
+	}
+	return r.turn.AwaitRecorded(ctx)
+}
+
+// takeClaimed waits for the turn of a record that has claimed.
+func (r *record[D]) takeClaimed(ctx context.Context) error {
+	if !isFirst(ctx) {
+		r.turn.Prompt()
+	}
+	if err := r.turn.TakeClaimed(ctx); err != nil {
+		return err
+	}
+	return r.awaitRecorded(ctx) // here, its time is not the handler's
 }
 
 // invocation is one event that is being handled.

@@ -78,7 +78,7 @@ func (v *invocation[D]) ahead(ctx context.Context, r *record[D]) (*idempotent.Ev
 	if !r.turn.Ahead() || r.err != nil { // without a key there is nothing to claim
 		return nil, nil
 	}
-	event, err := v.call(adapter.With(ctx, adapter.Turn(r.turn.TakeClaimed), adapter.Wait(0), adapter.LastStart(v.lastStart, errOutOfTime)), r)
+	event, err := v.call(adapter.With(ctx, adapter.Turn(r.takeClaimed), adapter.Wait(0), adapter.LastStart(v.lastStart, errOutOfTime)), r)
 	if !r.began && event.Outcome != idempotent.OutcomeReplayed {
 		return nil, err
 	}

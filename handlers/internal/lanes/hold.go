@@ -1,6 +1,9 @@
 package lanes
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // longestHold is how long completions wait for running functions. It is half of the
 // default Margin.
@@ -37,6 +40,39 @@ func (t *Turn) Prompt() {
 	t.b.mu.Lock()
 	defer t.b.mu.Unlock()
 	t.b.stopHolding()
+}
+
+// AwaitRecorded waits, in the turn, until every function that has returned is recorded.
+// Until then no turn begins. It serves a function that may have ended its process
+// before: sending the completions as it begins is too late, since the process may end
+// before they arrive. From now on, no completion waits for running functions. If ctx
+// ends first, AwaitRecorded returns its cause.
+func (t *Turn) AwaitRecorded(ctx context.Context) error {
+	b := t.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stopHolding()
+	b.recording++
+	defer func() {
+		b.recording--
+		b.advance()
+	}()
+	for b.unrecorded > b.running {
+		if b.recorded == nil {
+			b.recorded = make(chan struct{})
+		}
+		recorded := b.recorded
+		b.mu.Unlock()
+		select {
+		case <-recorded:
+		case <-ctx.Done():
+		}
+		b.mu.Lock()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
 
 // stopHolding ends the wait of completions, and lets no later one wait.

@@ -185,3 +185,53 @@ func TestCompletionThatIsSentAgainDoesNotWaitAgain(t *testing.T) {
 		})
 	})
 }
+
+func TestCompletionThatADuplicateWaitsForIsNotHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3}, lanes.Schedule{Duplicates: []int{-1, -1, 0}}, 0, 10*ms, 50*ms, 10*ms)
+		check.Slice(t, got.sent, []time.Duration{12 * ms, 50 * ms, 50 * ms})
+	})
+}
+
+// No turn begins meanwhile: on a busy batch the wait would have no end.
+func TestRecordAwaitsTheCompletionsOfTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		started := make([]time.Duration, 4)
+		lanes.Runner{Concurrency: 2, Unrecorded: 4, Errors: runnerErrs}.Run(t.Context(), lanes.Schedule{}, 4, func(ctx context.Context, turn *lanes.Turn) error {
+			i := turn.Index()
+			if i == 1 {
+				time.Sleep(1 * ms) // the first has returned
+				check.Nil(t, turn.AwaitRecorded(ctx))
+			}
+			started[i] = time.Since(began)
+			if i == 2 {
+				time.Sleep(5 * ms)
+			}
+			turn.Returned()
+			_, held := turn.Arrive()
+			if i == 0 {
+				<-held
+			}
+			time.Sleep(10 * ms)
+			return nil
+		})
+		check.Slice(t, started, []time.Duration{0, 15 * ms, 0, 15 * ms})
+	})
+}
+
+func TestWaitForCompletionsEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lanes.Runner{Concurrency: 1, Unrecorded: 2, Errors: runnerErrs}.Run(t.Context(), lanes.Schedule{}, 2, func(ctx context.Context, turn *lanes.Turn) error {
+			turn.Returned()
+			if turn.Index() == 0 {
+				time.Sleep(time.Minute)
+				return nil
+			}
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			check.Is(t, turn.AwaitRecorded(ctx), context.DeadlineExceeded)
+			return nil
+		})
+	})
+}

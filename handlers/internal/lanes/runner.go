@@ -86,6 +86,8 @@ type batchRun struct {
 	held                                                       chan struct{} // closed when completions may not wait, or nil if none waits
 	holds                                                      *time.Timer   // of held
 	prompt                                                     bool          // no completion waits
+	recording                                                  int           // records in AwaitRecorded
+	recorded                                                   chan struct{} // closed when the next record ends, or nil if none waits for it
 }
 
 // connect links each record with those that wait for it.
@@ -117,7 +119,7 @@ func (b *batchRun) connect(s Schedule) {
 // A duplicate never begins before its turn: it would meet the claim of a record
 // that may itself be waiting.
 func (b *batchRun) advance() {
-	for len(b.ready) > 0 && b.running < b.Concurrency && b.unrecorded < b.Unrecorded {
+	for len(b.ready) > 0 && b.recording == 0 && b.running < b.Concurrency && b.unrecorded < b.Unrecorded {
 		if b.late() {
 			b.refuseLate()
 			return
@@ -197,6 +199,10 @@ func (b *batchRun) end(t *Turn, next *task) {
 		if b.yielding--; b.yielding == 0 {
 			b.yield = make(chan struct{})
 		}
+	}
+	if b.recorded != nil {
+		close(b.recorded)
+		b.recorded = nil
 	}
 	if t.granted {
 		b.unrecorded--

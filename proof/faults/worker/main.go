@@ -31,6 +31,7 @@ func main() {
 func run() error {
 	var c idempotent.Config
 	var o handlers.SQSOptions
+	var stored dynamo.Options
 	endpoint := flag.String("endpoint", "", "of DynamoDB")
 	records := flag.String("records", "", "the table of records")
 	effects := flag.String("effects", "", "the table of effects")
@@ -41,12 +42,13 @@ func run() error {
 	flag.DurationVar(&c.Reserve, "reserve", 0, "of idempotent.Config")
 	flag.DurationVar(&c.Wait, "wait", 0, "of idempotent.Config")
 	flag.IntVar(&c.MaxAttempts, "max-attempts", 0, "of idempotent.Config")
+	flag.IntVar(&stored.Group, "group", 0, "of dynamo.Options")
 	flag.IntVar(&o.Ahead, "ahead", 0, "of handlers.SQSOptions")
 	flag.IntVar(&o.Unrecorded, "unrecorded", 0, "of handlers.SQSOptions")
 	flag.Parse()
 
 	w := worker{client: function.ClientOf(*endpoint, nil), effects: *effects}
-	store, err := dynamo.New(w.client, *records, nil)
+	store, err := dynamo.New(w.client, *records, &stored)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,8 @@ import (
 type Event struct {
 	Key string `json:"key"`
 	// Finish is "ok", "permanent", "error" or "panic". If it is "", the effect is a line
-	// of output, in a step.
+	// of output, in a step. It is such a line without a step for "print". For "exit" the
+	// process ends at once.
 	Finish string `json:"finish"`
 	// Addr is the address of the test. If it is "", the work does not wait.
 	Addr string `json:"addr"`
@@ -63,6 +64,12 @@ func (w worker) work(ctx context.Context, e Event) (result Result, err error) {
 			fmt.Println("placed", e.Key)
 			return result, nil
 		})
+	case e.Finish == "print":
+		fmt.Println("placed", e.Key)
+		return result, nil
+	case e.Finish == "exit":
+		fmt.Println("exits in delivery", e.Addr)
+		os.Exit(1)
 	case e.Addr == "":
 		err = effect()
 	default:

@@ -1,0 +1,78 @@
+package handlers_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
+)
+
+// crashed stores an order whose function has ended its process.
+func crashed(t *testing.T, store *memory.Store, id string) {
+	t.Helper()
+	lapsed := driver.Record{ID: idOf(t, id), Status: driver.InProgress, Owner: "crashed", Attempt: 1, Lease: time.UnixMilli(1), Expires: time.Now().Add(time.Hour)}
+	_, _, err := store.Create(t.Context(), lapsed, time.Time{}, nil)
+	check.Must(t, err)
+}
+
+// It may end its process again, before a completion that is on its way arrives.
+func TestFunctionThatMayHaveEndedItsProcessStartsWhenAllOthersAreRecorded(t *testing.T) {
+	for name, last := range map[string]string{"a second attempt": "o04", "no key": ""} {
+		for _, ahead := range []int{-1, 2, 10} {
+			t.Run(fmt.Sprint(name, ", ahead ", ahead), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					records, ran := memory.New(0), false
+					crashed(t, records, "o04")
+					d := &distant{Store: records}
+					x := newExecutor(t, d, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+					handler := handlers.SQS(x, orderID, func(_ context.Context, m handlers.SQSMessage[order]) error {
+						if m.Body.ID == last {
+							ran = true
+							check.Equal(t, d.unrecorded, 0)
+							return nil
+						}
+						d.run(m.Body.ID)
+						return nil
+					}, &handlers.SQSOptions{Ahead: ahead, OnFailure: quiet, Unrecorded: 5})
+					messages, _ := orders(4)
+					reports(t, t.Context(), handler, append(messages, message("m04", order{ID: last})), "")
+					check.True(t, ran)
+				})
+			})
+		}
+	}
+}
+
+// The answer to a claim ahead ends the wait of completions, long before the turn.
+func TestCompletionDoesNotWaitInABatchWithASecondAttempt(t *testing.T) {
+	for name, held := range map[string]bool{"o01": true, "o02": false} {
+		synctest.Test(t, func(t *testing.T) {
+			records := memory.New(0)
+			if !held {
+				crashed(t, records, "o02")
+			}
+			store := intercepted{records, func(ctx context.Context, c storeCall, call func() error) error {
+				if _, late := driver.Arrive(ctx); c.id == idOf(t, "o01") && c.change.Status == driver.Completed {
+					check.Equal(t, late != nil, held, name)
+				}
+				return call()
+			}}
+			handler := handlers.SQS(newExecutor(t, store, nil), orderID, func(_ context.Context, m handlers.SQSMessage[order]) error {
+				if m.Body.ID == "o00" {
+					time.Sleep(time.Minute)
+				}
+				time.Sleep(time.Second)
+				return nil
+			}, &handlers.SQSOptions{Concurrency: 2, OnFailure: quiet, ContinueGroups: true})
+			messages, _ := orders(3)
+			reports(t, t.Context(), handler, inGroups(messages, "a", "b"), "")
+		})
+	}
+}
