@@ -3,6 +3,7 @@ package idempotent
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -72,6 +73,13 @@ func (c *call) decode(ctx context.Context, record driver.Record) error {
 			return &ResultUnavailableError{KeyHash: c.hash, Failed: true, Reason: "the stored error does not decode", Err: err}
 		}
 		return replayed
+	}
+	switch accept := c.options.Resolved; {
+	case !record.Resolved():
+	case accept != nil && accept(data):
+		return nil
+	case accept == nil && strings.HasPrefix(record.Owner, driver.OperatorHTTPOwner):
+		return &ResultUnavailableError{KeyHash: c.hash, Reason: "an operator stored it as an HTTP response, which this caller cannot read; resolve the record again with --data"}
 	}
 	if err := c.work.decode(data); err != nil {
 		if none, ok := err.(*unreadable); ok {

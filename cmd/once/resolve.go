@@ -24,12 +24,22 @@ the function returns. With --no-result there is none, and calls get the zero
 value of their type. --failed: the work was not done, and will not be. Calls get
 a ReplayedError with the message.
 
+--http is for callers of package httpapi: they get a response with this status,
+the --body and each --header. The work may have been done or not. From --data
+they get the JSON with the status 200, from --no-result the status 204, and from
+--failed an error, which is the status 500 or 502. A function with an earlier
+version of Once reads only --http.
+
 A function with a Sealer reads only sealed results, unless it accepts plain
 data. Its calls get a ResultUnavailableError for what is stored here, and the
 key does not run again.
 
 resolve refuses a record whose lease is live, unless --force is set: its owner
 runs. If the owner finishes later, its callers get what is stored here.
+
+What resolve has stored, it can replace, and nothing else that is finished. Some
+callers may have the former result. Functions with a cache (CacheEntries) replay
+it until their processes end.
 `
 
 // resolution is the outcome that the operator states.
@@ -37,6 +47,7 @@ type resolution struct {
 	writeFlags
 	completed, noResult    bool
 	data                   string
+	http                   response
 	message, kind, errCode string
 	retention              time.Duration
 }
@@ -46,6 +57,7 @@ func (o *resolution) add(f *flag.FlagSet) {
 	f.BoolVar(&o.completed, "completed", false, "the work was done")
 	f.StringVar(&o.data, "data", "", "a `file` with the result's JSON; - is standard input, and then --yes is needed")
 	f.BoolVar(&o.noResult, "no-result", false, "with --completed: there is no result, and calls get the zero value")
+	o.http.add(f)
 	f.StringVar(&o.message, "failed", "", "the work failed permanently: the error's `message`")
 	f.StringVar(&o.kind, "error-type", "OperatorError", "with --failed, the error's type `name`, on which Step Functions match")
 	f.StringVar(&o.errCode, "error-code", "", "with --failed, the error's `code`")
@@ -62,7 +74,7 @@ func resolve(ctx context.Context, c *call) error {
 	if err := o.check(c); err != nil {
 		return err
 	}
-	data, err := o.outcome(c.in)
+	data, err := o.outcome(c)
 	if err != nil {
 		return err
 	}
@@ -78,20 +90,34 @@ func resolve(ctx context.Context, c *call) error {
 		return err
 	}
 	// The token is new, so that a late owner sees that the result is not its own.
-	change := driver.Change{Status: driver.Completed, Owner: "operator-" + rand.Text(), Expires: expires, Data: data}
+	change := driver.Change{Status: driver.Completed, Owner: driver.OperatorOwner + rand.Text(), Expires: expires, Data: data}
 	what := fmt.Sprintf("It will be COMPLETED: until %s, all calls get this result (text of %s); after that the key runs again.", stamp(expires), digest(data))
 	switch {
+	case c.given("http"):
+		change.Owner = driver.OperatorHTTPOwner + rand.Text()
+		what = fmt.Sprintf("It will be COMPLETED: until %s, all callers of package httpapi get this response (status %d, text of %s), and others an error; after that the key runs again.", stamp(expires), o.http.status, digest(data))
 	case o.noResult:
 		what = fmt.Sprintf("It will be COMPLETED until %s, without a result: all calls get the zero value of their type; after that the key runs again.", stamp(expires))
 	case !o.completed:
 		change.Status = driver.Failed
 		what = fmt.Sprintf("It will be FAILED: until %s, all calls get this error (text of %s); after that the key runs again.", stamp(expires), digest(data))
 	}
+	if r.Resolved() {
+		what += "\nAn operator has resolved it before: some callers may have that result, and caches replay it until their processes end."
+	}
 	return o.settle(ctx, c.terminal, t, r, change, what, string(change.Status))
 }
 
 func (o *resolution) check(c *call) error {
+	if err := o.http.check(c); err != nil {
+		return err
+	}
 	switch {
+	case c.given("http"):
+		if o.noResult || c.given("data") || c.given("failed") {
+			return endf(codeUsage, "--http excludes --data, --no-result and --failed")
+		}
+		o.completed = true
 	case o.completed == c.given("failed"):
 		return endf(codeUsage, "set either --completed or --failed MESSAGE")
 	case !o.completed && o.message == "":
@@ -101,9 +127,11 @@ func (o *resolution) check(c *call) error {
 	case c.given("data") && o.data == "":
 		return endf(codeUsage, "--data names no file; is a variable unset?")
 	case o.completed && o.noResult == c.given("data"):
-		return endf(codeUsage, "set either --data FILE or --no-result: all calls get the result that is stored")
-	case o.data == "-" && !o.yes:
-		return endf(codeUsage, "--data - reads standard input, so that nothing can be confirmed: set --yes as well")
+		return endf(codeUsage, "set --data FILE, --no-result or --http STATUS: all calls get the result that is stored")
+	}
+	switch {
+	case (o.data == "-" || o.http.body == "-") && !o.yes:
+		return endf(codeUsage, "the file - is standard input, so that nothing can be confirmed: set --yes as well")
 	case o.retention < time.Second:
 		return endf(codeUsage, "--retention is less than a second")
 	}
@@ -115,8 +143,10 @@ func (o *resolution) mayResolve(t *store, r *record) error {
 	switch {
 	case err != nil:
 		return err
-	case r.Status != driver.InProgress:
-		return endf(codeRefused, "the record is finished (%s): some callers may have its result already, and all must get the same; nothing was written", r.Status)
+	case r.Status != driver.InProgress && !r.Resolved():
+		return endf(codeRefused, "the record is finished (%s), and not by an operator: some callers may have its result already, and all must get the same; nothing was written", r.Status)
+	case o.http.status != 0 && r.Fingerprint == "":
+		return endf(codeRefused, "the record has no fingerprint, as every record of package httpapi has: its callers could not read an HTTP response; use --data or --no-result; nothing was written")
 	}
 	if r.undoing {
 		all = append(all, objection{"it has failed permanently, and its steps are being undone: the others would stay done", "--force if you have undone them"})
@@ -144,14 +174,16 @@ func (o *resolution) expires(r *record, now time.Time, given bool) (time.Time, e
 // outcome returns the result, or the error, as package idempotent stores it. No
 // result is null, which every type decodes as its zero value: a call refuses a
 // record without data.
-func (o *resolution) outcome(in io.Reader) ([]byte, error) {
+func (o *resolution) outcome(c *call) ([]byte, error) {
 	switch {
+	case c.given("http"):
+		return o.http.encode(c.in)
 	case !o.completed:
 		return (&idempotent.ReplayedError{Type: o.kind, Message: o.message, Code: o.errCode}).Encode()
 	case o.noResult:
 		return []byte("null"), nil
 	}
-	data, err := readFile(o.data, in)
+	data, err := readFile(o.data, c.in)
 	if err != nil {
 		return nil, &ending{codeUsage, err}
 	}

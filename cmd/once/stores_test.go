@@ -243,7 +243,6 @@ func TestRecordsAreSettledForCalls(t *testing.T) {
 			s.Errorf("exit %d, %d runs, the call got %v, %v\n%s", r.code, runs, got, err, r.err)
 		}
 		s.ends(codeRefused, "the record is finished", append([]string{"release", "--force"}, key...)...)
-		s.ends(codeRefused, "all must get the same", append([]string{"resolve", "--failed", "no", "--force"}, key...)...)
 		s.ends(codeRefused, "work of this record is finished", append([]string{"release", "--delete"}, key...)...)
 		s.ok(s.with(append([]string{"release", "--delete", "--force", "--json"}, key...)...)...)
 		if got, err := call(nil); err != nil || got.ID != "p" || runs != 3 {

@@ -34,6 +34,8 @@ type exchange struct {
 	// Of the last run: its error, and the status of that if it has one.
 	failed error
 	status *StatusError
+	// resolved is the response that an operator has stored, or nil.
+	resolved *httpResponse
 }
 
 // newGuard panics with the mistakes, and those that it finds.
@@ -72,13 +74,16 @@ func (g *guard) respond(ctx context.Context, r *incoming, event *idempotent.Even
 	if errors.As(e.keyErr, &user) {
 		e.keyErr = user.err
 	}
-	response, err := g.call(adapter.With(ctx, adapter.Event(event)), e)
+	response, err := g.call(adapter.With(ctx, adapter.Event(event), adapter.Resolved(e.resolve)), e)
 	if err == nil {
 		switch event.Outcome {
 		case idempotent.OutcomeExecuted, idempotent.OutcomeTakeover, idempotent.OutcomeBypassed:
 			return reply{native: true}, nil
 		}
 		// A different call has stored it, even if this one ran and lost its lease.
+		if e.resolved != nil {
+			response = *e.resolved
+		}
 		if response.valid() {
 			return reply{response: response.restored().replayed(g.options.ReplayHeader)}, nil
 		}

@@ -69,6 +69,13 @@ func ReadFirst(on bool) Setting {
 	return Setting{func(o *options.Options) { o.ReadFirst = on || o.ReadFirst }}
 }
 
+// Resolved has f called with a result that an operator has stored, in place of the
+// decoding into the caller's type. It reports whether it has accepted the data. A
+// call without this setting returns an error for a response of package httpapi.
+func Resolved(f func(data []byte) bool) Setting {
+	return Setting{func(o *options.Options) { o.Resolved = f }}
+}
+
 // Sibling joins the call to those that write at about the same time, such as the
 // records of one batch. A store that sends several writes in one request calls
 // arrive when a write of the call has reached it, and waits for as many more as are

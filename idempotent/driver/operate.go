@@ -70,7 +70,7 @@ var ErrForeignEntry error = &InvalidWriteError{Reason: "the entry was read from 
 // Validate returns an [*InvalidWriteError] if an operator never makes the change c.
 // Stores call it in [Operable].Settle. A record of any state can be deleted. One in
 // progress, which calls can read, can also be released, or be completed or failed under
-// a new owner.
+// a new owner. What an operator has completed or failed can be so again.
 func (e Entry) Validate(c Change) error {
 	finish := c.Status != Absent
 	switch {
@@ -78,8 +78,8 @@ func (e Entry) Validate(c Change) error {
 		return &InvalidWriteError{Reason: "a record is settled only as Inspect has returned it"}
 	case c.With != nil || c.Fingerprint != "" || c.Payload != "" || c.Unavailable != "" || finish && c.Owner == "":
 		return &InvalidWriteError{Reason: "an operator releases a record, or finishes it under a new owner"}
-	case c.Release != ReleaseDelete && (e.Status != InProgress || len(e.Problems) > 0):
-		return &InvalidWriteError{Reason: "only a readable record in progress can be settled; others can be deleted"}
+	case c.Release != ReleaseDelete && (e.Status != InProgress && !(finish && e.Resolved()) || len(e.Problems) > 0):
+		return &InvalidWriteError{Reason: "only a readable record in progress can be settled, or one that an operator has finished; others can be deleted"}
 	case !finish && c.Release == 0:
 		return &InvalidWriteError{Reason: "a takeover, an extension or a step is not for operators"}
 	}

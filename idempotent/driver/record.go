@@ -1,6 +1,9 @@
 package driver
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // A Status is the state of a record.
 type Status string
@@ -52,6 +55,19 @@ type Record struct {
 	Unavailable string
 	// Steps maps the names of finished steps to their encoded results.
 	Steps map[string][]byte
+}
+
+// The Owner of a record that an operator has finished begins with OperatorOwner, which
+// no token of a claim does. OperatorHTTPOwner says that Data is a response of package
+// httpapi, which other callers cannot read.
+const (
+	OperatorOwner     = "operator-"
+	OperatorHTTPOwner = OperatorOwner + "http-"
+)
+
+// Resolved reports whether an operator has finished the record.
+func (r Record) Resolved() bool {
+	return (r.Status == Completed || r.Status == Failed) && strings.HasPrefix(r.Owner, OperatorOwner)
 }
 
 // LeaseEnded is the Lease of a record that was released but not deleted.

@@ -59,7 +59,8 @@ func refusesToSettle(c driver.Change) act {
 func testSettle(t *testing.T, h Harness) {
 	for state, r := range states() {
 		for name, c := range settlements() {
-			if r.Status == driver.InProgress || c.Release == driver.ReleaseDelete {
+			again := r.Resolved() && c.Release == 0
+			if r.Status == driver.InProgress || c.Release == driver.ReleaseDelete || again {
 				h.test(t, name+" "+state, plants(r), inspects, settles(c))
 			}
 		}
@@ -99,6 +100,8 @@ func testSettleInvalid(t *testing.T, h Harness) {
 		h.test(t, name, planted(), inspects, refusesToSettle(c))
 	}
 	h.test(t, "the release of a finished record", plants(result()), inspects, refusesToSettle(keep))
+	h.test(t, "the release of a resolved record", plants(after(claim("alice"), adopt("operator-0"))), inspects, refusesToSettle(keep))
+	h.test(t, "another result of a finished record", plants(result()), inspects, refusesToSettle(adopt("operator-1")))
 	for name, c := range settlements() {
 		// A store that took it for a record without attributes would create one.
 		name += " of an entry from a different kind of store"

@@ -17,6 +17,7 @@ type Options struct {
 	LastStart time.Time
 	Late      error
 	ReadFirst bool
+	Resolved  func(data []byte) bool
 	Sibling   func() (coming int, late <-chan struct{})
 	Turn      func(context.Context) error
 	Wait      *time.Duration
