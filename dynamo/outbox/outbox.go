@@ -16,8 +16,7 @@
 // The id of a message is the same however often the message is published, so that
 // a reader recognizes it. It is derived from the attempt that was committed. A key
 // that runs once more after its retention, or without its record, publishes new
-// messages, and overwrites none. Earlier versions wrote the same item again, with a
-// later creation time. A relay therefore publishes every INSERT, and every MODIFY
+// messages, and overwrites none. A relay publishes every INSERT, and every MODIFY
 // whose new image has no attribute published.
 package outbox
 
