@@ -1,6 +1,6 @@
 // Package outbox reads and marks the messages that transactions publish with
 // [dynamo.Tx.Publish]. A relay is built on it, such as relay.Outbox with
-// [Outbox.Mark], and the search for messages that no relay has published.
+// [Outbox.MarkAll], and the search for messages that no relay has published.
 //
 // # Items
 //
@@ -33,6 +33,7 @@ import (
 	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/dynamo/internal/fault"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/outboxitem"
 )
 
@@ -113,6 +114,19 @@ func (o *Outbox) Mark(ctx context.Context, aggregate, id string, created time.Ti
 		return o.fail("UpdateItem", err)
 	}
 	return nil
+}
+
+// MarkAll marks items as published, one after the other. It is the Mark of
+// relay.Options. An item that is missing is no error: it was marked before, or it was
+// rewritten, and has an event of its own. If an item cannot be marked, MarkAll marks the
+// others, and returns the first error, which is a [*dynamo.Error].
+func (o *Outbox) MarkAll(ctx context.Context, items []outbound.Key) (failed error) {
+	for _, i := range items {
+		if err := o.Mark(ctx, i.Aggregate, i.ID, i.Created); failed == nil && !errors.Is(err, ErrNotFound) {
+			failed = err
+		}
+	}
+	return failed
 }
 
 func (o *Outbox) fail(op string, err error) error {

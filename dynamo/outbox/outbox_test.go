@@ -166,6 +166,24 @@ func TestMarkMakesNoItem(t *testing.T) {
 	}
 }
 
+// One that expired meanwhile is no failure, and hides none.
+func TestMarkAllMarksTheOthersBesideAMissingItem(t *testing.T) {
+	client, _, table, o := newOutbox(t)
+	created := time.UnixMilli(1_700_000_000_000)
+	put(t, client, table, attribute.ItemOf(outboxitem.Item{Aggregate: "a", ID: "id", Created: created,
+		Messages: []outbound.Message{{ID: "id-0", Destination: "d", Body: []byte("{}")}}}.Encode()))
+	keys := []outbound.Key{{Aggregate: "gone", ID: "id", Created: created}, {Aggregate: "a", ID: "id", Created: created}}
+	if err := o.MarkAll(t.Context(), keys); err != nil {
+		t.Error(err)
+	}
+	if rest := pending(t, o, time.Now()); len(rest) > 0 {
+		t.Errorf("%+v", rest)
+	}
+	if err := o.MarkAll(t.Context(), []outbound.Key{{ID: "id", Created: created}, keys[1]}); err == nil {
+		t.Error("an aggregate without a name is marked")
+	}
+}
+
 // The messages of the later item may not be published yet.
 func TestMarkLeavesARewrittenItem(t *testing.T) {
 	client, _, table, o := newOutbox(t)

@@ -28,9 +28,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	dynamooutbox "github.com/lambda-once/once/dynamo/outbox"
-	"github.com/lambda-once/once/examples/outbox"
+	"github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/handlers/relay"
+	"github.com/lambda-once/once/handlers/relay/sqspublisher"
 )
 
 func main() {
@@ -56,28 +56,14 @@ func setUp(ctx context.Context) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := dynamooutbox.New(dynamodb.NewFromConfig(cfg), os.Getenv("OUTBOX_TABLE"), nil)
+	box, err := outbox.New(dynamodb.NewFromConfig(cfg), os.Getenv("OUTBOX_TABLE"), nil)
 	if err != nil {
 		return nil, err
 	}
-	publish := outbox.Route(map[string]outbox.Publish{
-		"order-events": outbox.SQS(sqs.NewFromConfig(cfg), queue),
+	publish := relay.Route(map[string]relay.Publisher{
+		"order-events": sqspublisher.New(sqs.NewFromConfig(cfg), queue),
 	})
-	return relay.Outbox(publish, &relay.Options{Mark: marking(box)}), nil
-}
-
-// marking marks published items, so that they expire. A missing item was marked
-// before, and an item that was rewritten since has an event of its own.
-func marking(box *dynamooutbox.Outbox) func(context.Context, []relay.Key) error {
-	return func(ctx context.Context, keys []relay.Key) error {
-		var errs []error
-		for _, key := range keys {
-			if err := box.Mark(ctx, key.Aggregate, key.ID, key.Created); !errors.Is(err, dynamooutbox.ErrNotFound) {
-				errs = append(errs, err)
-			}
-		}
-		return errors.Join(errs...)
-	}
+	return relay.Outbox(publish, &relay.Options{Mark: box.MarkAll}), nil
 }
 
 // logAt sets the default logger, which logs unpublished messages.

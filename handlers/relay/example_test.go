@@ -14,9 +14,8 @@ import (
 )
 
 // A relay publishes to two destinations. The mail service is down: later messages
-// of its aggregate wait, and the stream is delivered again from there. The folder
-// examples/outbox of the repository contains functions that publish to SQS, SNS
-// and EventBridge.
+// of its aggregate wait, and the stream is delivered again from there. The packages
+// below this one publish to SQS, SNS and EventBridge.
 func ExampleOutbox() {
 	send := map[string]func(outbound.Message) error{
 		"orders": func(m outbound.Message) error { fmt.Println("order", m.ID); return nil },

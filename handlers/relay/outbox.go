@@ -14,14 +14,8 @@ import (
 	"github.com/lambda-once/once/idempotent/outbound"
 )
 
-// Key names the messages of one transaction for an aggregate: the key of
-// an item of the outbox, and the time at which it was written. Earlier versions of
-// package dynamo wrote over the item of a key that ran again: only Created tells the
-// two apart.
-type Key struct {
-	Aggregate, ID string
-	Created       time.Time // in UTC, to the millisecond
-}
+// Key names an item of the outbox.
+type Key = outbound.Key
 
 // Options are the options of [Outbox]. The zero value of every field
 // stands for its default, and a nil *Options for all of them.
@@ -44,8 +38,8 @@ type Options struct {
 	// and at most half of the invocation's time.
 	Margin time.Duration
 
-	// Mark marks items in the table as published, so that they expire: it calls
-	// outbox.Outbox.Mark for each, whose outbox.ErrNotFound is no failure.
+	// Mark marks items in the table as published, so that they expire. With
+	// DynamoDB, it is the method MarkAll of an outbox.Outbox of package dynamo/outbox.
 	// Mark is called after all messages of an item are published, never before.
 	// It must not mark an item whose time of creation is not Created: that item
 	// was rewritten since, and its messages may not be published.
@@ -92,7 +86,7 @@ type Options struct {
 //
 // Outbox panics with a [*driver.ConfigError] that lists all mistakes if publish is nil,
 // or options are negative.
-func Outbox(publish func(ctx context.Context, destination string, batch []outbound.Message) (failed []error, err error), o *Options) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+func Outbox(publish Publisher, o *Options) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	if o == nil {
 		o = &Options{}
 	}

@@ -1,8 +1,10 @@
 // Package outbound is the message of an outbox, as its three sides see it: package
 // dynamo writes it in a transaction, a relay of package handlers publishes it, and
 // package dynamo/outbox finds those that no relay has published. The package imports
-// nothing, so that a relay need not link the store, nor a store the events of Lambda.
+// nothing of Once, so that a relay need not link the store, nor a store the events of Lambda.
 package outbound
+
+import "time"
 
 // A Message is published if and only if the transaction commits that it was added to
 // with dynamo.Tx.Publish.
@@ -24,4 +26,13 @@ type Message struct {
 	// handlers.ChainAttribute: the ID, unless the producer has set one. Send them
 	// with the message, so that it takes effect once where it arrives.
 	Attributes map[string]string
+}
+
+// A Key names an item of an outbox, with the messages of one transaction for an
+// aggregate: its key in the table, and the time at which it was written. Earlier versions
+// of package dynamo wrote over the item of a key that ran again: only Created tells the
+// two apart.
+type Key struct {
+	Aggregate, ID string
+	Created       time.Time // in UTC, to the millisecond
 }

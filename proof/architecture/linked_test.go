@@ -45,7 +45,8 @@ var (
 	}
 	// Root packages that this user does not import need these modules.
 	unused = []string{"github.com/aws/aws-lambda-go", "github.com/lambda-once/once/internal/jmespath", "github.com/dunglas/httpsfv",
-		"github.com/aws/aws-sdk-go-v2/config", "github.com/aws/aws-sdk-go-v2/service/s3", "github.com/aws/aws-sdk-go-v2/service/kms", "go.opentelemetry.io/", "testing"}
+		"github.com/aws/aws-sdk-go-v2/config", "github.com/aws/aws-sdk-go-v2/service/s3", "github.com/aws/aws-sdk-go-v2/service/kms",
+		"github.com/aws/aws-sdk-go-v2/service/sqs", "github.com/aws/aws-sdk-go-v2/service/sns", "github.com/aws/aws-sdk-go-v2/service/eventbridge", "go.opentelemetry.io/", "testing"}
 )
 
 // A user's module graph has no other store's client, no CDK and no library for
