@@ -218,3 +218,23 @@ func TestOutboxReportsAllMistakes(t *testing.T) {
 	handlertest.CheckMistakes(t, func() { relay.Outbox(nil, &relay.Options{BatchSize: -1, Concurrency: -1, Margin: -1}) },
 		"the publishing function is nil", "BatchSize is -1", "Concurrency is -1", "Margin is -1ns")
 }
+
+// It remembers 10,000 messages, so that it does not grow for the life of its process. The
+// one before them is published again.
+func TestOutboxForgetsTheOldestMessage(t *testing.T) {
+	var p mailbox
+	handler := relay.Outbox(p.publish, p.options())
+	items := make([]string, 10_001)
+	for i := range items {
+		items[i] = fmt.Sprint("a", i, ":q")
+	}
+	event := outboxEvent(items...)
+	for _, c := range []struct {
+		records []events.DynamoDBEventRecord
+		out     int
+	}{{event.Records, 10_001}, {event.Records[1:], 10_001}, {event.Records[:1], 10_002}} {
+		_, err := handler(t.Context(), events.DynamoDBEvent{Records: c.records})
+		check.Must(t, err)
+		check.Equal(t, len(p.out), c.out)
+	}
+}
