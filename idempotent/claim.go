@@ -9,7 +9,6 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/bounds"
-	"github.com/lambda-once/once/idempotent/internal/form"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
@@ -115,7 +114,7 @@ func (w *writer) hasTime(ctx context.Context, lease time.Time) bool {
 // claimAnew creates the record.
 func (c *call) claimAnew(ctx context.Context, a *claiming) (*lease, conclusion) {
 	a.lapsed, a.owner = false, c.ownerOf(1, a.token, "")
-	return c.sendClaim(ctx, a, "claim", driver.ReleaseDelete, false, func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
+	return c.sendClaim(ctx, a, "claim", driver.ReleaseDelete, c.FailOpen, func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 		return c.createAs(ctx, a.owner, a.now)
 	})
 }
@@ -130,8 +129,7 @@ func (c *call) claimLapsed(ctx context.Context, a *claiming) (*lease, conclusion
 	}
 	a.lapsed = !a.met.Lease.Equal(driver.LeaseEnded)
 	a.owner = c.ownerOf(max(a.met.Attempt, 1)+1, a.token, "")
-	saga := form.HasSaga(a.met.Steps)
-	return c.sendClaim(ctx, a, "take over", driver.ReleaseRefund, saga, func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
+	return c.sendClaim(ctx, a, "take over", driver.ReleaseRefund, false, func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 		return c.takeOver(ctx, a.owner, a.met, a.now)
 	})
 }
@@ -173,9 +171,10 @@ func (c *call) enterOwn(ctx context.Context, a *claiming) (*lease, conclusion) {
 // sendClaim makes a.owner the owner of the record with one write. On success decide
 // rules on the record that the write left or met. After an error the claim may be
 // stored. A call that fails open keeps its token, because the lost answer may have been
-// a yes. It never fails open over a saga: it does not know the stored steps, and
-// finishing could remove them, so that they are never undone.
-func (c *call) sendClaim(ctx context.Context, a *claiming, op string, undo driver.Release, saga bool, send sendFunc) (*lease, conclusion) {
+// a yes. A takeover never fails open: the store has just answered this call. An attempt
+// that thaws may record a saga step after that answer. Finishing would remove the step,
+// so that it is never undone.
+func (c *call) sendClaim(ctx context.Context, a *claiming, op string, undo driver.Release, failsOpen bool, send sendFunc) (*lease, conclusion) {
 	met, err := bounds.Within(ctx, c.ClaimTime(ctx), func(ctx context.Context) (driver.Record, error) {
 		s := c.repeat(ctx, &write{Policy: &protocol.Claiming, own: driver.Record{Owner: a.owner}, send: send})
 		return s.Met, s.last
@@ -185,8 +184,7 @@ func (c *call) sendClaim(ctx context.Context, a *claiming, op string, undo drive
 		return nil, conclusion{}
 	}
 	c.lapsed = a.lapsed || c.lapsed // it may have landed, and no later call sees it
-	unavailable := errors.Is(err, driver.ErrUnavailable) && !saga
-	if unavailable && c.FailOpen && ctx.Err() == nil {
+	if failsOpen && errors.Is(err, driver.ErrUnavailable) && ctx.Err() == nil {
 		c.tally.suppress(&StoreError{Op: op + ", failed open", Executed: c.turn == nil, Err: err})
 		unknown := driver.Record{ID: c.id, Status: driver.InProgress, Owner: a.owner, Fingerprint: c.fingerprint}
 		l := c.startLease(protocol.FailedOpen, unknown)

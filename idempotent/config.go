@@ -168,9 +168,9 @@ const (
 	//
 	// It covers errors that wrap [driver.ErrUnavailable], and a claim without
 	// an answer after 5 s, or half of the context's time if that is less. A
-	// missing table or permission is refused all the same. So is the claim of a
-	// record that contains the steps of a saga (see [SagaStep]), and that of a step of
-	// a durable execution, which the service repeats.
+	// missing table or permission is refused all the same. So is a takeover, which
+	// follows an answer of the store, and the claim of a step of a durable execution,
+	// which the service repeats.
 	FailOpen
 )
 

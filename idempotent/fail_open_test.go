@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
@@ -59,6 +60,26 @@ func TestHungStoreFailsOpenWithinTheInvocation(t *testing.T) {
 	onLambda(t, func(t *testing.T) {
 		p := hooked(memory.New(0), on(isCreate, hangs))
 		try(during(t, 30*time.Second), t, newExecutor(t, p, &idempotent.Config{OnStoreError: idempotent.FailOpen}), returns("ran")).returned("ran")
+	})
+}
+
+// The frozen attempt records its step after the call has read the record, and before
+// the takeover lands. A run that does not know the step could fail for good over it.
+func TestTakeoverNeverFailsOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		abandonClaim(t, store, time.Minute)
+		time.Sleep(2 * time.Minute)
+		thaws := onFirst(isTakeover, func(w write) (driver.Record, bool, error) {
+			step := driver.Change{Steps: map[string][]byte{"charge": []byte(`~="a charge"`)}}
+			_, ok, err := store.Change(t.Context(), driver.Fence{ID: w.fence.ID, Owner: "crashed"}, step)
+			check.Must(t, err)
+			check.True(t, ok, "the step of the frozen attempt is not recorded")
+			return unanswered(w)
+		})
+		x := newExecutor(t, hooked(store, thaws), &idempotent.Config{OnStoreError: idempotent.FailOpen})
+		try(t.Context(), t, x, failsWith(idempotent.Permanent(errors.New("sold out")))).is(idempotent.ErrStore).attempt(0)
+		recordIs(t, store, "released, attempt 2, refunds 1, steps charge")
 	})
 }
 

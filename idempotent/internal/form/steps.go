@@ -95,13 +95,3 @@ func Undoable(stored []byte) []byte { return append([]byte{undoableTag}, stored.
 func SaysUndoing(name string) bool {
 	return name == FailureStep || strings.HasPrefix(name, UndoStep)
 }
-
-// HasSaga reports whether some of the stored steps may have to be undone.
-func HasSaga(stored map[string][]byte) bool {
-	for name, data := range stored {
-		if SaysUndoing(name) || IsUndoable(data) {
-			return true
-		}
-	}
-	return false
-}
