@@ -92,8 +92,8 @@ func (w *writer) read(ctx context.Context, limit time.Duration) (driver.Record, 
 }
 
 // sendRelease releases the record. It deletes the record of a first attempt
-// that left no trace. Otherwise the record stays without an owner, so that
-// attempts count.
+// that left no trace, so that a corrected request may use the key. Otherwise the
+// record stays without an owner, so that attempts count.
 func (w *writer) sendRelease(ctx context.Context, l *lease, refund bool) sent {
 	ctx, cancel := w.settling(ctx, l)
 	defer cancel()
@@ -102,7 +102,8 @@ func (w *writer) sendRelease(ctx context.Context, l *lease, refund bool) sent {
 		keep = driver.ReleaseRefund
 	}
 	how := keep
-	if l.record.Attempt == 1 && w.x.config.MaxAttempts == 0 && l.mode.Hold == protocol.Claimed && !l.committed && !l.stepped {
+	counts := w.x.config.MaxAttempts > 0 && !refund
+	if l.record.Attempt == 1 && !counts && l.mode.Hold == protocol.Claimed && !l.committed && !l.stepped {
 		how = driver.ReleaseDelete
 	}
 	if w.owner != protocol.OneCall {

@@ -57,6 +57,7 @@ func TestDoRefusesAnotherPayload(t *testing.T) {
 }
 
 func TestMaxAttempts(t *testing.T) {
+	refund := idempotent.Retryable(errors.New("e"))
 	for _, test := range []struct {
 		name  string
 		max   int
@@ -64,24 +65,30 @@ func TestMaxAttempts(t *testing.T) {
 		runs  bool    // whether one more call runs
 	}{
 		{"one, an error", 1, []error{errors.New("e")}, false},
-		{"one, nothing was done", 1, []error{idempotent.Retryable(errors.New("e"))}, true},
-		{"one, nothing was done twice", 1, []error{idempotent.Retryable(errors.New("e")), idempotent.Retryable(errors.New("e"))}, true},
-		{"one, nothing was done and an error", 1, []error{idempotent.Retryable(errors.New("e")), errors.New("e")}, false},
+		{"one, nothing was done", 1, []error{refund}, true},
+		{"one, nothing was done twice", 1, []error{refund, refund}, true},
+		{"one, nothing was done and an error", 1, []error{refund, errors.New("e")}, false},
 		{"two, an error", 2, []error{errors.New("e")}, true},
 		{"two, two errors", 2, []error{errors.New("e"), errors.New("e")}, false},
-		{"two, one refunded", 2, []error{errors.New("e"), idempotent.Retryable(errors.New("e"))}, true},
+		{"two, one refunded", 2, []error{errors.New("e"), refund}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			store := memory.New(0)
 			x := newExecutor(t, store, &idempotent.Config{MaxAttempts: test.max})
-			for i, first := range test.first {
-				r := try(t.Context(), t, x, failsWith(first)).failed().attempt(int64(i + 1))
+			attempt := int64(1)
+			for _, first := range test.first {
+				r := try(t.Context(), t, x, failsWith(first)).failed().attempt(attempt)
 				check.False(t, errors.Is(r.err, idempotent.ErrOutcomeUnknown))
+				if attempt == 1 && first == refund {
+					check.Equal(t, stored(t, store).Status, driver.Absent, "a refunded first attempt is kept")
+					continue
+				}
+				check.Equal(t, stored(t, store).Expires.Year(), 9999)
+				attempt++
 			}
-			check.Equal(t, stored(t, store).Expires.Year(), 9999)
 			last := try(t.Context(), t, x, returns("done"))
 			if test.runs {
-				last.returned("done").attempt(int64(len(test.first) + 1))
+				last.returned("done").attempt(attempt)
 			} else {
 				last.is(idempotent.ErrOutcomeUnknown).ended(idempotent.OutcomeUnknown)
 			}

@@ -19,7 +19,7 @@ var schedules = map[string]struct{ full, short int }{
 	"never run again, failing":                     {3439, 218},
 	"twice at most":                                {2004, 2004},
 	"twice at most, faults":                        {4441, 235},
-	"refunded":                                     {3866, 235},
+	"refunded":                                     {3816, 232},
 	"waiting":                                      {242, 242},
 	"waiting for a failure":                        {154, 154},
 	"transaction":                                  {1674, 136},

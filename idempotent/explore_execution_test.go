@@ -38,7 +38,7 @@ func recorded(ctx context.Context, r *run) error {
 	err := r.works("works", func() {
 		if !r.world.recorded {
 			r.world.recorded = true
-			r.world.effects = append(r.world.effects, effect{claim.Attempt, true})
+			r.world.effects = append(r.world.effects, effect{attempt: claim.Attempt, success: true})
 		}
 	})
 	if err != nil {

@@ -29,6 +29,8 @@ type witness struct {
 type effect struct {
 	attempt int64
 	success bool
+	// refunded: a first attempt leaves no record, and its number is used again.
+	refunded bool
 }
 
 func (w *witness) nothing() bool { return len(w.effects)+len(w.commits) == 0 }
@@ -59,7 +61,10 @@ func (r *run) works(what string, do func()) error {
 // effects is a handler whose effect is outside of the store's reach.
 func effects(ctx context.Context, r *run) error {
 	claim, _ := FromContext(ctx)
-	err := r.works("works", func() { r.world.effects = append(r.world.effects, effect{claim.Attempt, r.err == nil}) })
+	_, refunded := r.err.(*retryableError)
+	err := r.works("works", func() {
+		r.world.effects = append(r.world.effects, effect{claim.Attempt, r.err == nil, refunded})
+	})
 	if err != nil {
 		return err
 	}

@@ -120,8 +120,8 @@ func Permanent(err error) error {
 }
 
 // Retryable wraps an error of a handler that failed before its first effect.
-// The attempt does not count against Config.MaxAttempts. The call returns err
-// itself. Retryable(nil) is nil.
+// The attempt does not count against Config.MaxAttempts, and a first one without a
+// finished step leaves no record. The call returns err itself. Retryable(nil) is nil.
 func Retryable(err error) error {
 	if err == nil {
 		return nil

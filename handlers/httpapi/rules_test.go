@@ -110,6 +110,8 @@ var httpRules = []httpRule{
 		{k, 502, 1, false}, problem(k, 500, 1)}},
 	{name: "a refusal does not", config: &idempotent.Config{MaxAttempts: 1}, status: []int{429, 422, 201}, steps: []httpStep{
 		{k, 429, 1, false}, {k, 422, 2, false}, ok(k, 3), again(k, 3)}},
+	{name: "a corrected request uses the key of one that did nothing", config: &idempotent.Config{MaxAttempts: 1}, status: []int{400, 201}, steps: []httpStep{
+		{k.with(body("{}")), 400, 1, false}, ok(k, 2), again(k, 2)}},
 	{name: "answers to keep, of one's own", options: &httpapi.Options{Store: func(status int) bool { return status != 201 }}, status: []int{201, 500}, steps: []httpStep{
 		ok(k, 1), {k, 500, 2, false}, {k, 500, 2, true}}},
 	{name: "an answer that cannot be encoded", config: &idempotent.Config{Codec: brokenCodec{}}, steps: []httpStep{ok(k, 1), problem(k, 500, 1)}},
