@@ -115,7 +115,7 @@ func neverSucceeds(err error, event *idempotent.Event) bool {
 		return event.Outcome == idempotent.OutcomeLeaseLost && errors.Is(err, idempotent.ErrReplayed)
 	}
 	switch event.Outcome {
-	case idempotent.OutcomeReplayed, idempotent.OutcomeMismatch:
+	case idempotent.OutcomeReplayed, idempotent.OutcomeRepeated, idempotent.OutcomeMismatch:
 		return true
 	case idempotent.OutcomeUnknown:
 		return errors.Is(err, idempotent.ErrOutcomeUnknown)

@@ -146,6 +146,9 @@ func (c *call) report(ctx context.Context, e conclusion) {
 	if c.cutOff && event.Outcome == OutcomeReleased {
 		event.Outcome = OutcomeTimedOut
 	}
+	if c.repeated && event.Outcome == OutcomeReplayed {
+		event.Outcome = OutcomeRepeated
+	}
 	if told, ok := c.options.Event.(*Event); ok {
 		*told = event
 	}

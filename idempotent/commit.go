@@ -131,6 +131,7 @@ func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) 
 		c.attempt = s.Met.Attempt
 		return c.commit(ctx, l, with)
 	case protocol.Another:
+		c.repeated = with == nil
 		return nil, c.yieldTo(ctx, l, s.Met)
 	case protocol.NotWritten:
 		return nil, nothingCommitted(s.Err)

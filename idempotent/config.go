@@ -71,7 +71,8 @@ type Config struct {
 
 	// Optimistic saves the claim, and one of the two round trips of a first
 	// call: the handler's transaction creates the record. Use it for handlers
-	// that have no effect but their transaction (see dynamo.Collect).
+	// that have no effect but their transaction (see dynamo.Collect). It protects
+	// no other effect: see [OutcomeRepeated].
 	//
 	// Of calls at the same time each runs its handler, one commits, and all return the
 	// result of that one. So do later calls, after they have run: the handler must be

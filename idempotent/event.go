@@ -22,6 +22,10 @@ const (
 	// OutcomeReplayed: the caller received the stored result or error. The
 	// handler did not run, or ran in vain (see Config.Optimistic).
 	OutcomeReplayed Outcome = "replayed"
+	// OutcomeRepeated: the handler ran under Config.Optimistic, attached nothing to
+	// its transaction, and met the finished record of a different call. The caller
+	// received its contents, and the effects of the handler happened again.
+	OutcomeRepeated Outcome = "repeated"
 	// OutcomeConflict: a call with the key is already running.
 	OutcomeConflict Outcome = "conflict"
 	// OutcomeMismatch: the key was used with a different payload.

@@ -35,8 +35,8 @@ func (NoObserver) Observe(context.Context, Event) {}
 //
 //   - [slog.LevelError]: an unknown outcome, and an error of the store, also in a
 //     call that failed open.
-//   - [slog.LevelWarn]: a run after a lapsed lease, a lost lease, a timeout,
-//     steps that are not undone, and an unavailable result.
+//   - [slog.LevelWarn]: a run after a lapsed lease, a lost lease, a timeout, a
+//     repeated effect, steps that are not undone, and an unavailable result.
 //   - [slog.LevelInfo]: refusals and failures.
 //   - [slog.LevelDebug]: successes, retries after a release, and configured
 //     bypasses.
@@ -101,7 +101,7 @@ func (e Event) level() slog.Level {
 		return slog.LevelDebug
 	case OutcomeReplayed, OutcomeBypassed, OutcomeNotRun:
 		return slog.LevelDebug
-	case OutcomeLeaseLost, OutcomeTimedOut:
+	case OutcomeLeaseLost, OutcomeTimedOut, OutcomeRepeated:
 		return slog.LevelWarn
 	default:
 		return slog.LevelInfo

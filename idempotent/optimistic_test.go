@@ -92,8 +92,25 @@ func TestOptimisticRefusesOtherEffects(t *testing.T) {
 func TestOptimisticWithoutWrites(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, optimistic)
-	try(t.Context(), t, x, returns("read")).returned("read").roundTrips(1)
-	try(t.Context(), t, x, returns("again")).returned("read")
+	try(t.Context(), t, x, returns("read")).returned("read").roundTrips(1).ended(idempotent.OutcomeExecuted)
+	try(t.Context(), t, x, returns("again")).returned("read").ended(idempotent.OutcomeRepeated)
+}
+
+// Nothing but the transaction of a handler is undone when it meets a record.
+func TestRepeatedEffectIsLogged(t *testing.T) {
+	x := newExecutor(t, newBank(), optimistic)
+	try(t.Context(), t, x, returns("sent")).succeeded()
+	out := logged(t)
+	try(t.Context(), t, x, returns("sent again")).returned("sent")
+	check.Contains(t, out.String(), "level=WARN")
+	check.Contains(t, out.String(), "outcome=repeated")
+}
+
+// A handler that has not run has repeated nothing.
+func TestOptimisticReplayWithoutARunIsNoRepetition(t *testing.T) {
+	x := newExecutor(t, newBank(), &idempotent.Config{Optimistic: true, ReadFirst: true})
+	try(t.Context(), t, x, returns("read")).succeeded()
+	try(t.Context(), t, x, mustNotRun(t)).returned("read").ended(idempotent.OutcomeReplayed)
 }
 
 func TestOptimisticExcludes(t *testing.T) {

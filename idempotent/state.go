@@ -23,6 +23,9 @@ type call struct {
 	attempt                           int64
 	handlerTime                       time.Duration
 	lapsed, joined, cached, permanent bool
+	// repeated reports that the handler ran without a claim or an attachment, and
+	// that the call then met a record.
+	repeated bool
 	// cutOff reports whether the handler, or its undo, failed after its time.
 	cutOff bool
 	// readsFirst reports whether to read the record before the claim.

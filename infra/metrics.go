@@ -16,7 +16,7 @@ const Namespace = "Once"
 
 // outcomes are the values of idempotent.Outcome, which are those of the dimension outcome.
 var outcomes = []string{
-	"executed", "takeover", "replayed", "conflict", "mismatch",
+	"executed", "takeover", "replayed", "repeated", "conflict", "mismatch",
 	"lease lost", "released", "timed out", "failed", "unknown", "not run", "suspended", "bypassed",
 }
 

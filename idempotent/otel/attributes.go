@@ -77,7 +77,7 @@ func failed(e idempotent.Event) bool {
 	switch e.Outcome {
 	case idempotent.OutcomeConflict, idempotent.OutcomeMismatch:
 		return false
-	case idempotent.OutcomeReplayed:
+	case idempotent.OutcomeReplayed, idempotent.OutcomeRepeated:
 		return e.ErrorIs(idempotent.ErrResultUnavailable)
 	}
 	return e.Err != nil

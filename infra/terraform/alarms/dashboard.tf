@@ -3,7 +3,7 @@ data "aws_region" "current" {}
 locals {
   # The values of idempotent.Outcome and idempotent.Refusal.
   outcomes = [
-    "executed", "takeover", "replayed", "conflict", "mismatch",
+    "executed", "takeover", "replayed", "repeated", "conflict", "mismatch",
     "lease lost", "released", "timed out", "failed", "unknown", "not run", "suspended", "bypassed",
   ]
   reasons = ["missing key", "invalid key", "unknown caller", "unreadable", "too large", "rejected"]
