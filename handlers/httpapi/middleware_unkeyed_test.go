@@ -182,6 +182,7 @@ func TestTransactionPanicsAfterTheResponseHasBegun(t *testing.T) {
 	for name, begin := range map[string]http.HandlerFunc{
 		"Write":       func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(nil) },
 		"WriteHeader": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) },
+		"an upgrade":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSwitchingProtocols) },
 		"WriteString": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "x") },
 		"ReadFrom":    func(w http.ResponseWriter, _ *http.Request) { _, _ = io.Copy(w, strings.NewReader("x")) },
 		"Flush":       func(w http.ResponseWriter, _ *http.Request) { w.(http.Flusher).Flush() },
