@@ -33,7 +33,7 @@ func (t eventAdapter[Req, Resp]) protect(x *idempotent.Executor, scope Scope, fn
 		}
 		r := t.request(&event)
 		r.Method = method
-		if needs == ifKeyed && !g.options.keyed(r) {
+		if needs == ifKeyed && !g.keyed(ctx, r) {
 			return t.pass(ctx, fn, &event)
 		}
 		if method == "" {

@@ -69,7 +69,7 @@ func (g *guard) respond(ctx context.Context, r *incoming, event *idempotent.Even
 	if chain != "" {
 		ctx = adapter.With(ctx, adapter.Chain(chain))
 	}
-	e.key, e.keyErr = g.key(ctx, r)
+	g.watch(ctx, func() { e.key, e.keyErr = g.key(ctx, r) })
 	var user *functionError // of the scope, or of the option Key
 	if errors.As(e.keyErr, &user) {
 		e.keyErr = user.err
@@ -118,6 +118,37 @@ func (g *guard) protects(method string) protection {
 	}
 	return unprotected
 }
+
+// keyed reports whether a request has a key, valid or not.
+func (g *guard) keyed(ctx context.Context, r *incoming) (keyed bool) {
+	g.watch(ctx, func() {
+		_, err := g.options.keyOf(r)
+		keyed = !errors.Is(err, idempotent.ErrMissingKey)
+	})
+	return keyed
+}
+
+// watch calls find, which calls functions of the user's. If one panics, the call is
+// observed as failed. The panic continues with its stack, as there is no recover.
+func (g *guard) watch(ctx context.Context, find func()) {
+	returned := false
+	defer func() {
+		if !returned {
+			_, _ = g.call(ctx, &exchange{keyErr: functionPanickedError{}})
+		}
+	}()
+	find()
+	returned = true
+}
+
+type functionPanickedError struct{}
+
+func (functionPanickedError) Error() string {
+	return "httpapi: a function of the Scope or of the Options panicked; nothing has run"
+}
+
+// SafeText returns the whole text.
+func (e functionPanickedError) SafeText() string { return e.Error() }
 
 // key returns the key of a request. It checks the key before the caller, which
 // may take a function of the user's.

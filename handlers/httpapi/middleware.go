@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -15,7 +16,7 @@ import (
 
 // Middleware protects a handler of net/http: on ECS, behind the Lambda Web
 // Adapter, in a proxy of an API. Put authentication around it, and nothing that
-// reads the body. The first client receives the handler's response itself, and
+// reads or decompresses the body. The first client receives the handler's response itself, and
 // every repetition the stored one.
 //
 // Middleware reads the body of a protected request before it looks anything up.
@@ -102,11 +103,11 @@ func withoutClient(ctx context.Context) (context.Context, context.CancelFunc) {
 // with the body again.
 func (g *guard) take(w http.ResponseWriter, r **http.Request) (request *incoming, keyed bool) {
 	request = &incoming{Method: (*r).Method, Headers: (*r).Header, caller: Caller{Headers: (*r).Header}, native: *r}
-	if g.options.Key == nil && !g.options.keyed(request) {
+	if g.options.Key == nil && !g.keyed((*r).Context(), request) {
 		return request, false
 	}
 	g.read(w, request)
-	if g.options.keyed(request) {
+	if g.keyed((*r).Context(), request) {
 		return request, true
 	}
 	again := (*r).WithContext((*r).Context())
@@ -131,6 +132,10 @@ func (g *guard) read(w http.ResponseWriter, request *incoming) {
 		request.err = &RequestTooLargeError{Limit: tooLarge.Limit}
 	} else if err != nil {
 		request.err = unreadable("its body ended early", err)
+	} else if declared := r.ContentLength; declared > 0 && declared != int64(len(body)) {
+		// Requests that differ in what is missing would have one fingerprint. 0 may
+		// also mean an unknown length, in a request that no server made.
+		request.err = unreadable(fmt.Sprintf("%d bytes of its body arrived, and its length is %d: a middleware around this one reads or decompresses the body; put it inside, or have it replace Body and ContentLength", len(body), declared), nil)
 	}
 	request.Body = body
 }

@@ -1,6 +1,8 @@
 package httpapi_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -23,6 +25,68 @@ func TestFormThatWasReadEarlierPanics(t *testing.T) {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		_ = r.PostFormValue("amount")
 	})
+}
+
+// A body that arrives only in part has the fingerprint of another request.
+func TestBodyWithoutItsLengthIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		outer  func(r *http.Request)
+		status int
+	}{
+		"read":                    {func(r *http.Request) { _, _ = io.ReadAll(r.Body) }, 400},
+		"peeked":                  {func(r *http.Request) { _, _ = r.Body.Read(make([]byte, 1)) }, 400},
+		"decompressed":            {func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader(`{"amount": 10, "to": "ada"}`)) }, 400},
+		"read and replaced":       {func(r *http.Request) { b, _ := io.ReadAll(r.Body); r.Body = io.NopCloser(bytes.NewReader(b)) }, 201},
+		"of an unknown length":    {func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(strings.NewReader(`{}`)), -1 }, 201},
+		"of a length that is new": {func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(strings.NewReader(`{}`)), 2 }, 201},
+		"of no server":            {func(r *http.Request) { r.ContentLength = 0 }, 201},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runs := 0
+			protected := httpapi.Middleware(newExecutor(t, memory.New(0), nil), httpapi.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				runs++
+				w.WriteHeader(201)
+			}))
+			r := httptest.NewRequest(http.MethodPost, "/charges", strings.NewReader(`{"amount":10}`))
+			r.Header.Set("Idempotency-Key", "k")
+			c.outer(r)
+			w := httptest.NewRecorder()
+			lines := logged(t, func() { protected.ServeHTTP(w, r) })
+			check.Equal(t, w.Code, c.status)
+			check.Equal(t, runs, c.status%2)
+			if c.status == 400 {
+				check.Contains(t, fmt.Sprint(lines), "a middleware around this one reads or decompresses the body")
+			}
+		})
+	}
+}
+
+func TestPanicOfAScopeOrKeyFunctionIsObserved(t *testing.T) {
+	crash := func(httpapi.Request) (idempotent.Key, error) { panic("broken") }
+	for name, c := range map[string]struct {
+		scope   httpapi.Scope
+		options *httpapi.Options
+	}{
+		"scope":    {httpapi.ScopeFunc(func(context.Context, httpapi.Caller) (string, error) { panic("broken") }), nil},
+		"request":  {httpapi.RequestScope(func(*http.Request) (string, error) { panic("broken") }), nil},
+		"key":      {httpapi.NoIdentity(), &httpapi.Options{Key: crash}},
+		"ValidKey": {httpapi.NoIdentity(), &httpapi.Options{ValidKey: func(string) error { panic("broken") }}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var seen []idempotent.Event
+			x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: handlertest.Observer(func(e idempotent.Event) { seen = append(seen, e) })})
+			protected := httpapi.Middleware(x, c.scope, c.options)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("ran") }))
+			func() {
+				defer func() { check.Equal(t, fmt.Sprint(recover()), "broken") }()
+				postKeyed(protected)
+			}()
+			check.Equal(t, len(seen), 1)
+			for _, e := range seen {
+				check.Equal(t, e.Outcome, idempotent.OutcomeFailed)
+				check.Contains(t, fmt.Sprint(e.Err), "panicked")
+			}
+		})
+	}
 }
 
 // The headers that outer middleware sets are those of this request.

@@ -35,7 +35,8 @@ type Options struct {
 	// Default "about:blank" (RFC 9457 section 4.2.1).
 	Documentation string
 
-	// Header is the field that contains the key. Default "Idempotency-Key".
+	// Header is the field that contains the key, unless Key is set. Default
+	// "Idempotency-Key".
 	Header string
 
 	// Key returns the key of a request from a place that is not Header, such as
@@ -161,6 +162,7 @@ func (o *Options) check(mistakes *driver.Mistakes) {
 		mistakes.If(!isFieldName(name), "httpapi: Options.%s has %q, which is not a field name", option, name)
 	}
 	fieldName("Header", cmp.Or(o.Header, "x"))
+	mistakes.If(o.Header != "" && o.Key != nil, "httpapi: Options.Header has no effect beside Options.Key: set one of them")
 	fieldName("ReplayHeader", cmp.Or(o.ReplayHeader, "x"))
 	for _, name := range o.StoreHeaders {
 		fieldName("StoreHeaders", name)

@@ -178,12 +178,6 @@ func (f *foundKey) inBody() bool {
 	return false
 }
 
-// keyed reports whether a request has a key, valid or not.
-func (o *Options) keyed(r *incoming) bool {
-	_, err := o.keyOf(r)
-	return !errors.Is(err, idempotent.ErrMissingKey)
-}
-
 func (o *Options) keyByFunction(r *incoming) (idempotent.Key, error) {
 	if r.err != nil {
 		return idempotent.Key{}, r.err

@@ -65,6 +65,7 @@ func NoIdentity() Scope {
 // A caller with a JWT that lacks the claim is refused: [FirstOf] tries its next
 // scope only for a request without a JWT.
 func JWTClaim(name string) Scope {
+	requireName("JWTClaim", name)
 	return field("JWTClaim", sourceAPIGatewayV2|sourceAPIGateway, "claim["+strconv.Quote(name)+"]",
 		func(c *Caller) any { return c.Claims[name] },
 		func(c *Caller, claim string) error {
@@ -97,6 +98,7 @@ func AllOf(scopes ...Scope) Scope {
 // AuthorizerField identifies a caller by a field, such as "tenantId", of the
 // context that a Lambda authorizer of an HTTP or REST API returned.
 func AuthorizerField(name string) Scope {
+	requireName("AuthorizerField", name)
 	return field("AuthorizerField", sourceAPIGatewayV2|sourceAPIGateway, "authorizer["+strconv.Quote(name)+"]",
 		func(c *Caller) any { return c.Authorizer[name] }, nil)
 }
@@ -188,6 +190,14 @@ func sourcesOf(name string, scopes []Scope, mistakes driver.Mistakes) source {
 	mistakes.If(len(scopes) == 0 || sources == 0, "httpapi: %s: no adapter supports all of the scopes", name)
 	mistakes.Panic()
 	return sources
+}
+
+// requireName refuses an empty name, as of a variable that is not set: every request
+// would be refused with 403.
+func requireName(scope, name string) {
+	var mistakes driver.Mistakes
+	mistakes.If(name == "", "httpapi: %s: the name is empty, which no caller has", scope)
+	mistakes.Panic()
 }
 
 // field returns a scope of one field of the caller. check, if it is not nil,

@@ -177,6 +177,10 @@ func TestHTTPMistakesPanic(t *testing.T) {
 		MaxRequestBytes: -1, MaxResponseBytes: -1, ReplayHeader: "X:", StoreHeaders: []string{"", "Ok", "a b"},
 	})
 	handlertest.CheckMistakes(t, all, "Documentation", ".Header", "ReplayHeader", "StoreHeaders", "StoreHeaders", "MaxKeyBytes", "MaxRequestBytes", "MaxResponseBytes", "safe method GET", `"post"`)
+	handlertest.CheckMistakes(t, func() { httpapi.JWTClaim("") }, "JWTClaim: the name is empty")
+	handlertest.CheckMistakes(t, func() { httpapi.AuthorizerField("") }, "AuthorizerField: the name is empty")
+	both := &httpapi.Options{Header: "X-Key", Key: httpapi.HeaderKey("X-Id")}
+	handlertest.CheckMistakes(t, func() { httpapi.Middleware(newExecutor(t, memory.New(0), nil), httpapi.NoIdentity(), both) }, "no effect beside Options.Key")
 	handlertest.CheckMistakes(t, func() { httpapi.ALB(nil, httpapi.IAMUser(), nil, nil) }, "the handler is nil", "the executor is nil", "IAMUser")
 }
 
