@@ -144,7 +144,7 @@ func randomBatches(t *testing.T, random *rand.Rand, seed uint64) {
 					w.check(slices.Contains(failed, m.MessageId) || w.done[id] > 0, "batch %d: %s is acknowledged and had no effect", n, m.MessageId)
 				}
 				w.check(!calm || len(failed) == 0, "batch %d: %v failed in the end", n, failed)
-				w.check(!fifo || o.ContinueGroups || limit > 1 || slices.IsSortedFunc(ran, func(a, b string) int {
+				w.check(!fifo || !o.StopGroups || limit > 1 || slices.IsSortedFunc(ran, func(a, b string) int {
 					return slices.IndexFunc(messages, func(m events.SQSMessage) bool { return m.MessageId == a }) - slices.IndexFunc(messages, func(m events.SQSMessage) bool { return m.MessageId == b })
 				}), "batch %d: ran %v", n, ran)
 			})
@@ -166,7 +166,7 @@ func randomBatches(t *testing.T, random *rand.Rand, seed uint64) {
 		x := newExecutor(t, rough(store, rand.New(rand.NewPCG(seed, uint64(n))), random.IntN(2)*10), &config)
 		deliverBatch(n, x, false, newBatch(n, 1+random.IntN(20)), handlers.SQSOptions{
 			OnFailure: quiet, Ahead: random.IntN(15) - 1, Concurrency: random.IntN(4), Unrecorded: random.IntN(6),
-			ContinueGroups: random.IntN(2) == 0, Wait: time.Duration(1+random.IntN(4000)) * time.Millisecond,
+			StopGroups: random.IntN(2) == 0, Wait: time.Duration(1+random.IntN(4000)) * time.Millisecond,
 		})
 	}
 	batches.Wait()

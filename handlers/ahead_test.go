@@ -165,7 +165,7 @@ func TestOrderedRecordsStartAfterADurableCompletion(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := &distant{Store: memory.New(0)}
 			messages, ids := orders(12)
-			handler := d.queue(t, nil, handlers.SQSOptions{Concurrency: 4, Unrecorded: 10, ContinueGroups: true})
+			handler := d.queue(t, nil, handlers.SQSOptions{Concurrency: 4, Unrecorded: 10})
 			reports(t, t.Context(), handler, inGroups(messages, groups...), "", groups)
 			check.Equal(t, d.mostOpen, len(groups))
 			check.Slice(t, slices.Sorted(slices.Values(d.started)), ids, groups)

@@ -20,9 +20,10 @@ type batch[D any] struct {
 	// key is the user's. If it is nil, records have the source's own keys.
 	key func(D) (idempotent.Key, error)
 	run func(context.Context, *record[D]) error
-	// poison receives a record that can never succeed. With a nil error the
-	// record counts as done.
-	poison func(context.Context, D, error) error
+	// poison receives a record that isPoison. With a nil error the record counts as
+	// done.
+	poison   func(context.Context, D, error) error
+	isPoison func(error, *idempotent.Event) bool
 	// onConflict receives a record that comes back because its duplicate is
 	// still running.
 	onConflict func(context.Context, D, *idempotent.InProgressError) error

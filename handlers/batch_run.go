@@ -57,7 +57,7 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 	option := "Poison"
 	running, conflict := err.(*idempotent.InProgressError)
 	switch {
-	case v.poison != nil && neverSucceeds(err, event):
+	case v.poison != nil && v.isPoison(err, event):
 		if optionErr = guarded(func() error { return v.poison(ctx, r.delivery, err) }); optionErr == nil {
 			return nil
 		}
@@ -127,6 +127,20 @@ func neverSucceeds(err error, event *idempotent.Event) bool {
 				return true
 			}
 		}
+	}
+	return false
+}
+
+// isStored reports whether err is a permanent failure that is stored: a later delivery
+// of the record, or a second message with its key, replays it.
+func isStored(err error, event *idempotent.Event) bool {
+	switch event.Outcome {
+	case idempotent.OutcomeFailed:
+		return event.Permanent
+	case idempotent.OutcomeReplayed:
+		return true
+	case idempotent.OutcomeLeaseLost:
+		return errors.Is(err, idempotent.ErrReplayed)
 	}
 	return false
 }

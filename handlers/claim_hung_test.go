@@ -111,11 +111,11 @@ func TestHungClaimStopsItsLane(t *testing.T) {
 		o        handlers.SQSOptions
 		reported string
 	}{
-		{handlers.SQSOptions{}, "m03 m04 m05"},
-		{handlers.SQSOptions{Ahead: -1}, "m03 m04 m05"},
-		{handlers.SQSOptions{ContinueGroups: true}, "m03 m05"}, // of the group with odd numbers
-		{handlers.SQSOptions{ContinueGroups: true, Ahead: -1}, "m03 m05"},
-		{handlers.SQSOptions{ContinueGroups: true, Concurrency: 2}, "m03 m05"},
+		{handlers.SQSOptions{StopGroups: true}, "m03 m04 m05"},
+		{handlers.SQSOptions{StopGroups: true, Ahead: -1}, "m03 m04 m05"},
+		{handlers.SQSOptions{}, "m03 m05"}, // of the group with odd numbers
+		{handlers.SQSOptions{Ahead: -1}, "m03 m05"},
+		{handlers.SQSOptions{Concurrency: 2}, "m03 m05"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			messages, ids := orders(6)

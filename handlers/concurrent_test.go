@@ -59,7 +59,7 @@ func concurrentFunctions(x *idempotent.Executor) map[string]any {
 	}
 	return map[string]any{
 		"sqs":         handlers.SQS(x, nil, onceEach[events.SQSMessage](once), &handlers.SQSOptions{Concurrency: 4}),
-		"sqs-fifo":    handlers.SQS(x, nil, onceEach[events.SQSMessage](once), &handlers.SQSOptions{Concurrency: 4, ContinueGroups: true}),
+		"sqs-fifo":    handlers.SQS(x, nil, onceEach[events.SQSMessage](once), &handlers.SQSOptions{Concurrency: 4}),
 		"sns":         handlers.SNS(x, nil, onceEach[events.SNSEventRecord](once), &handlers.EventOptions{Concurrency: 4}),
 		"eventbridge": handlers.EventBridge(x, nil, onceEach[events.EventBridgeEvent](once), nil),
 		"kinesis":     handlers.Kinesis(x, nil, onceEach[events.KinesisEventRecord](once), &handlers.KinesisOptions{Concurrency: 4}),

@@ -25,7 +25,7 @@ func TestOneKeyInTwoGroupsRunsOnce(t *testing.T) {
 		handler := handlers.SQS(newExecutor(t, memory.New(0), nil), orderID, func(_ context.Context, m handlers.SQSMessage[order]) error {
 			time.Sleep(10 * time.Second)
 			return s.place(m.Body)
-		}, &handlers.SQSOptions{Concurrency: 2, ContinueGroups: true, OnFailure: quiet})
+		}, &handlers.SQSOptions{Concurrency: 2, OnFailure: quiet})
 		reports(t, t.Context(), handler, inGroups(batch{message("m0", order{ID: "o0"}), message("m1", order{ID: "o0"})}, "g1", "g2"), "")
 		s.check(t, map[string]int{"o0": 1})
 	})

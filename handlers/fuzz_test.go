@@ -44,7 +44,7 @@ func FuzzBatchEvent(f *testing.F) {
 	}
 	all := map[string]any{
 		"sqs":         handlers.SQS(x, nil, refuse[handlers.SQSMessage[json.RawMessage]], &handlers.SQSOptions{OnFailure: quiet}),
-		"groups":      handlers.SQS(x, nil, refuse[handlers.SQSMessage[[]byte]], &handlers.SQSOptions{OnFailure: quiet, ContinueGroups: true}),
+		"one group":   handlers.SQS(x, nil, refuse[handlers.SQSMessage[[]byte]], &handlers.SQSOptions{OnFailure: quiet, StopGroups: true}),
 		"sns in sqs":  handlers.SQS(x, nil, refuse[handlers.SQSMessage[handlers.FromSNS[order]]], &handlers.SQSOptions{OnFailure: quiet}),
 		"s3 in sqs":   handlers.SQS(x, nil, refuse[handlers.SQSMessage[handlers.FromS3]], &handlers.SQSOptions{OnFailure: quiet}),
 		"bus in sqs":  handlers.SQS(x, nil, refuse[handlers.SQSMessage[handlers.FromEventBridge[order]]], &handlers.SQSOptions{OnFailure: quiet}),

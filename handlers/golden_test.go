@@ -29,11 +29,11 @@ func TestGoldenEvents(t *testing.T) {
 		"SQS by an attribute": {"sqs.json", "sqs.answer.json", "", map[string]int{"o0": 1, "o1": 2, "o2": 1}, func(x *idempotent.Executor, s *shop) any {
 			return handlers.SQS(x, handlers.SQSAttribute[order]("order-id"), place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet})
 		}},
-		"SQS FIFO": {"sqs-fifo.json", "sqs-fifo.answer.json", "", map[string]int{"o0": 1, "o1": 2}, func(x *idempotent.Executor, s *shop) any {
-			return handlers.SQS(x, nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet, Concurrency: 8})
+		"SQS FIFO, all groups stop": {"sqs-fifo.json", "sqs-fifo-stop.answer.json", "", map[string]int{"o0": 1, "o1": 2}, func(x *idempotent.Executor, s *shop) any {
+			return handlers.SQS(x, nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet, StopGroups: true, Concurrency: 8})
 		}},
-		"SQS FIFO, other groups go on": {"sqs-fifo.json", "sqs-fifo-continue.answer.json", "", map[string]int{"o0": 1, "o1": 2, "o2": 1, "o4": 1}, func(x *idempotent.Executor, s *shop) any {
-			return handlers.SQS(x, nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet, ContinueGroups: true, Concurrency: 8})
+		"SQS FIFO": {"sqs-fifo.json", "sqs-fifo.answer.json", "", map[string]int{"o0": 1, "o1": 2, "o2": 1, "o4": 1}, func(x *idempotent.Executor, s *shop) any {
+			return handlers.SQS(x, nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet, Concurrency: 8})
 		}},
 		"SNS in SQS": {"sqs-from-sns.json", "none.answer.json", "", map[string]int{"o0": 1}, func(x *idempotent.Executor, s *shop) any {
 			return handlers.SQS(x, nil, func(_ context.Context, m handlers.SQSMessage[handlers.FromSNS[order]]) error {

@@ -70,7 +70,7 @@ func TestCompletionDoesNotWaitInABatchWithASecondAttempt(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 				return nil
-			}, &handlers.SQSOptions{Concurrency: 2, OnFailure: quiet, ContinueGroups: true})
+			}, &handlers.SQSOptions{Concurrency: 2, OnFailure: quiet})
 			messages, _ := orders(3)
 			reports(t, t.Context(), handler, inGroups(messages, "a", "b"), "")
 		})

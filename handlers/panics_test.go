@@ -71,7 +71,7 @@ func TestGoexitEndsItsMessageAlone(t *testing.T) {
 				runtime.Goexit()
 			}
 			return s.place(order{ID: m.Body.ID})
-		}, &handlers.SQSOptions{ContinueGroups: true, OnFailure: failures.Receive})
+		}, &handlers.SQSOptions{OnFailure: failures.Receive})
 		messages := batch{message("m0", order{ID: "o0", Fail: true}), message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"})}
 		if fifo {
 			messages = inGroups(messages, "a", "b", "c")

@@ -32,12 +32,6 @@ type SQSOptions struct {
 	// Concurrency is how many messages of a batch run at once. Default 1.
 	Concurrency int
 
-	// ContinueGroups continues with the other message groups of a FIFO queue
-	// when a message fails; the messages of its own group wait all the same.
-	// Groups then run at the same time, within Concurrency. Default false: every
-	// message after the failure is reported along with it.
-	ContinueGroups bool
-
 	// ErrorIfAllFailed fails the invocation if no message succeeded, because
 	// Lambda slows its polling down after errors and not after reports.
 	// Default false.
@@ -61,6 +55,24 @@ type SQSOptions struct {
 	// handled. It must not panic. Default: a line on [slog.Default] with the
 	// error's text, cut to 1 KiB, and the stack of a panic.
 	OnFailure func(context.Context, *RecordError)
+
+	// Poison receives a message whose permanent failure is stored: fn returned an
+	// [idempotent.Permanent] error now or at an earlier delivery. Send it somewhere
+	// else: only with a nil error it is acknowledged, and the next message of its
+	// group in a FIFO queue runs. Poison is called for several messages at once, and
+	// again if the acknowledgement is lost.
+	//
+	// Default: the message is reported at every delivery, until SQS moves it to the
+	// dead-letter queue. Behind it, the messages of its group wait, are received as
+	// often, and may move there too.
+	Poison func(ctx context.Context, m events.SQSMessage, err error) error
+
+	// StopGroups makes all message groups of a FIFO queue one: its messages run one
+	// at a time, and after the first that fails all the rest are reported. They are
+	// received again as often as that one, and may follow it into the dead-letter
+	// queue. Default false: groups run at the same time, within Concurrency, and a
+	// failure stops its own group.
+	StopGroups bool
 
 	// Unrecorded is how many functions may have begun while their completion is
 	// not recorded yet: as many can run a second time after a crash. A larger
@@ -111,8 +123,11 @@ type SQSOptions struct {
 // SQS logs a warning if Config.Retention is below 4 days, as long as a queue keeps
 // a message by default: a message that is delivered later runs again.
 //
-// In a FIFO queue, recognized by the suffix of its ARN, messages run in order,
-// and after the first that fails all the rest are reported.
+// In a FIFO queue, recognized by the suffix of its ARN, the messages of a group run
+// in order. After the first that fails, the rest of its group is reported with it,
+// and other groups go on. SQS counts a receive of each reported message: a message
+// that always fails takes those behind it along to the dead-letter queue, unless the
+// option Poison receives it.
 func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key, error), fn func(context.Context, SQSMessage[T]) error, o *SQSOptions) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	if o == nil {
 		o = &SQSOptions{}
@@ -122,6 +137,10 @@ func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key,
 		OnFailure: o.OnFailure, Unrecorded: o.Unrecorded, Wait: cmp.Or(o.Wait, 5*time.Second),
 	})
 	warnOfRetention("sqs", x)
+	if o.Poison != nil {
+		b.isPoison = isStored
+		b.poison = func(ctx context.Context, m SQSMessage[T], err error) error { return o.Poison(ctx, m.Source, err) }
+	}
 	if o.Visibility != nil {
 		b.onConflict = func(ctx context.Context, m SQSMessage[T], running *idempotent.InProgressError) error {
 			return postpone(ctx, m.Source, running, o.Visibility)
@@ -139,7 +158,7 @@ func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key,
 		if err != nil {
 			return events.SQSEventResponse{}, err
 		}
-		results := v.handle(ctx, sqsSchedule(event.Records, o.ContinueGroups))
+		results := v.handle(ctx, sqsSchedule(event.Records, o.StopGroups))
 		if o.ErrorIfAllFailed && !slices.Contains(results, nil) {
 			return events.SQSEventResponse{}, v.batchError(results, "none succeeded")
 		}
@@ -160,16 +179,16 @@ func sqsAttribute(m events.SQSMessage, name string) string {
 	return ""
 }
 
-func sqsSchedule(messages []events.SQSMessage, continueGroups bool) lanes.Schedule {
+func sqsSchedule(messages []events.SQSMessage, stopGroups bool) lanes.Schedule {
 	switch {
 	case !isFIFO(messages):
 		return lanes.Schedule{}
-	case continueGroups:
+	case stopGroups:
+		return lanes.Schedule{Halt: lanes.HaltLane, Lanes: lanes.InOrder(len(messages))}
+	default:
 		return lanes.Schedule{Halt: lanes.HaltLane, Lanes: lanes.By(len(messages), func(i int) string {
 			return messages[i].Attributes["MessageGroupId"]
 		})}
-	default:
-		return lanes.Schedule{Halt: lanes.HaltLane, Lanes: lanes.InOrder(len(messages))}
 	}
 }
 

@@ -158,6 +158,7 @@ func newStreamBatch[E, D any](s source, x *idempotent.Executor, key func(D) (ide
 		OnFailure: o.OnFailure, Unrecorded: o.Unrecorded, Wait: o.Wait,
 	})
 	if poison := o.Poison; poison != nil {
+		b.isPoison = neverSucceeds
 		b.poison = func(ctx context.Context, d D, err error) error { return poison(ctx, of(d), err) }
 	}
 	return b

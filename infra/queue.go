@@ -74,6 +74,10 @@ type Queue struct {
 // queue is retained when its stack is deleted or its construct is renamed, unless the table
 // is Ephemeral.
 //
+// In a FIFO queue, a message that always fails takes those behind it in its group along to the
+// dead-letter queue, because SQS counts a receive of each. The option Poison of handlers.SQS
+// avoids that. Other groups go on.
+//
 // AddQueue panics with a [*PropsError] if the ExecutionTimeout of a durable function is more
 // than 15 min, because Lambda waits no longer for the whole execution, and if the function's
 // records may expire before the last delivery of a message. A message can be redriven at the

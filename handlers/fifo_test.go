@@ -1,0 +1,158 @@
+package handlers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
+)
+
+// fifo is a model of a FIFO queue with a dead-letter queue: SQS counts the receives of
+// each message, and a message that was received often enough moves at the next receive.
+// Between two deliveries, all messages become visible again.
+type fifo struct {
+	maxReceives int
+	queued      batch
+	receives    map[string]int
+	dead        []string
+}
+
+// drain delivers batches of ten to the handler until nothing is queued.
+func (q *fifo) drain(t *testing.T, handler any) {
+	t.Helper()
+	q.receives = map[string]int{}
+	for len(q.queued) > 0 {
+		q.queued = slices.DeleteFunc(q.queued, func(m events.SQSMessage) bool {
+			moves := q.receives[m.MessageId] == q.maxReceives
+			if moves {
+				q.dead = append(q.dead, m.MessageId)
+			}
+			return moves
+		})
+		received := slices.Clone(q.queued[:min(len(q.queued), 10)])
+		for i, m := range received {
+			q.receives[m.MessageId]++
+			received[i].Attributes = map[string]string{"MessageGroupId": m.Attributes["MessageGroupId"], "ApproximateReceiveCount": strconv.Itoa(q.receives[m.MessageId])}
+		}
+		if len(received) == 0 {
+			continue
+		}
+		answer, err := deliver(t.Context(), handler, sqsEvent(t, received...))
+		check.Must(t, err)
+		reported := reportedIDs(t, answer)
+		q.queued = slices.DeleteFunc(q.queued, func(m events.SQSMessage) bool {
+			return !slices.Contains(reported, m.MessageId) && slices.ContainsFunc(received, func(r events.SQSMessage) bool { return r.MessageId == m.MessageId })
+		})
+	}
+}
+
+// The first of ten messages always fails. AddQueue of package infra moves a message
+// after five receives.
+func TestPoisonInAFIFOQueue(t *testing.T) {
+	refused := errors.New("the other queue is not there")
+	ten := make([]string, 10)
+	for i := range ten {
+		ten[i] = fmt.Sprint("g", i)
+	}
+	for name, test := range map[string]struct {
+		groups                       []string
+		retryable                    bool // the failure is not permanent
+		stop                         bool
+		poison                       []error // the option's results, or nil for no option
+		healthy, failed, taken, dead int     // messages that ran, runs of the first, calls of the option, dead letters
+	}{
+		"ten groups":                     {groups: ten, healthy: 9, failed: 1, dead: 1},
+		"ten groups, retryable":          {groups: ten, retryable: true, healthy: 9, failed: 5, dead: 1},
+		"ten groups that stop":           {groups: ten, stop: true, failed: 1, dead: 10},
+		"ten groups, Poison":             {groups: ten, poison: []error{nil}, healthy: 9, failed: 1, taken: 1},
+		"one group":                      {groups: ten[:1], failed: 1, dead: 10},
+		"one group, Poison":              {groups: ten[:1], poison: []error{nil}, healthy: 9, failed: 1, taken: 1},
+		"one group, Poison fails twice":  {groups: ten[:1], poison: []error{refused, refused, nil}, healthy: 9, failed: 1, taken: 3},
+		"one group, Poison always fails": {groups: ten[:1], poison: []error{refused, refused, refused, refused, refused}, failed: 1, taken: 5, dead: 10},
+		"one group, Poison, retryable":   {groups: ten[:1], retryable: true, poison: []error{nil}, failed: 5, dead: 10},
+		"groups that stop, Poison":       {groups: ten, stop: true, poison: []error{nil}, healthy: 9, failed: 1, taken: 1},
+	} {
+		for _, o := range []handlers.SQSOptions{{}, {Ahead: -1}, {Concurrency: 10}} {
+			t.Run(fmt.Sprint(name, ", ahead ", o.Ahead, ", concurrency ", o.Concurrency), func(t *testing.T) {
+				s, taken := &shop{}, 0
+				o.OnFailure, o.StopGroups = quiet, test.stop
+				if test.poison != nil {
+					o.Poison = func(_ context.Context, m events.SQSMessage, err error) error {
+						check.Equal(t, m.MessageId, "m00")
+						check.Says(t, err, errOutOfStock.Error())
+						taken++
+						return test.poison[taken-1]
+					}
+				}
+				messages, ids := orders(10)
+				messages[0] = message("m00", order{ID: ids[0], Never: !test.retryable, Fail: true})
+				q := fifo{maxReceives: 5, queued: inGroups(messages, test.groups...)}
+				q.drain(t, handlers.SQS(newExecutor(t, memory.New(0), nil), orderID, place[events.SQSMessage](s), &o))
+				runs := s.placed()
+				check.Equal(t, runs[ids[0]], test.failed)
+				delete(runs, ids[0])
+				check.Equal(t, len(runs), test.healthy)
+				for id, n := range runs {
+					check.Equal(t, n, 1, id)
+				}
+				check.Equal(t, taken, test.taken)
+				check.Equal(t, len(q.dead), test.dead)
+			})
+		}
+	}
+}
+
+// What is stored is replayed at every delivery. Everything else may end otherwise.
+func TestPoisonOfAQueueReceivesStoredFailuresAlone(t *testing.T) {
+	permanent := func(context.Context) error { return idempotent.Permanent(errOutOfStock) }
+	unstorable := intercepted{memory.New(0), func(_ context.Context, c storeCall, call func() error) error {
+		if c.change.Status != "" {
+			return errors.New("no permission")
+		}
+		return call()
+	}}
+	for name, test := range map[string]struct {
+		x      *idempotent.Executor
+		body   string
+		run    func(context.Context) error
+		stored bool
+	}{
+		"permanent":                 {run: permanent, stored: true},
+		"permanent, and not stored": {x: newExecutor(t, unstorable, nil), run: permanent},
+		"permanent, and released":   {x: newExecutor(t, memory.New(0), &idempotent.Config{ReleasePermanent: true}), run: permanent},
+		"permanent, without a key":  {x: newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey}), body: `{}`, run: permanent},
+		"any other error":           {run: func(context.Context) error { return errOutOfStock }},
+		"a body that is no JSON":    {body: `{`},
+		"no key":                    {body: `{}`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			for delivery := range 2 {
+				taken := 0
+				if test.x == nil {
+					test.x = newExecutor(t, memory.New(0), nil)
+				}
+				handler := handlers.SQS(test.x, orderID, func(ctx context.Context, _ handlers.SQSMessage[order]) error { return test.run(ctx) },
+					&handlers.SQSOptions{OnFailure: quiet, Poison: func(context.Context, events.SQSMessage, error) error { taken++; return nil }})
+				m, want, report := message("m0", order{ID: "o0"}), 0, "m0"
+				if test.body != "" {
+					m.Body = test.body
+				}
+				if test.stored {
+					want, report = 1, ""
+				}
+				reports(t, t.Context(), handler, batch{m}, report, name, delivery)
+				check.Equal(t, taken, want, name, delivery)
+			}
+		})
+	}
+}
