@@ -29,6 +29,10 @@
 // sort_by(list, &@) for numbers. find_first and find_last count code points, and
 // pad_left and pad_right bytes.
 //
+// A slice of a string is a string: id[:3]. A function of it follows a pipe, as in
+// id[:3] | lower(@). With anything else after the slice, as in id[:3].lower(@), every
+// request whose id is a string is refused.
+//
 // Path refuses arithmetic, variables, the comparisons <, <=, > and >=, and number
 // literals, except for the counts and positions that functions such as pad_left and
 // find_first take.

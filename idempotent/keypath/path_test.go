@@ -49,6 +49,8 @@ func TestPath(t *testing.T) {
 		"items[*].p.*": "[[1],[2]]", "id.* || n": "1", "map.* | [0]": "[2]",
 		"sort(tags)": `["a","b"]`, "deep.a.b[0]": "é", "pad_left(id, `5`, '0')": "00o-1", "split(id, '-', `1`)": `["o","1"]`,
 		"replace(id, 'o', 'p', `1`)": "p-1", "upper(id)": "O-1",
+		// A slice of a string is a string.
+		"id[:1]": "o", "id[:1] | upper(@)": "O", "upper(id[:1])": "O", "(id[:1]).upper(@)": "O", "tags[:1].upper(@)": `["B"]`, "tags[*].[@[:1]]": `[["b"],["a"]]`,
 		// Functions compute with exact decimals.
 		"tenth": "0.10000000000000000000001", "sum([tenth, big])": "9007199254740993.10000000000000000000001", "avg([big, other])": "9007199254740992.5",
 		"max([other, big])": "9007199254740993", "min([other, big])": "9007199254740992", "max_by(items, &qty).sku": "s2", "min_by(items, &p.v).sku": "s1",
@@ -152,6 +154,9 @@ func TestPathErrors(t *testing.T) {
 		"powertools_base64(latin)", "powertools_base64_gzip(latin)", "powertools_base64_gzip(b)",
 		// To the left of these, other implementations turn errors into null.
 		"[s, powertools_json(text)[]]", "[s, powertools_json(text)[?a]]", "[s, powertools_json(text).*]", "[s, upper(n)[]]",
+		// Their first engine leaves out what follows the slice.
+		"s[:3].lower(@)", "s[:3].a", "s[:3][0]", "s[:3][1:]", "s[:3].[@]", "s[:3].{a: @}", "s[:3].*", "s[:3][*]", "s[:3][?a]", "[n, s[:3].lower(@)]",
+		"[s][*][:3].lower(@)", "[@][?s[:1].lower(@) == 'a'].n", "[s[9:].lower(@), n]",
 	} {
 		key, err := Path[json.RawMessage](expr)(json.RawMessage(request))
 		if err == nil || key != (idempotent.Key{}) || !errors.Is(err, idempotent.ErrInvalidPayload) || errors.Is(err, idempotent.ErrMissingKey) {

@@ -128,7 +128,12 @@ func (n *node) project(in scope, v any) any {
 	if o, ok := v.(*Object); ok && n.kind == "values" {
 		elements = valuesOf(in.dialect, o)
 	} else if _, text := v.(string); text && left.kind == "index chain" && n.kind == "each" && left.children[1].kind == "slice" {
-		return v // a part of a string, to which nothing is applied
+		// Where a list would be projected. Without the rest, two requests could have one
+		// key, or one request two.
+		if n.children[1].kind != "@" {
+			panic(inapplicable("a slice of a string ends the expression, or a pipe follows it"))
+		}
+		return v
 	} else if elements, ok = v.([]any); !ok || n.kind == "values" {
 		return nil
 	}

@@ -15,8 +15,9 @@ import (
 )
 
 // An expression that the first engine accepted has the same key for every event,
-// and the same kind of error. One that it refused is refused, except for the
-// functions that it did not have. ONCE_KEYPATHS sets the number of pairs.
+// and the same kind of error, or a slice of a string with more behind it, which is
+// refused. One that it refused is refused, except for the functions that it did not have.
+// ONCE_KEYPATHS sets the number of pairs.
 func TestKeysAreThoseOfTheFirstEngine(t *testing.T) {
 	const seed = 20
 	pairs := 20_000
@@ -77,6 +78,9 @@ func compare(t *testing.T, expr, event string) (accepted bool, id string) {
 	}
 	want, wantErr := old.id(json.RawMessage(event))
 	got, gotErr := key(json.RawMessage(event))
+	if gotErr != nil && strings.Contains(gotErr.Error(), "a slice of a string ends the expression") {
+		return true, "" // the first engine left out what follows
+	}
 	if got.ID != want || errors.Is(gotErr, idempotent.ErrMissingKey) != (wantErr == errMissing) || (gotErr == nil) != (wantErr == nil) {
 		t.Errorf("%q of %s: %q, %v; the first engine: %q, %v", expr, event, got.ID, gotErr, want, wantErr)
 	}
