@@ -77,9 +77,9 @@ var kinds = map[string]kind{
 // A resource that Terraform does not destroy has the policies Retain. A policy of a queue has the fate
 // of the queue, because Terraform refuses a plan as a whole.
 func (c *Configuration) CloudFormation() (map[string]any, error) {
-	resources := map[string]any{}
+	resources, kept := map[string]any{}, c.kept()
 	for _, r := range c.Resources {
-		if r.data {
+		if r.data || r.Type == "terraform_data" {
 			continue
 		}
 		known, ok := kinds[r.Type]
@@ -94,7 +94,7 @@ func (c *Configuration) CloudFormation() (map[string]any, error) {
 			asGlobalTable(properties)
 		}
 		written := map[string]any{"Type": known.name, "Properties": properties}
-		if r.prevented || r.isTrue("skip_destroy") || r.isTrue("deletion_protection_enabled") {
+		if kept[r.Address] || r.isTrue("skip_destroy") || r.isTrue("deletion_protection_enabled") {
 			written["DeletionPolicy"], written["UpdateReplacePolicy"] = "Retain", "Retain"
 		}
 		resources[r.Address] = written
@@ -119,6 +119,24 @@ func (c *Configuration) CloudFormation() (map[string]any, error) {
 		outputs[name] = map[string]any{"Value": value}
 	}
 	return map[string]any{"Resources": resources, "Outputs": outputs}, nil
+}
+
+// kept returns the addresses of resources that a plan cannot destroy: they have
+// prevent_destroy, or a terraform_data that has it is replaced with them.
+func (c *Configuration) kept() map[string]bool {
+	all := map[string]bool{}
+	for _, r := range c.Resources {
+		if !r.prevented {
+			continue
+		}
+		all[r.Address] = true
+		if of, ok := r.Body.Attributes["triggers_replace"]; ok {
+			for _, m := range reference.FindAllStringSubmatch(of.AsString(), -1) {
+				all[m[1]] = true
+			}
+		}
+	}
+	return all
 }
 
 func (r *Resource) isTrue(name string) bool {

@@ -60,7 +60,7 @@ func parse(file string) (*hclsyntax.Body, error) {
 
 func (m *module) add(block *hclsyntax.Block) error {
 	switch block.Type {
-	case "terraform", "provider":
+	case "moved", "provider", "terraform":
 		return nil
 	case "locals":
 		for name, attribute := range block.Body.Attributes {

@@ -2,6 +2,7 @@ package terraform
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -56,6 +57,45 @@ func TestModulesAreFormatted(t *testing.T) {
 	}
 	if files < 4*len(folders) {
 		t.Errorf("%d files", files)
+	}
+}
+
+// terraform fmt 1.11 writes [true] as [], which is invalid. hclwrite does not.
+func TestNoIndexIsAKeyword(t *testing.T) {
+	keyword := regexp.MustCompile(`\[(true|false|null)\]`)
+	paths, err := filepath.Glob(filepath.Join(modules, "*", "*.tf"))
+	if err != nil || len(paths) < 4*len(folders) {
+		t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := keyword.Find(text); found != nil {
+			t.Errorf("%s contains %s", path, found)
+		}
+	}
+}
+
+// Terraform knows a queue by its address: with a second one, it is destroyed with its
+// messages when the stage becomes a lasting one.
+func TestADeadLetterQueueOutlivesAChangeOfEphemeral(t *testing.T) {
+	for _, ephemeral := range []bool{false, true} {
+		facts := `{ name = "pay", role_name = "pay", timeout = 10, retention_seconds = 18 * 86400, ephemeral = ` + fmt.Sprint(ephemeral) + ` }`
+		c := calling(t, "queue", "function="+facts)
+		var queues []string
+		for _, r := range c.Resources {
+			if r.Type == "aws_sqs_queue" {
+				queues = append(queues, r.Address)
+			}
+		}
+		if want := []string{"module.m.aws_sqs_queue.dead_letters[0]", "module.m.aws_sqs_queue.this[0]"}; !slices.Equal(queues, want) {
+			t.Errorf("ephemeral = %v: the queues are %v, want %v", ephemeral, queues, want)
+		}
+		if kept := c.kept()["module.m.aws_sqs_queue.dead_letters[0]"]; kept == ephemeral {
+			t.Errorf("ephemeral = %v: the plan keeps the queue: %v", ephemeral, kept)
+		}
 	}
 }
 

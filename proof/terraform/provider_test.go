@@ -95,6 +95,9 @@ func (p provider) text(kind string) (string, error) {
 
 // resource returns the arguments of a type of resource.
 func (p provider) resource(kind string) (shape, error) {
+	if kind == "terraform_data" { // Terraform's own, since 1.4
+		return shape{"triggers_replace": {kind: "string"}}, nil
+	}
 	text, err := p.text(kind)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", kind, err)

@@ -46,8 +46,8 @@ locals {
 
   # The end of a description: the severity, and the page of the documentation.
   severities = {
-    true  = "Severity: ticket. https://github.com/lambda-once/once/blob/v0.1.0/docs/"
-    false = "Severity: page. https://github.com/lambda-once/once/blob/v0.1.0/docs/"
+    ticket = "Severity: ticket. https://github.com/lambda-once/once/blob/v0.1.0/docs/"
+    page   = "Severity: page. https://github.com/lambda-once/once/blob/v0.1.0/docs/"
   }
 
   # The metrics of Lambda have the name without an alias.
@@ -105,7 +105,7 @@ locals {
       for operation in local.operations : [
         for name, alarm in local.operation_alarms : {
           name        = "${operation}-${name}"
-          description = "${operation}: ${alarm.advice} ${local.severities[alarm.ticket]}${lookup(local.pages, name, "operate.md#alarms-of-an-operation")}"
+          description = "${operation}: ${alarm.advice} ${local.severities[alarm.ticket ? "ticket" : "page"]}${lookup(local.pages, name, "operate.md#alarms-of-an-operation")}"
           dimensions  = { for key, value in { operation = operation, outcome = alarm.outcome } : key => value if value != null }
           metric      = alarm.metric
           namespace   = "Once"
@@ -118,7 +118,7 @@ locals {
       for name, alarms in local.function_alarms : [
         for alarm in alarms : merge(alarm, {
           name        = "${name}-${alarm.name}"
-          description = "${name}: ${alarm.advice} ${local.severities[alarm.ticket]}operate.md#alarms-of-a-function"
+          description = "${name}: ${alarm.advice} ${local.severities[alarm.ticket ? "ticket" : "page"]}operate.md#alarms-of-a-function"
         })
       ]
     ]),
@@ -150,7 +150,7 @@ resource "aws_cloudwatch_metric_alarm" "conflicts" {
   for_each = toset(local.operations)
 
   alarm_name          = "${var.name}-${each.key}-Conflicts"
-  alarm_description   = "${each.key}: many calls meet a running duplicate. Callers retry too early, or the handler is slow. ${local.severities[true]}operate.md#alarms-of-an-operation"
+  alarm_description   = "${each.key}: many calls meet a running duplicate. Callers retry too early, or the handler is slow. ${local.severities.ticket}operate.md#alarms-of-an-operation"
   alarm_actions       = var.notify
   ok_actions          = var.notify
   comparison_operator = "GreaterThanOrEqualToThreshold"

@@ -2,7 +2,7 @@ locals {
   ending       = var.fifo ? ".fifo" : ""
   fifo         = var.fifo ? true : null # SQS refuses false
   queue        = one(concat(aws_sqs_queue.this, var.existing[*].queue))
-  dead_letters = one(concat(aws_sqs_queue.dead_letters, aws_sqs_queue.ephemeral_dead_letters, var.existing[*].dead_letters))
+  dead_letters = one(concat(aws_sqs_queue.dead_letters, var.existing[*].dead_letters))
 
   # Facts of the queues.
   is_fifo               = var.existing == null ? var.fifo : var.existing.queue.fifo_queue
@@ -17,28 +17,33 @@ locals {
   visibility = 6 * var.function.timeout + var.batching_window_seconds
 }
 
-# It contains the last copy of a message, so Terraform refuses a plan that destroys it. When the
-# module goes, a "removed" block keeps the queue.
+# It contains the last copy of a message.
 resource "aws_sqs_queue" "dead_letters" {
-  count = var.existing == null && !var.function.ephemeral ? 1 : 0
+  count = var.existing == null ? 1 : 0
 
   name                      = "${var.name}-dead-letters${local.ending}"
   fifo_queue                = local.fifo
   message_retention_seconds = var.dead_letter_retention_seconds
   tags                      = var.tags
+}
+
+# Terraform refuses a plan that destroys or replaces the dead-letter queue, because this goes
+# with it. In the queue, prevent_destroy could not depend on a variable, and a second queue
+# for ephemeral stages would be destroyed when the stage becomes a lasting one.
+resource "terraform_data" "keep_dead_letters" {
+  count = var.existing == null && !var.function.ephemeral ? 1 : 0
+
+  triggers_replace = local.dead_letters.arn
 
   lifecycle {
-    prevent_destroy = true # no variable may stand here
+    prevent_destroy = true
   }
 }
 
-resource "aws_sqs_queue" "ephemeral_dead_letters" {
-  count = var.existing == null && var.function.ephemeral ? 1 : 0
-
-  name                      = "${var.name}-dead-letters${local.ending}"
-  fifo_queue                = local.fifo
-  message_retention_seconds = var.dead_letter_retention_seconds
-  tags                      = var.tags
+# What an ephemeral stage had before.
+moved {
+  from = aws_sqs_queue.ephemeral_dead_letters
+  to   = aws_sqs_queue.dead_letters
 }
 
 resource "aws_sqs_queue" "this" {
