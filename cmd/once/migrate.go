@@ -22,8 +22,10 @@ import (
 const aboutMigrate = `
 Says whether a Go function would find the records that functions with Powertools
 for AWS Lambda have written. EVENTS is a file of recorded events, one JSON text in
-each line as Lambda sent it; - is standard input. For each event, once computes
-the key as package idempotent/powertools does, and reads the record:
+each line as Lambda sent it; - is standard input. A byte order mark is skipped. A
+line with a JSON array is refused: it would be many events with one key. For each
+event, once computes the key as package idempotent/powertools does, and reads the
+record:
 
   found             the Go function replays or refuses as the other one does
   not found         there is no record, or its retention has ended
@@ -34,7 +36,7 @@ the key as package idempotent/powertools does, and reads the record:
   not an event      the line is not JSON, or the expression does not apply to it
 
 It only reads, and --dry-run is required: the records stay as they are. It ends
-with code 2 if EVENTS has no event, with code 3 if a record was not found, or an
+with code 2 if EVENTS has no event, or an array, with code 3 if a record was not found, or an
 event has no key, and with code 8 if one has another validation, is not validated
 or is not replayable. It needs dynamodb:GetItem.
 `
@@ -132,12 +134,20 @@ func migrate(ctx context.Context, c *call) error {
 	return m.ending()
 }
 
+// byteOrderMark is what editors and shells of Windows write before a text, or before each
+// of several.
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
 // all looks up each event, whatever the length of its line.
 func (m *migration) all(ctx context.Context, events io.Reader, say func(looked) error) error {
 	lines := bufio.NewReader(events)
 	for line := 1; ; line++ {
 		event, end := lines.ReadBytes('\n')
-		if event = bytes.TrimSpace(event); len(event) > 0 {
+		event = bytes.TrimSpace(bytes.TrimPrefix(event, byteOrderMark))
+		if bytes.HasPrefix(event, []byte("[")) {
+			return endf(codeUsage, "line %d of EVENTS begins a JSON array: write one event in each line, as jq -c '.[]' does", line)
+		}
+		if len(event) > 0 {
 			l, err := m.look(ctx, event)
 			if err != nil {
 				return err

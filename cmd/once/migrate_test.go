@@ -58,6 +58,7 @@ func TestMigrateSaysWhetherTheGoFunctionFindsTheRecord(t *testing.T) {
 		"Python": {event, func(s *scene) { s.finished(abcPython, "", text(`{"a": "b"}`)) }, "--dialect python",
 			0, "     1  found             " + abcPython + "  completed\n1 events: 1 found\n"},
 		"an empty line before": {"\n" + event, func(s *scene) { s.finished(abcPython, "", text(`null`)) }, "--dialect python", 0, "     2  found"},
+		"a byte order mark":    {"\ufeff" + event + "\r\n\ufeff" + event, func(s *scene) { s.finished(abcPython, "", text(`null`)) }, "--dialect python", 0, "2 events: 2 found"},
 		"running":              {event, func(s *scene) { s.powertools(abcPython, time.Now().Add(time.Hour).UnixMilli()) }, "--dialect python", 0, "running"},
 		"no lease":             {event, func(s *scene) { s.powertools(abcPython, 0) }, "--dialect python", 0, "leaseless"},
 		"no record":            {event, func(*scene) {}, "--dialect python", codeNoRecord, "not found         " + abcPython + "  there is no record"},
@@ -146,6 +147,21 @@ func TestMigrateOfNoEventsIsUsedWrongly(t *testing.T) {
 			if r.code != codeUsage || !strings.Contains(r.err, "EVENTS has no event") {
 				t.Errorf("%s, %s: exit %d: %s%s", name, format, r.code, r.out, r.err)
 			}
+		}
+	}
+}
+
+// As one event, an array would have one key, or none, for all of its events.
+func TestMigrateOfAnArrayIsUsedWrongly(t *testing.T) {
+	s := newScene(t)
+	s.finished(abcPython, "", text(`null`))
+	for name, c := range map[string]struct{ events, say string }{
+		"one line":      {`[{"id":"abc"},{"id":"xyz"}]`, "line 1 of EVENTS begins a JSON array: write one event in each line"},
+		"several lines": {"\ufeff[\n  {\"id\": \"abc\"}\n]\n", "line 1 of EVENTS"},
+		"behind events": {`{"id":"abc"}` + "\n" + `[{"id":"abc"}]`, "line 2 of EVENTS"},
+	} {
+		if r := s.migrate(c.events, "--dialect", "python"); r.code != codeUsage || !strings.Contains(r.err, c.say) {
+			t.Errorf("%s: exit %d, want %q: %s%s", name, r.code, c.say, r.out, r.err)
 		}
 	}
 }

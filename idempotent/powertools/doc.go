@@ -89,7 +89,7 @@
 // functions must not use features whose data it would lose. [NewExecutor] ensures
 // both.
 //
-// A function in TypeScript must use makeIdempotent: up to 2.35.0, the middleware for
-// Middy deletes the records of calls that it refuses. It must also leave its event
-// unchanged, because the changed event completes a different record.
+// A function in TypeScript must use makeIdempotent: up to at least 2.35.0, the
+// middleware for Middy deletes the records of calls that it refuses. It must also leave
+// its event unchanged, because the changed event completes a different record.
 package powertools
