@@ -40,7 +40,9 @@ func advice(err error) string {
 		return "permission denied; grant SELECT, INSERT, UPDATE and DELETE on the table to the role"
 	case "28000", "28P01", "3D000":
 		return "the server refuses the login; check the role, its password and the name of the database"
-	case "25006":
+	case "0A000":
+		return "the server lacks a feature; on Aurora DSQL, set Options.DSQL"
+	case readOnlyCode:
 		return "the server is read-only; connect to the primary, for example with target_session_attrs=read-write"
 	case "26000", "42P05":
 		return "a pooler between the function and PostgreSQL does not support prepared statements; set the pool's DefaultQueryExecMode to pgx.QueryExecModeExec"

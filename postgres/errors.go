@@ -17,7 +17,7 @@ import (
 // sent. It is [driver.ErrUnavailable] if the call did not reach the server or
 // found it too busy, and [driver.ErrThrottled] as well if a limit of the server
 // was reached. It is [driver.ErrNotWritten] after a conflict of
-// transactions, and [driver.ErrTooLarge] if steps do not fit into the record. Its
+// transactions and from a server that is read-only, and [driver.ErrTooLarge] if steps do not fit into the record. Its
 // text contains no keys and no data.
 type Error struct {
 	Op     string // the call, such as "Create"
@@ -51,7 +51,7 @@ func (e *Error) Is(target error) bool {
 	case driver.ErrThrottled:
 		return isUnavailable(e.Err) && strings.HasPrefix(codeOf(e.Err), "53")
 	case driver.ErrNotWritten:
-		return e.notWritten || isConflict(e.Err)
+		return e.notWritten || isConflict(e.Err) || codeOf(e.Err) == readOnlyCode
 	case driver.ErrDenied:
 		return codeOf(e.Err) == "42501"
 	case driver.ErrTooLarge:
@@ -145,10 +145,13 @@ func isUnavailable(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
 }
 
+// readOnlyCode is that of a server that is a replica, or became one.
+const readOnlyCode = "25006"
+
 func isUnavailableCode(code string) bool {
 	switch code {
 	case "40001", "40P01", // a conflict
-		"25006",          // a server that became a replica
+		readOnlyCode,
 		"25P03", "25P04", // idle_in_transaction_session_timeout, transaction_timeout
 		"55P03", "57014", // lock_timeout, statement_timeout
 		"57P01", "57P02", "57P03", "57P05": // the server stops, or starts

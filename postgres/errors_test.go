@@ -37,7 +37,7 @@ func check(t *testing.T, err error, want kinds, advice string) {
 	}
 }
 
-var unavailable = kinds{unavailable: true}
+var unavailable, refusedForNow = kinds{unavailable: true}, kinds{unavailable: true, notWritten: true}
 
 func TestServerThatIsNotThereIsUnavailable(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -105,7 +105,7 @@ func TestErrorsOfTheServerAreClassified(t *testing.T) {
 		advice           string
 	}{
 		{"too many connections", as("crowded"), table, nil, kinds{unavailable: true, throttled: true}, "no resources"},
-		{"a replica", admin, table, set("default_transaction_read_only", "on"), unavailable, "primary"},
+		{"a replica", admin, table, set("default_transaction_read_only", "on"), refusedForNow, "primary"},
 		{"no permission", as("stranger"), table, nil, kinds{}, "grant"},
 		{"no table", admin, "missing", nil, kinds{}, "postgres.SQL"},
 		{"no role", as("nobody-knows"), table, nil, kinds{}, "login"},
@@ -234,7 +234,7 @@ func TestErrorsOfTheContextAreClassified(t *testing.T) {
 
 func TestCodesAreClassified(t *testing.T) {
 	for code, want := range map[string]kinds{
-		"08006": unavailable, "57P01": unavailable, "57P03": unavailable, "58030": unavailable, "25006": unavailable, "25P03": unavailable, "25P04": unavailable,
+		"08006": unavailable, "57P01": unavailable, "57P03": unavailable, "58030": unavailable, "25006": refusedForNow, "25P03": unavailable, "25P04": unavailable,
 		"53300": {true, true, false}, "53200": {true, true, false}, "53400": {true, true, false},
 		"40001": {true, false, true}, "40P01": {true, false, true},
 		"42P01": {}, "42501": {}, "54000": {}, "XX000": {}, "28P01": {}, "22021": {},

@@ -84,6 +84,7 @@ type openTx struct {
 
 	ended context.Context // with the call
 	end   context.CancelFunc
+	past  func() // lets go of the context of the last statement
 }
 
 var (
@@ -93,15 +94,22 @@ var (
 )
 
 func newOpenTx() *openTx {
-	h := new(openTx)
+	h := &openTx{past: func() {}}
 	h.ended, h.end = context.WithCancel(context.Background())
 	return h
 }
 
-// during returns a context that ends with ctx or with the call.
+// during returns a context for a statement that ends with ctx or with the call. It lets go
+// of the one before, so that a call of many statements keeps one. While its rows are open
+// the connection is busy, and pgx refuses the statement without sending it.
 func (h *openTx) during(ctx context.Context) context.Context {
+	if h.conn != nil && h.conn.Conn().PgConn().IsBusy() {
+		return ctx
+	}
+	h.past()
 	ctx, cancel := context.WithCancelCause(ctx)
-	context.AfterFunc(h.ended, func() { cancel(pgx.ErrTxClosed) })
+	stop := context.AfterFunc(h.ended, func() { cancel(pgx.ErrTxClosed) })
+	h.past = func() { stop(); cancel(nil) }
 	return ctx
 }
 

@@ -39,6 +39,53 @@ func (b bench) noneHeld() {
 	until(b.t, "the connections", func() bool { return b.pool.Stat().AcquiredConns() == 0 })
 }
 
+// contexts keeps those of the statements of a call.
+type contexts struct {
+	tracer
+	of []context.Context
+}
+
+func (c *contexts) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	if q.SQL == add {
+		c.of = append(c.of, ctx)
+	}
+	return ctx
+}
+
+func TestTransactionKeepsTheContextOfOneStatement(t *testing.T) {
+	seen := new(contexts)
+	b := newBench(t, nil, nil, func(c *pgxpool.Config) { c.ConnConfig.Tracer = seen })
+	_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
+		for range 10 {
+			must(t, adds(ctx, tx))
+		}
+		for n, of := range seen.of[:9] {
+			if of.Err() == nil {
+				t.Errorf("the context of statement %d is kept", n)
+			}
+		}
+		return nil
+	}))
+	noError(t, err)
+	equal(t, len(seen.of), 10)
+	b.is("a", 10)
+}
+
+func TestRowsOfATransactionOutliveARefusedStatement(t *testing.T) {
+	b := newBench(t, nil, nil)
+	_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, "SELECT generate_series(1, 100000)")
+		must(t, err)
+		if adds(ctx, tx) == nil {
+			t.Error("a statement beside open rows is sent")
+		}
+		read, err := pgx.CollectRows(rows, pgx.RowTo[int])
+		equal(t, len(read), 100000)
+		return err
+	}))
+	noError(t, err)
+}
+
 func TestTransactionIsCommittedWithTheCompletion(t *testing.T) {
 	for name, config := range map[string]*idempotent.Config{"claimed": nil, "optimistic": {Optimistic: true}} {
 		t.Run(name, func(t *testing.T) {

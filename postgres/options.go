@@ -20,9 +20,9 @@ type Options struct {
 	// Default: the names of the fields, in lower case.
 	Columns Columns
 
-	// DSQL makes [SQL] and [CreateTable] suit Aurora DSQL:
-	// an index that is built asynchronously, and no collation. All other
-	// statements are the same.
+	// DSQL makes the statements suit Aurora DSQL: [SQL] and [CreateTable] build the
+	// index asynchronously and set no collation, a transaction of [Transaction] sets
+	// no savepoint, and [Store.Sweep] no locks. Claims are the same.
 	//
 	// Default: false.
 	DSQL bool

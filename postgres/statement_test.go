@@ -186,17 +186,6 @@ func TestClaimOnATableWithoutUniqueIdsIsRefused(t *testing.T) {
 	says(t, err, "42P10")
 }
 
-func TestClaimThatATriggerSuppressesIsNotGranted(t *testing.T) {
-	pool := newPool(t)
-	s := newStore(t, pool, nil)
-	execute(t, pool, `CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'`)
-	execute(t, pool, `CREATE TRIGGER nothing BEFORE INSERT ON idempotency FOR EACH ROW EXECUTE FUNCTION nothing()`)
-	met, ok, err := s.Create(t.Context(), claim("a", owner), now, nil)
-	must(t, err)
-	equal(t, ok, false)
-	equal(t, met.Status, driver.Absent)
-}
-
 // The error of a deferred constraint comes after the count of rows.
 func TestWriteThatFailsAtItsCommitIsAnError(t *testing.T) {
 	pool := newPool(t)

@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -185,7 +186,8 @@ const maxRounds = 8
 // The record is read before the write, as of the beginning of an insert, or after it.
 // PostgreSQL decides about a write on the latest version, which may differ. If the
 // condition fails on the record that was read, both agree. If it holds, a different write
-// came between, and write tries again.
+// came between, and write tries again. If no try helps, something in the database suppresses
+// the write. As a lost race it would look like a call in progress, for ever.
 func (s *Store) write(
 	ctx context.Context, op string, try func() (row, bool, error), holds func(row) bool,
 ) (met row, ok bool, err error) {
@@ -204,11 +206,15 @@ func (s *Store) write(
 		switch {
 		case err != nil:
 			return row{}, false, s.fail(op, err)
-		case ok || !holds(met) || round == maxRounds:
+		case ok || !holds(met):
 			return met, ok, nil
+		case round == maxRounds:
+			return row{}, false, s.fail(op, errSuppressed)
 		}
 	}
 }
+
+var errSuppressed = errors.New("the condition of the write holds, and nothing is written; look for a trigger, a rule or a policy of row-level security that suppresses it")
 
 // retry calls fn, and calls it again after a conflict.
 //

@@ -16,8 +16,11 @@ const maxSweep = 500
 
 // Sweep deletes records that expired before cutoff, at most limit of them and 500, the
 // oldest first: see [driver.Sweeper]. It finds them by an index, and ignores the position.
-// Progress.Next is "" if no such record is left, but for those that a concurrent sweep
-// deletes. PostgreSQL has no TTL: without a sweep from time to time, the table only grows.
+// Progress.Next is "" if no such record is left, but for those that another transaction has
+// locked, such as a concurrent sweep or a client that has vanished: Sweep passes them, and
+// a later one finds them. Aurora DSQL has no such locks, so there the slower one of two
+// sweeps may fail with a conflict. PostgreSQL has no TTL: without a sweep from time to time,
+// the table only grows. The role also needs UPDATE, which a lock requires.
 //
 // Each call is a transaction of its own. A record that is claimed again meanwhile stays.
 //
@@ -33,18 +36,15 @@ func (s *Store) Sweep(ctx context.Context, cutoff time.Time, limit int, _ string
 	sending, cancel := driver.Linger(ctx)
 	defer cancel()
 	batch := min(limit, maxSweep)
-	// A record that was claimed again meanwhile was found, and not deleted. A concurrent
-	// sweep may have deleted a whole batch, but not each time.
-	for range maxRounds {
-		p.Read, deleted, err = s.sweep(sending, cutoff, batch)
-		if err == nil && p.Read == batch {
-			p.Next = "more"
-		}
-		if err != nil || p.Next == "" || deleted > 0 {
-			return deleted, p, err
-		}
+	p.Read, deleted, err = s.sweep(sending, cutoff, batch)
+	switch {
+	case err != nil || p.Read < batch:
+		return deleted, p, err
+	case deleted == 0:
+		return 0, p, s.fail("Sweep", errKept)
 	}
-	return 0, p, s.fail("Sweep", errKept)
+	p.Next = "more"
+	return deleted, p, nil
 }
 
 var errKept = errors.New("expired records are found and not deleted; look for a trigger or a policy of row-level security that keeps them")
@@ -66,11 +66,15 @@ func (s *Store) sweep(ctx context.Context, cutoff time.Time, batch int) (found, 
 }
 
 // sweep returns the statement that deletes a batch of expired records, and counts those
-// that it found and those that it deleted. The outer condition is not redundant: it is
-// checked once more on a record that was claimed again after the subquery had found it.
+// that it found and those that it deleted. The lock keeps two sweeps from waiting for each
+// other and then finding the same records deleted. The outer condition is for Aurora DSQL,
+// which can lock one record by its key alone.
 func (l *layout) sweep(cutoff time.Time, batch int) statement {
 	p := &phrase{args: []any{whenSeconds(cutoff), whenMillis(cutoff)}}
 	p.write("WITH found AS (SELECT found.", l.id, " FROM ", l.table, " AS found WHERE ", l.expired("found", 1), " ORDER BY found.", l.expires, " LIMIT ").arg(batch, "int")
+	if !l.dsql {
+		p.write(" FOR UPDATE SKIP LOCKED")
+	}
 	p.write("), deleted AS (DELETE FROM ", l.table, " AS stored WHERE stored.", l.id, " IN (SELECT found.", l.id, " FROM found)")
 	p.write(" AND ", l.expired("stored", 1), " RETURNING 1)")
 	p.write(" SELECT (SELECT count(*) FROM found), (SELECT count(*) FROM deleted)")

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -66,10 +67,58 @@ func insertExpired(t *testing.T, pool *pgxpool.Pool, n int) {
 	must(t, err)
 }
 
-// A sweep has found a record when it is claimed again, and waits for that claim.
+// patient makes a statement that waits for a lock fail, so that the test does not hang.
+func patient(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["lock_timeout"] = "1000" }
+
+// sweeping begins a transaction that has deleted a batch, and is not committed.
+func sweeping(t *testing.T, pool *pgxpool.Pool, s *Store, batch int) pgx.Tx {
+	t.Helper()
+	tx, err := pool.Begin(t.Context())
+	must(t, err)
+	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
+	st := s.layout.sweep(now, batch)
+	_, err = tx.Exec(t.Context(), st.sql, st.args...)
+	must(t, err)
+	return tx
+}
+
+func TestSweepsAtOnceDeleteDifferentRecords(t *testing.T) {
+	pool := newPool(t, patient)
+	s := newStore(t, pool, nil)
+	const all = 2*maxSweep + 100
+	insertExpired(t, pool, all)
+	first := sweeping(t, pool, s, maxSweep)
+	deleted, err := sweepAll(t.Context(), s, all)
+	noError(t, err)
+	equal(t, deleted, all-maxSweep, "beside another sweep: ")
+	noError(t, first.Commit(t.Context()))
+	deleted, err = sweepAll(t.Context(), s, all)
+	noError(t, err)
+	equal(t, deleted, 0, "after both: ")
+}
+
+// Such as one that a client has locked before it vanished.
+func TestSweepPassesALockedRecordAndALaterOneDeletesIt(t *testing.T) {
+	pool := newPool(t, patient)
+	s := newStore(t, pool, nil)
+	insertExpired(t, pool, 3)
+	tx := sweeping(t, pool, s, 1)
+	deleted, p, err := s.Sweep(t.Context(), now, 10, "")
+	noError(t, err)
+	equal(t, deleted, 2, "with a locked record: ")
+	equal(t, p.Next, "", "with a locked record: ")
+	noError(t, tx.Rollback(t.Context()))
+	deleted, _, err = s.Sweep(t.Context(), now, 10, "")
+	noError(t, err)
+	equal(t, deleted, 1, "after the lock: ")
+}
+
+// A sweep has found a record when it is claimed again, and waits for that claim. Aurora DSQL
+// has no lock that a sweep could pass.
 func TestSweepLeavesARecordThatIsClaimedAgain(t *testing.T) {
 	pool := newPool(t)
 	s := newStore(t, pool, nil)
+	s.layout.dsql = true
 	s.plant(t, expired("id", time.Hour))
 	_, _, err := during(t, pool, s.layout.create(claim("id", rival), now), true, func() (driver.Record, bool, error) {
 		deleted, _, err := s.Sweep(t.Context(), now, 10, "")
@@ -87,6 +136,7 @@ func TestSweepLeavesARecordThatIsClaimedAgain(t *testing.T) {
 func TestSweepContinuesAfterARecordThatIsClaimedAgain(t *testing.T) {
 	pool := newPool(t)
 	s := newStore(t, pool, nil)
+	s.layout.dsql = true
 	const all = 2 * maxSweep
 	insertExpired(t, pool, all)
 	first := fmt.Sprint("expired-", 1)

@@ -77,7 +77,7 @@ func (b *batch) send(ctx context.Context, conn *pgx.Conn) error {
 		return errLost
 	case ctx.Err() != nil:
 		return b.notWritten(err)
-	case at == b.own && codeOf(err) == "25006" && conn.PgConn().ParameterStatus("in_hot_standby") != "on":
+	case at == b.own && codeOf(err) == readOnlyCode && conn.PgConn().ParameterStatus("in_hot_standby") != "on":
 		// Not a replica: the handler made its transaction read-only, and would again.
 		return &driver.Rejected{Err: transactionError(-1, err)}
 	}

@@ -86,7 +86,7 @@ func explanation(code string) string {
 		return "an earlier statement failed; return its error from the handler"
 	case "40001", "40P01":
 		return "it lost a conflict with another transaction; try again"
-	case "25006":
+	case readOnlyCode:
 		return "it is read-only, and the call completes in it; remove SET TRANSACTION READ ONLY"
 	case "42501":
 		return "permission denied; grant the role what the statement needs"
