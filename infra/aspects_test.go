@@ -23,7 +23,7 @@ func whole(t *testing.T) template.Template {
 	}
 	relay := newRelay(t, stack, nil)
 	NewAlarmTopic(stack, "OnCall", nil)
-	NewSweep(stack, "Sweep", &SweepProps{Code: zip(t), Table: f.props.Table})
+	NewSweep(stack, "Sweep", &SweepProps{Code: zip(t), Interval: day, Table: f.props.Table})
 	alarms := NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}, Relays: []*Relay{relay}})
 	f.AddDeploymentGroup(alarms.Page[:5], nil)
 	awscdk.Tags_Of(stack).Add(jsii.String("stage"), jsii.String("test"), nil)

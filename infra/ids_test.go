@@ -41,7 +41,7 @@ func TestScopesAndIDsThatCannotBeAreRefused(t *testing.T) {
 			}})
 		},
 		"sweep": func(scope constructs.Construct, id string) {
-			NewSweep(scope, id, &SweepProps{Code: code, Table: NewIdempotencyTable(newStack(), "Table", nil)})
+			NewSweep(scope, id, &SweepProps{Code: code, Interval: day, Table: NewIdempotencyTable(newStack(), "Table", nil)})
 		},
 		"protect": func(scope constructs.Construct, id string) {
 			stack := newStack()
@@ -142,7 +142,7 @@ func TestLiteralsAreRefused(t *testing.T) {
 		"Redis: it is a literal":                  function(IdempotentFunctionProps{Redis: &RedisStore{}}),
 		"Dispatches: the function is not durable": function(IdempotentFunctionProps{Dispatches: &IdempotentFunction{}}),
 		"Table: it is a literal; make it with NewIdempo": func(stack awscdk.Stack) {
-			NewSweep(stack, "Sweep", &SweepProps{Code: code, Table: &IdempotencyTable{}})
+			NewSweep(stack, "Sweep", &SweepProps{Code: code, Interval: day, Table: &IdempotencyTable{}})
 		},
 		"Table: it is a literal":            func(stack awscdk.Stack) { (&IdempotencyTable{}).GrantOperate(newRole(stack)) },
 		"Outbox: it is required, made with": func(stack awscdk.Stack) { NewRelay(stack, "Relay", &RelayProps{Code: code, Outbox: &Outbox{}}) },

@@ -13,10 +13,10 @@ import (
 
 func TestSweepOfATableIsScheduledAndMayWriteItsPositionAlone(t *testing.T) {
 	stack := newStack()
-	NewSweep(stack, "Sweep", &SweepProps{Code: zip(t), Table: NewIdempotencyTable(stack, "Table", &IdempotencyTableProps{SweptElsewhere: true})})
+	NewSweep(stack, "Sweep", &SweepProps{Code: zip(t), Interval: day, Table: NewIdempotencyTable(stack, "Table", &IdempotencyTableProps{SweptElsewhere: true})})
 	deployed := synth(t, stack)
 	obeys(t, deployed, template.Wildcard)
-	check.Equal(t, only(t, deployed, "AWS::Events::Rule").Properties()["ScheduleExpression"], "rate(1 hour)")
+	check.Equal(t, only(t, deployed, "AWS::Events::Rule").Properties()["ScheduleExpression"], "rate(1 day)")
 	function := only(t, deployed, "AWS::Lambda::Function").Properties()
 	check.Equal(t, function["Timeout"], 900.0)
 	check.Equal(t, deployed.Functions()[0].Table(), "Table")
@@ -42,7 +42,7 @@ func TestEventOfASweepIsAsOldAsItsInterval(t *testing.T) {
 func TestSweepRingsWhenARunAndItsRetriesFail(t *testing.T) {
 	stack := newStack()
 	topic := awssns.NewTopic(stack, jsii.String("Topic"), nil)
-	NewSweep(stack, "Sweep", &SweepProps{Code: zip(t), Notify: []awssns.ITopic{topic}, Table: NewIdempotencyTable(stack, "Table", nil)})
+	NewSweep(stack, "Sweep", &SweepProps{Code: zip(t), Interval: day, Notify: []awssns.ITopic{topic}, Table: NewIdempotencyTable(stack, "Table", nil)})
 	alarm := only(t, synth(t, stack), "AWS::CloudWatch::Alarm").Properties()
 	check.Equal(t, alarm["MetricName"], "AsyncEventsDropped")
 	check.Equal(t, alarm["Threshold"], 1.0)
@@ -54,6 +54,7 @@ func TestSweepOfPostgresRunsInTheVPC(t *testing.T) {
 	store := NewPostgresStore(s.stack, "Store", &PostgresStoreProps{Access: s.withSecret(), CABundle: bundle, Database: "shop", Instance: s.instance(nil)})
 	NewSweep(s.stack, "Sweep", &SweepProps{Code: zip(t), Postgres: store})
 	deployed := synth(t, s.stack)
+	check.Equal(t, only(t, deployed, "AWS::Events::Rule").Properties()["ScheduleExpression"], "rate(1 hour)")
 	function := only(t, deployed, "AWS::Lambda::Function").Properties()
 	check.Contains(t, function["VpcConfig"], "subnet-11111111")
 	check.Contains(t, function["Environment"], "PGHOST:db.example.com")
@@ -69,16 +70,17 @@ func TestSweepRefuses(t *testing.T) {
 				Access: s.withSecret(), CABundle: bundle, Database: "shop", Instance: s.instance(nil),
 			})
 		},
-		"state one of them":                func(_ site, p *SweepProps) { p.Table = nil },
-		"Code: it is required":             func(_ site, p *SweepProps) { p.Code = "" },
-		"Interval: 30s is not whole":       func(_ site, p *SweepProps) { p.Interval = 30 * time.Second },
-		"Interval: 48h0m0s is not whole":   func(_ site, p *SweepProps) { p.Interval = 2 * day },
-		"Timeout: 10s is not whole":        func(_ site, p *SweepProps) { p.Timeout = 10 * time.Second },
-		"Notify: one is nil":               func(_ site, p *SweepProps) { p.Notify = []awssns.ITopic{nil} },
-		`id: "Sweep" is already in use in`: func(s site, _ *SweepProps) { awssns.NewTopic(s.stack, jsii.String("Sweep"), nil) },
+		"state one of them":                   func(_ site, p *SweepProps) { p.Table = nil },
+		"Code: it is required":                func(_ site, p *SweepProps) { p.Code = "" },
+		"Interval: it is required with Table": func(_ site, p *SweepProps) { p.Interval = 0 },
+		"Interval: 30s is not whole":          func(_ site, p *SweepProps) { p.Interval = 30 * time.Second },
+		"Interval: 48h0m0s is not whole":      func(_ site, p *SweepProps) { p.Interval = 2 * day },
+		"Timeout: 10s is not whole":           func(_ site, p *SweepProps) { p.Timeout = 10 * time.Second },
+		"Notify: one is nil":                  func(_ site, p *SweepProps) { p.Notify = []awssns.ITopic{nil} },
+		`id: "Sweep" is already in use in`:    func(s site, _ *SweepProps) { awssns.NewTopic(s.stack, jsii.String("Sweep"), nil) },
 	}, func(change func(site, *SweepProps)) {
 		s := newSite(t)
-		p := &SweepProps{Code: zip(t), Table: NewIdempotencyTable(s.stack, "Table", nil)}
+		p := &SweepProps{Code: zip(t), Interval: day, Table: NewIdempotencyTable(s.stack, "Table", nil)}
 		change(s, p)
 		NewSweep(s.stack, "Sweep", p)
 	})

@@ -73,7 +73,7 @@ func setUp(ctx context.Context) (s *sweep, err error) {
 		if err != nil {
 			return nil, err
 		}
-		s.store, err = postgres.New(pool, table, nil)
+		s.store, err = postgres.New(pool, table, &postgres.Options{DSQL: os.Getenv("DATABASE_IAM") == "dsql"})
 		return s, err
 	}
 	client := dynamodb.NewFromConfig(cfg)
