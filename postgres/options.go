@@ -20,9 +20,8 @@ type Options struct {
 	// Default: the names of the fields, in lower case.
 	Columns Columns
 
-	// DSQL makes the statements suit Aurora DSQL: [SQL] and [CreateTable] build the
-	// index asynchronously and set no collation, a transaction of [Transaction] sets
-	// no savepoint, and [Store.Sweep] no locks. Claims are the same.
+	// DSQL suits Aurora DSQL: an index that is built asynchronously, no collation, no
+	// savepoint, and sweeps without locks. Claims are the same. Set it in functions, too.
 	//
 	// Default: false.
 	DSQL bool

@@ -32,7 +32,7 @@ func TestOptimisticCallOnAReadOnlyServerWritesNothing(t *testing.T) {
 		return &pgconn.PgError{Severity: "ERROR", Code: readOnlyCode}
 	})}
 	x := executor(t, replica, &idempotent.Config{Optimistic: true, Lease: 400 * time.Millisecond, Reserve: 100 * time.Millisecond})
-	_, err = idempotent.Do(t.Context(), x, theKey, func(context.Context) (string, error) { return "done", nil })
+	_, err := idempotent.Do(t.Context(), x, theKey, func(context.Context) (string, error) { return "done", nil })
 	failed, ok := errors.AsType[*idempotent.StoreError](err)
 	if !ok {
 		t.Fatalf("%T: %v", err, err)
