@@ -12,8 +12,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// SweepProps are the props of [NewSweep]. Code, one of Postgres and Table, and with Table
-// also Interval are required; the zero value of every other field is its default.
+// SweepProps are the props of [NewSweep]. Code and one of Postgres and Table are
+// required; the zero value of every other field is its default.
 type SweepProps struct {
 	// Code is the path of a zip or a folder with an executable "bootstrap" for arm64:
 	// examples/sweep, or a program of yours.
@@ -25,7 +25,7 @@ type SweepProps struct {
 
 	// Interval is the time between the starts of two runs: whole minutes, 1 min to 24 h. A
 	// run reads a Table as a whole, at the price of its size: with 50 GB, 6.5 million read
-	// units, some 590 $ a month if it runs each hour. So it must be chosen there.
+	// units, some 590 $ a month if it runs each hour. So it is required with Table.
 	//
 	// Default: 1 h with Postgres, which reads an index.
 	Interval time.Duration

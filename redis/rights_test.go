@@ -1,43 +1,106 @@
 package redis
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/redis/redislocal"
 )
+
+// limited is a server with a user of these rights.
+type limited struct {
+	*redislocal.Server
+	page []string // the rights of the page
+}
+
+func withRights(t *testing.T) limited {
+	t.Helper()
+	page, err := os.ReadFile("../docs/redis.md")
+	must(t, err)
+	return limited{realServer(t), strings.Fields(regexp.MustCompile(`(?m)^ACL SETUSER .*$`).FindString(string(page)))}
+}
+
+// store returns a store of an empty server for a user without right n of the page, or with
+// all of them.
+func (l limited) store(t *testing.T, without int) *Store {
+	t.Helper()
+	var args []any
+	for n, word := range l.page {
+		if n != without {
+			args = append(args, word)
+		}
+	}
+	args = append(args, "+hello", "+client")
+	for _, command := range [][]any{{"FLUSHALL"}, {"SCRIPT", "FLUSH"}, append(args, "reset"), args} {
+		must(t, l.Client().Do(t.Context(), command...).Err())
+	}
+	client := redis.NewClient(&redis.Options{Addr: l.Addr(), Username: "once", Password: "secret"})
+	t.Cleanup(func() { noError(t, client.Close()) })
+	return storeOn(t, client, nil)
+}
 
 // The page names exactly the rights that the store needs.
 func TestTheRightsOfThePageSuffice(t *testing.T) {
-	page, err := os.ReadFile("../docs/redis.md")
-	must(t, err)
-	line := regexp.MustCompile(`(?m)^ACL SETUSER .*$`).FindString(string(page))
-	server := realServer(t)
-	story := func(rights []string) string {
-		var args []any
-		for _, word := range append(rights, "+hello", "+client") {
-			args = append(args, word)
-		}
-		for _, command := range [][]any{{"FLUSHALL"}, {"SCRIPT", "FLUSH"}, append(args, "reset"), args} {
-			must(t, server.Client().Do(t.Context(), command...).Err())
-		}
-		client := redis.NewClient(&redis.Options{Addr: server.Addr(), Username: "once", Password: "secret"})
-		defer client.Close()
-		return story(t, storeOn(t, client, nil))
+	server := withRights(t)
+	if got := story(t, server.store(t, -1)); strings.Contains(got, "access denied") {
+		t.Errorf("with %s:\n%s", server.page, got)
 	}
-	rights := strings.Fields(line)
-	if got := story(rights); strings.Contains(got, "access denied") {
-		t.Errorf("with %s:\n%s", line, got)
-	}
-	for n, right := range rights {
+	for n, right := range server.page {
 		if !strings.HasPrefix(right, "+") || right == "+info" {
 			continue
 		}
-		fewer := append(append([]string{}, rights[:n]...), rights[n+1:]...)
-		if got := story(fewer); !strings.Contains(got, "access denied") {
+		known := noted(t, server.store(t, -1).client)
+		s := server.store(t, n)
+		note, _ := known.notes.Load("")
+		s.notes.Store("", note) // a claim then does not look at the rights of later writes
+		if !strings.Contains(story(t, s), "access denied") {
 			t.Errorf("%s is not needed", right)
 		}
+	}
+}
+
+// Otherwise the work runs again after each lease.
+func TestACallWhoseLaterWritesAreDeniedDoesNotRun(t *testing.T) {
+	server := withRights(t)
+	for n, right := range server.page {
+		if !strings.HasPrefix(right, "+") || right == "+info" {
+			continue
+		}
+		x, err := idempotent.New("op", server.store(t, n), nil)
+		must(t, err)
+		runs := 0
+		_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: "a"}, func(context.Context) (string, error) {
+			runs++
+			return "", idempotent.Permanent(errors.New("declined"))
+		})
+		if runs > 0 || !errors.Is(err, driver.ErrDenied) {
+			t.Errorf("without %s: %d runs, %v", right, runs, err)
+		}
+	}
+}
+
+func TestARightThatIsTakenAwayEndsTakeovers(t *testing.T) {
+	server := withRights(t)
+	s := server.store(t, -1)
+	r := claim("a")
+	created(t, s, r)
+	must(t, server.Client().Do(t.Context(), "ACL", "SETUSER", "once", "-hkeys").Err())
+	age(t, s, 10)
+	_, _, err := s.Change(t.Context(), fenceOf(r), driver.Change{Owner: "bob", Lease: r.Lease.Add(time.Minute), Expires: r.Expires})
+	if !errors.Is(err, driver.ErrDenied) {
+		t.Errorf("the takeover: %v", err)
+	}
+	if !strings.Contains(fmt.Sprint(err), "HKEYS") {
+		t.Errorf("the error does not name the right: %v", err)
 	}
 }
