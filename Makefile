@@ -109,7 +109,7 @@ check:
 	@echo "== gofmt, vet, staticcheck"
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }
 	@for module in $(MODULES); do (cd $$module && go vet ./... && go run $(STATICCHECK) ./...) || exit 1; done
-	@GOOS=windows go -C cmd/once vet ./...
+	@for module in . postgres local/sqslocal cmd/once; do GOOS=windows go -C $$module vet ./... || exit 1; done
 
 mutants:
 	@$(WITH_DYNAMODB) go -C proof run ./cmd/mutants
