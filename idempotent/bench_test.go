@@ -54,12 +54,6 @@ func yardstick(t testing.TB) {
 	check.Must(t, json.Unmarshal(text, &p))
 }
 
-func TestDuplicateAllocations(t *testing.T) {
-	call := duplicate(t, nil)
-	n := testing.AllocsPerRun(500, call)
-	check.True(t, n <= 30, n)
-}
-
 func BenchmarkYardstick(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
