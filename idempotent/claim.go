@@ -183,7 +183,10 @@ func (c *call) sendClaim(ctx context.Context, a *claiming, op string, undo drive
 		a.met = met
 		return nil, conclusion{}
 	}
-	c.lapsed = a.lapsed || c.lapsed // it may have landed, and no later call sees it
+	// A takeover whose answer was lost may have landed, and no later call sees it. One
+	// that was refused did not: each call until the lease is taken would count it.
+	refused := errors.Is(err, driver.ErrDenied) || errors.Is(err, driver.ErrThrottled) || errors.Is(err, driver.ErrNotWritten)
+	c.lapsed = c.lapsed || a.lapsed && !refused
 	if failsOpen && errors.Is(err, driver.ErrUnavailable) && ctx.Err() == nil {
 		c.tally.suppress(&StoreError{Op: op + ", failed open", Executed: c.turn == nil, Err: err})
 		unknown := driver.Record{ID: c.id, Status: driver.InProgress, Owner: a.owner, Fingerprint: c.fingerprint}

@@ -178,3 +178,14 @@ func TestTakeoverWhoseAnswerIsLostIsLapsed(t *testing.T) {
 		check.True(t, event.Lapsed)
 	})
 }
+
+// Each call until the lease is taken would count the same crash.
+func TestRefusedTakeoverIsNotLapsed(t *testing.T) {
+	for _, refusal := range []error{driver.ErrDenied, driver.ErrThrottled, driver.ErrNotWritten} {
+		store := abandoned(t)
+		x := newExecutor(t, hooked(store, fails(isChange, refusal)), nil)
+		_, event, err := do(t.Context(), x, mustNotRun(t))
+		check.Is(t, err, refusal)
+		check.False(t, event.Lapsed, refusal)
+	}
+}
