@@ -54,6 +54,7 @@ type answer struct {
 func newGrouping(s *Store, client GroupClient, limits group.Limits) *grouping {
 	g := &grouping{store: s, client: client, table: `"` + s.table + `"`}
 	g.queue = group.New(limits, g.send)
+	g.queue.Waited = driver.Waited
 	// PartiQL on DynamoDB Local does not find a table by its ARN.
 	g.off.Store(strings.Contains(s.table, ":"))
 	return g

@@ -20,6 +20,11 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error 
 		Reserve: x.config.Reserve, Nested: c.outer != nil,
 		Invocation: x.invocationEnd(ctx, c.outer), LastStart: o.LastStart, Late: o.Late,
 	}
+	if o.Sibling != nil {
+		own := *o
+		own.Waited = c.sum.wait
+		ctx = options.With(ctx, &own)
+	}
 	switch e := o.Execution; {
 	case e == nil: // the call owns its claim
 	case e.Settle != nil:
@@ -129,7 +134,8 @@ func (c *call) report(ctx context.Context, e conclusion) {
 		Total: time.Since(c.began), Handler: c.handlerTime, Err: e.err,
 	}
 	c.sum.mu.Lock()
-	event.RoundTrips, event.Store = c.sum.roundTrips, c.sum.spent
+	event.RoundTrips, event.Store = c.sum.roundTrips, c.sum.spent-c.sum.waited
+	event.Total -= c.sum.waited
 	switch all := c.sum.suppressed; {
 	case len(all) == 1 && e.err == nil:
 		event.Err = all[0]

@@ -83,9 +83,10 @@ type Event struct {
 	// [Permanent], even if it was not stored. It is false while steps are left
 	// to undo: the call has to be repeated.
 	Permanent bool
-	// Total is the duration of the call, without the wait for its turn in a
-	// batch. Handler and Store are the times spent in the handler and waiting
-	// for the store, which overlap during heartbeats.
+	// Total is the duration of the call, without its waits in a batch: for its
+	// turn, and for writes of others that share a request. Handler and Store are
+	// the times spent in the handler and waiting for the store, which overlap
+	// during heartbeats.
 	Total, Handler, Store time.Duration
 	// RoundTrips is the number of calls to the store, with heartbeats, but
 	// without retries inside of the store's client.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
@@ -143,4 +144,23 @@ func TestEventsOfPanicsAndFailedReleases(t *testing.T) {
 	check.Failed(t, call(unprotected, idempotent.Key{}, panics).Err, "a panic in a bypassed run")
 	noRelease := hooked(memory.New(0), fails(isChange, errNetwork))
 	check.Differ(t, call(newExecutor(t, noRelease, nil), theKey, failsWith(errors.New("try again"))).Outcome, idempotent.OutcomeReleased, "'released' says that the key is free; nothing was released")
+}
+
+// The store has not seen the write yet.
+func TestWaitOfAWriteForItsBatchIsNoTimeOfTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := hooked(memory.New(0), on(isChange, func(w write) (driver.Record, bool, error) {
+			time.Sleep(400 * time.Millisecond)
+			driver.Waited(w.ctx, 400*time.Millisecond)
+			time.Sleep(12 * time.Millisecond)
+			return w.send()
+		}))
+		ctx := adapter.With(t.Context(), adapter.Sibling(func() (int, <-chan struct{}) { return 0, nil }))
+		r := try(ctx, t, newExecutor(t, p, nil), func(ctx context.Context) (string, error) {
+			driver.Waited(ctx, time.Hour) // of a different call
+			return "done", nil
+		}).succeeded()
+		check.Equal(t, r.event.Store, 12*time.Millisecond)
+		check.Equal(t, r.event.Total, 12*time.Millisecond)
+	})
 }

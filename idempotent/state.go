@@ -74,6 +74,7 @@ type tally struct {
 	mu         sync.Mutex
 	roundTrips int
 	spent      time.Duration
+	waited     time.Duration // of spent, for other writes of the batch
 	// suppressed are errors that only the observer sees, because the caller
 	// receives the result or a more telling error.
 	suppressed []error

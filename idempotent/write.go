@@ -110,6 +110,13 @@ func (s *storeCalls) count(began time.Time) {
 	s.tally.spent += now.Sub(began)
 }
 
+// wait adds a wait of a write for others of its batch.
+func (t *tally) wait(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.waited += d
+}
+
 // look reads the clock.
 func (s *storeCalls) look() time.Time {
 	s.now = wall(time.Now())

@@ -106,7 +106,7 @@ func CallOf(ctx context.Context) Call {
 // writes of the same batch are about to come: 0 if its call belongs to none. A store
 // that sends several writes in one request waits for them until late is closed or, if
 // that is nil, for a short time of its own. It is nil for a write with less than a second
-// left. See adapter.Sibling.
+// left. See adapter.Sibling. The store passes the time of the wait to [Waited].
 func Arrive(ctx context.Context) (coming int, late <-chan struct{}) {
 	if arrive := options.Of(ctx).Sibling; arrive != nil {
 		coming, late = arrive()
@@ -115,4 +115,12 @@ func Arrive(ctx context.Context) (coming int, late <-chan struct{}) {
 		late = nil
 	}
 	return coming, late
+}
+
+// Waited reports that a write with ctx has waited for others of its batch for d before
+// it was sent. That is no time of the store: see idempotent.Event.
+func Waited(ctx context.Context, d time.Duration) {
+	if waited := options.Of(ctx).Waited; waited != nil {
+		waited(d)
+	}
 }

@@ -15,6 +15,7 @@ type Call[W Work, A any] struct {
 
 	// The queue's mutex guards these.
 	lingers bool
+	entered time.Time
 	flight  *flight // nil while the call waits
 	alone   bool    // its caller sends it, and then frees the slot
 	hold    *time.Timer

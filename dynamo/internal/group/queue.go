@@ -53,6 +53,10 @@ type Limits struct {
 
 // A Queue is safe for concurrent use. Make one with [New].
 type Queue[W Work, A any] struct {
+	// Waited is called with the time for which a call has waited for its siblings, if
+	// not nil. Set it before the first call.
+	Waited func(ctx context.Context, d time.Duration)
+
 	limits Limits
 	send   func(context.Context, []*Call[W, A])
 
@@ -140,7 +144,7 @@ func (q *Queue[W, A]) enter(c *Call[W, A], coming Coming) (due bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	siblings, late := coming()
-	c.lingers, c.late = siblings > 0, late
+	c.lingers, c.late, c.entered = siblings > 0, late, time.Now()
 	q.waiting = append(q.waiting, c)
 	q.size += c.Work.Size()
 	if c.lingers {
@@ -171,7 +175,7 @@ func (q *Queue[W, A]) hurry() { q.Arrive(func() (int, <-chan struct{}) { return 
 
 func (q *Queue[W, A]) stopLingering() {
 	for _, c := range q.waiting {
-		c.lingers = false
+		q.lingered(c)
 	}
 	q.lingering = 0
 	if q.linger != nil {
@@ -209,9 +213,17 @@ func (q *Queue[W, A]) leave(c *Call[W, A]) bool {
 func (q *Queue[W, A]) remove(c *Call[W, A]) {
 	q.size -= c.Work.Size()
 	if c.lingers {
-		c.lingers = false
+		q.lingered(c)
 		q.lingering--
 	}
+}
+
+// lingered ends the wait of a call for its siblings.
+func (q *Queue[W, A]) lingered(c *Call[W, A]) {
+	if c.lingers && q.Waited != nil {
+		q.Waited(c.ctx, time.Since(c.entered))
+	}
+	c.lingers = false
 }
 
 // A PanicError reports that sending a request panicked. Its writes may have

@@ -44,6 +44,26 @@ func TestSiblingsWaitForTwoMilliseconds(t *testing.T) {
 	})
 }
 
+// A call that waits for a slot waits for the server.
+func TestWaitForSiblingsIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		var waits []time.Duration
+		s.queue.Waited = func(_ context.Context, d time.Duration) { waits = append(waits, d) }
+		late := make(chan struct{})
+		s.doUntil(t.Context(), "a", 1, late)
+		time.Sleep(400 * time.Millisecond)
+		close(late)
+		s.sent("alone a")
+		s.do(t.Context(), "b", 0)
+		time.Sleep(12 * time.Millisecond)
+		s.end(0)
+		s.end(1)
+		s.idle()
+		check.Slice(t, waits, []time.Duration{400 * time.Millisecond})
+	})
+}
+
 func TestSiblingsWaitUntilTheyMayNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -21,6 +21,7 @@ type Options struct {
 	Sibling   func() (coming int, late <-chan struct{})
 	Turn      func(context.Context) error
 	Wait      *time.Duration
+	Waited    func(time.Duration) // of the call itself; set with Sibling
 	Waiting   func()
 }
 
