@@ -69,20 +69,20 @@ func (s optionalService) readExecution(ctx context.Context, x *idempotent.Execut
 		ctx, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()
 	}
-	for !e.read(page) {
+	for seen := map[string]bool{}; !e.read(page); {
 		marker := page.NextMarker
 		switch {
 		case marker == "":
 			return refuse("none of its operations is the execution", nil)
+		case seen[marker]:
+			return refuse("the pages of its operations go in a circle", nil)
 		case s.Service == nil:
 			return e, &NoEventError{}
 		}
+		seen[marker] = true
 		var err error
 		if page, err = s.GetDurableExecutionState(ctx, e.arn, r.CheckpointToken, marker); err != nil {
 			return execution{}, &ServiceError{"GetDurableExecutionState", err}
-		}
-		if page.NextMarker == marker {
-			page.NextMarker = "" // it would be fetched for ever
 		}
 	}
 	return e, nil

@@ -19,11 +19,17 @@ type durableService struct {
 	durablefunc.Service
 	pages map[string]durablefunc.State
 	err   error
+	asked *int
 }
 
 func (s durableService) GetDurableExecutionState(_ context.Context, arn, token, marker string) (durablefunc.State, error) {
 	if arn == "" || token == "" {
 		return durablefunc.State{}, errors.New("it does not name the execution")
+	}
+	if s.asked != nil {
+		if *s.asked++; *s.asked > 5 {
+			return durablefunc.State{}, errors.New("it is asked for ever")
+		}
 	}
 	return s.pages[marker], s.err
 }
@@ -78,11 +84,13 @@ func TestDurableReturnsTheErrorOfAPage(t *testing.T) {
 		service durableService
 		want    error
 	}{
-		"failed":     {durableService{err: errors.New("throttled")}, durablefunc.ErrService},
-		"last":       {durableService{}, durablefunc.ErrRequest},
-		"a circle":   {durableService{pages: map[string]durablefunc.State{"page-2": {NextMarker: "page-2"}}}, durablefunc.ErrRequest},
-		"of another": {durableService{pages: map[string]durablefunc.State{"page-2": {Operations: []durablefunc.Operation{{Type: "STEP"}}}}}, durablefunc.ErrRequest},
+		"failed":          {durableService{err: errors.New("throttled")}, durablefunc.ErrService},
+		"last":            {durableService{}, durablefunc.ErrRequest},
+		"a circle of two": {durableService{pages: map[string]durablefunc.State{"page-2": {NextMarker: "page-3"}, "page-3": {NextMarker: "page-2"}}}, durablefunc.ErrRequest},
+		"a circle":        {durableService{pages: map[string]durablefunc.State{"page-2": {NextMarker: "page-2"}}}, durablefunc.ErrRequest},
+		"of another":      {durableService{pages: map[string]durablefunc.State{"page-2": {Operations: []durablefunc.Operation{{Type: "STEP"}}}}}, durablefunc.ErrRequest},
 	} {
+		test.service.asked = new(int)
 		handler := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(succeededResponse), &durablefunc.Options{Service: test.service})
 		_, err := handler(t.Context(), onLaterPage(t))
 		check.Is(t, err, test.want, name)
