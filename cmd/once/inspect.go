@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 type recordFlags struct {
@@ -74,6 +77,9 @@ func inspect(ctx context.Context, c *call) error {
 		fmt.Fprintf(c.out, "\nno result: %s\n", s.Unavailable)
 	}
 	fmt.Fprintf(c.out, "\n%s\n", advice(s.State, r.undoing))
+	if arn, owns := r.execution(); owns && r.Status == driver.InProgress {
+		fmt.Fprintf(c.out, "A durable execution owns it: %s.\nBefore a release, stop the execution: %s.\n", printable(cmp.Or(arn, "its ARN is not stored, as its function has no Service")), lastInvocation)
+	}
 	return nil
 }
 

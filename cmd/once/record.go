@@ -56,6 +56,17 @@ func (r *record) neverExpires() bool { return r.Expires.IsZero() || r.Expires.UT
 // attempt.
 func (r *record) foreign() bool { return r.Owner == "" && r.Attempt == 0 }
 
+// execution returns the ARN of the durable execution that owns the record, or "" if its
+// function does not store one, and whether one owns it.
+func (r *record) execution() (arn string, owns bool) {
+	owner, owns := strings.CutPrefix(r.Owner, "execution-")
+	_, arn, _ = strings.Cut(owner, ":")
+	return arn, owns
+}
+
+// lastInvocation is what stopping an execution does not do.
+const lastInvocation = "stopping an execution does not stop its last invocation, which may still have effects until its next checkpoint, or until the function's timeout (at most 15 min, and 90 min on Managed Instances)"
+
 // released reports whether the lease was ended by a release.
 func (r *record) released() bool { return r.Lease.Equal(driver.LeaseEnded) }
 

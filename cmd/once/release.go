@@ -22,7 +22,9 @@ write the record again. Processes with a cache (CacheEntries) replay a finished
 result until its retention ends.
 
 release refuses a record whose lease is live, unless --force is set: its owner
-runs, and both its effect and that of the next call will happen.
+runs, and both its effect and that of the next call will happen. So it does for
+a durable execution, which may be paused. Stop the execution first, and wait:
+its last invocation may still run.
 `
 
 func release(ctx context.Context, c *call) error {

@@ -62,12 +62,32 @@ func TestStepsAreKept(t *testing.T) {
 	}
 }
 
+// A stopped execution may still have effects in its last invocation.
+func TestLastInvocationOfAnExecutionMayStillRun(t *testing.T) {
+	const arn = "arn:aws:lambda:eu-west-1:123456789012:function:pay:1/durable-execution/a/b"
+	for owner, shown := range map[string]string{"execution-0123:" + arn: "A durable execution owns it: " + arn, "execution-0123": "its ARN is not stored"} {
+		s := newScene(t)
+		s.claimed("pay#1", owner, time.Now().Add(time.Hour))
+		s.refused(codeRefused, "a durable execution owns it until", "release", "--yes", "pay#1")
+		s.refused(codeRefused, "its last invocation, which may still have effects", "release", "--yes", "pay#1")
+		for _, says := range []string{shown, "its last invocation, which may still have effects"} {
+			if out := s.ok("inspect", "pay#1"); !strings.Contains(out, says) {
+				t.Errorf("inspect does not say %q:\n%s", says, out)
+			}
+		}
+		if r := s.run("release", "--yes", "--force", "pay#1"); r.code != 0 || !strings.Contains(r.err, "With --force, although a durable execution owns it until") {
+			t.Error(r)
+		}
+	}
+}
+
 // The service of durable executions can stop the clock of one, so that it outlives the
 // lease of its record. A call asks the service before it takes over.
 func TestRecordOfAPausedExecutionIsRefused(t *testing.T) {
 	s := newScene(t)
 	s.claimed("pay#1", "execution-0123:arn:aws:lambda:eu-west-1:123456789012:function:pay", time.Now().Add(-time.Hour))
 	s.refused(codeRefused, "a durable execution owns it", "release", "--yes", "pay#1")
+	s.refused(codeRefused, "its last invocation", "release", "--yes", "pay#1")
 	s.refused(codeRefused, "a durable execution owns it", "release", "--delete", "--yes", "pay#1")
 	s.refused(codeRefused, "a durable execution owns it", "resolve", "--completed", "--no-result", "--yes", "pay#1")
 	s.ok("release", "--force", "--yes", "pay#1")

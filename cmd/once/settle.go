@@ -38,6 +38,7 @@ func (o *writeFlags) appraise(t *store, r *record, deleted bool) (s state, all [
 	default: // expired or not, it is no record
 		return s, nil, endf(codeRefused, "the item is not a record: its status is %s; nothing was written", printable(string(r.Status)))
 	}
+	arn, owns := r.execution()
 	switch {
 	case len(r.Problems) > 0 && !deleted:
 		err = endf(codeRefused, "calls cannot read the record, and could not read it afterwards: %s; correct the item by hand, or release it with --delete; nothing was written", strings.Join(r.Problems, ", "))
@@ -46,10 +47,13 @@ func (o *writeFlags) appraise(t *store, r *record, deleted bool) (s state, all [
 	case s == running: // until the clock skew has passed as well
 		until := r.Lease.Add(o.skew + time.Second - 1).Truncate(time.Second) // whole seconds, rounded up
 		all = []objection{{"somebody runs it until " + stamp(until), "wait, or --force if you know that nobody does"}}
-	case s == lapsed && strings.HasPrefix(r.Owner, "execution-") && strings.Contains(r.Owner, ":"):
+		if owns {
+			all = []objection{{"a durable execution owns it until " + stamp(until) + "; " + lastInvocation, "stop the execution, wait for its last invocation, and then --force"}}
+		}
+	case s == lapsed && arn != "":
 		// The service of durable executions may have stopped its clock: a call asks it
 		// before it takes over.
-		all = []objection{{"a durable execution owns it, which may be paused and go on, whatever its lease", "--force once you have stopped the execution that its owner names"}}
+		all = []objection{{"a durable execution owns it, which may be paused and go on, whatever its lease; " + lastInvocation, "stop the execution that its owner names, wait for its last invocation, and then --force"}}
 	}
 	return s, all, err
 }

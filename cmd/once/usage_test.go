@@ -115,7 +115,7 @@ func TestHelpSaysWhatAFlagTakes(t *testing.T) {
 		for _, flag := range regexp.MustCompile(`(?m)^  --?(\S+)( (.*))?$`).FindAllStringSubmatch(help, -1) {
 			switch flag[3] {
 			case "", "ARN", "NAME=value", "URL", "code", "connection", "duration", "expression", "file", "id", "message", "name", "name=attribute",
-				"name=column", "name=value", "number", "operation", "position", "status", "text":
+				"name:value", "name=column", "name=value", "number", "operation", "position", "status", "text":
 			default:
 				t.Errorf("once %s: -%s takes %q", name, flag[1], flag[3])
 			}

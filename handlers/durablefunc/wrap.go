@@ -53,7 +53,8 @@ func (h Handler) Invoke(ctx context.Context, request []byte) ([]byte, error) {
 // [Options].Service it is the timeout alone. The claim lasts until so long
 // after the start of the execution. Configure no shorter one here: a duplicate could
 // run before the execution ends. An execution that is stopped by hand, or times out,
-// holds its key until then; the command "once release" frees it.
+// holds its key until then; the command "once release" frees it. Stopping does not
+// end the last invocation: wait for it before the release.
 //
 // The handler runs again from its beginning in each invocation, so steps and
 // transactions of package idempotent are refused in it. Call [idempotent.Do]
