@@ -57,7 +57,8 @@ type Config struct {
 	// default, and [NoObserver] switches it off.
 	//
 	// Default: a [LogObserver] that writes to [slog.Default] from
-	// [slog.LevelWarn] up, without the texts of handlers' errors.
+	// [slog.LevelWarn] up, without the texts of handlers' errors, and the Observer of
+	// a store that is [Observed].
 	Observer Observer
 
 	// OnMissingKey decides on a request without a key. Default
@@ -190,9 +191,6 @@ func (c *Config) withDefaults() Config {
 	orElse(&full.Reserve, 500*time.Millisecond)
 	orElse(&full.Retention, 24*time.Hour)
 	full.ReleasePermanent = full.ReleasePermanent || full.Shared
-	if full.Observer == nil {
-		full.Observer = LogObserver{Level: slog.LevelWarn}
-	}
 	if full.Codec == nil {
 		full.Codec = JSON{}
 	}
@@ -200,6 +198,17 @@ func (c *Config) withDefaults() Config {
 		full.Codec = copying{full.Codec}
 	}
 	return full
+}
+
+// defaultObserver returns the Observer of a Config without one.
+func defaultObserver(store driver.Store) Observer {
+	logs := LogObserver{Level: slog.LevelWarn}
+	if s, ok := store.(Observed); ok {
+		if own := s.DefaultObserver(); own != nil {
+			return Observers{logs, own}
+		}
+	}
+	return logs
 }
 
 func orElse[T comparable](field *T, value T) {

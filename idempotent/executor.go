@@ -71,6 +71,9 @@ func New(operation string, store driver.Store, config *Config) (*Executor, error
 	if err := mistakes.Err(); err != nil {
 		return nil, err
 	}
+	if full.Observer == nil {
+		full.Observer = defaultObserver(store)
+	}
 	x := &Executor{
 		operation: operation,
 		store:     store,

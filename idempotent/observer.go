@@ -23,6 +23,15 @@ func (o Observers) Observe(ctx context.Context, e Event) {
 	}
 }
 
+// Observed is implemented by a [driver.Store] that brings an Observer for its calls, as
+// that of package dynamoenv does if the environment asks for metrics. [New] combines it
+// with the default of Config.Observer; any Config.Observer replaces both. A decorator
+// of such a store implements it as well, or its calls lose their metrics.
+type Observed interface {
+	// DefaultObserver returns the Observer, or nil for none.
+	DefaultObserver() Observer
+}
+
 // A NoObserver is an [Observer] that does nothing. As Config.Observer it
 // switches the default off.
 type NoObserver struct{}

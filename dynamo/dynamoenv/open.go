@@ -3,8 +3,8 @@
 //
 //	store, err := dynamoenv.Open(ctx, nil)
 //
-// It needs the SDK's config loader with its sources of credentials, which users of
-// package dynamo alone do not link.
+// It needs the SDK's config loader with its sources of credentials, and links package
+// emf, which users of package dynamo alone do not.
 package dynamoenv
 
 import (
@@ -22,8 +22,9 @@ import (
 // The variables that this package reads. The SDK reads its own, such as
 // AWS_REGION and AWS_ENDPOINT_URL_DYNAMODB.
 const (
-	TableVariable  = "IDEMPOTENCY_TABLE" // the table of the records, by its name or ARN
-	OutboxVariable = "OUTBOX_TABLE"      // the table of the outbox; optional
+	TableVariable   = "IDEMPOTENCY_TABLE" // the table of the records, by its name or ARN
+	OutboxVariable  = "OUTBOX_TABLE"      // the table of the outbox; optional
+	MetricsVariable = "ONCE_METRICS"      // "emf": see [Store.DefaultObserver]; optional
 )
 
 // Options are the options of [Open]. The zero value of every field is its default.
@@ -45,9 +46,10 @@ type Options struct {
 // DynamoDB: the first call, or the command once check, shows whether the table
 // fits.
 //
-// It returns a [*NotSetError] if IDEMPOTENCY_TABLE is not set, and the errors
-// of [Client] and [dynamo.New].
-func Open(ctx context.Context, options *Options) (*dynamo.Store, error) {
+// It returns a [*NotSetError] if IDEMPOTENCY_TABLE is not set, a
+// [*driver.ConfigError] if ONCE_METRICS is neither empty nor "emf", and the errors of
+// [Client] and [dynamo.New].
+func Open(ctx context.Context, options *Options) (*Store, error) {
 	var o Options
 	if options != nil {
 		o = *options
@@ -55,6 +57,10 @@ func Open(ctx context.Context, options *Options) (*dynamo.Store, error) {
 	table := os.Getenv(TableVariable)
 	if table == "" {
 		return nil, &NotSetError{Variable: TableVariable}
+	}
+	metrics, err := defaultObserver()
+	if err != nil {
+		return nil, err
 	}
 	var s dynamo.Options
 	if o.Store != nil {
@@ -70,7 +76,11 @@ func Open(ctx context.Context, options *Options) (*dynamo.Store, error) {
 		}
 		o.Client = client
 	}
-	return dynamo.New(o.Client, table, &s)
+	store, err := dynamo.New(o.Client, table, &s)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{Store: store, metrics: metrics}, nil
 }
 
 // Client returns a client of DynamoDB with the SDK's default configuration: its

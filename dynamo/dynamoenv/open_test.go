@@ -1,16 +1,23 @@
 package dynamoenv_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/dynamo/dynamoenv"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/emf"
 	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
@@ -129,4 +136,97 @@ func (c *counting) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...fun
 func (c *counting) TransactWriteItems(_ context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	c.outbox = *in.TransactItems[len(in.TransactItems)-1].Put.TableName
 	return &dynamodb.TransactWriteItemsOutput{}, nil
+}
+
+// stdout returns what a function writes to standard output.
+func stdout(t *testing.T, run func()) string {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "stdout"))
+	check.Must(t, err)
+	before := os.Stdout
+	os.Stdout = file
+	defer func() { os.Stdout = before }()
+	run()
+	check.Must(t, file.Close())
+	text, err := os.ReadFile(file.Name())
+	check.Must(t, err)
+	return string(text)
+}
+
+// The variable alone makes a function write the metrics that alarms read, and an
+// Observer of its own replaces them: two would count each call twice.
+func TestMetricsComeFromTheEnvironment(t *testing.T) {
+	t.Setenv("IDEMPOTENCY_TABLE", "records")
+	for name, c := range map[string]struct {
+		metrics string
+		config  idempotent.Config
+		want    int
+	}{
+		"set":               {"emf", idempotent.Config{}, 1},
+		"not set":           {"", idempotent.Config{}, 0},
+		"an observer":       {"emf", idempotent.Config{Observer: idempotent.NoObserver{}}, 0},
+		"two lines are one": {"emf", idempotent.Config{Observer: idempotent.Observers{metrics(t)}}, 1},
+	} {
+		for _, shared := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, shared), func(t *testing.T) {
+				t.Setenv("ONCE_METRICS", c.metrics)
+				out := stdout(t, func() {
+					opened, err := dynamoenv.Open(t.Context(), &dynamoenv.Options{Client: &counting{}})
+					check.Must(t, err)
+					store := driver.Store(opened)
+					if shared {
+						store, err = opened.Shared(false)
+						check.Must(t, err)
+					}
+					if c.config.Observer != nil && c.want > 0 {
+						c.config.Observer = metrics(t) // on this standard output
+					}
+					x, err := idempotent.New("op", store, &c.config)
+					check.Must(t, err)
+					_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(context.Context) (int, error) { return 1, nil })
+					check.Must(t, err)
+				})
+				check.Equal(t, strings.Count(out, `"CloudWatchMetrics"`), c.want)
+			})
+		}
+	}
+}
+
+func metrics(t *testing.T) idempotent.Observer {
+	t.Helper()
+	observer, err := emf.New(nil)
+	check.Must(t, err)
+	return observer
+}
+
+// Metrics come beside the log lines of a Config without an Observer.
+func TestProblemsAreStillLogged(t *testing.T) {
+	t.Setenv("IDEMPOTENCY_TABLE", "records")
+	t.Setenv("ONCE_METRICS", "emf")
+	var lines bytes.Buffer
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(&lines, nil)))
+	out := stdout(t, func() {
+		store, err := dynamoenv.Open(t.Context(), &dynamoenv.Options{Client: &unreachable{}})
+		check.Must(t, err)
+		x, err := idempotent.New("op", store, nil)
+		check.Must(t, err)
+		_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(context.Context) (int, error) { return 1, nil })
+		check.Is(t, err, idempotent.ErrStore)
+	})
+	check.Contains(t, lines.String(), "level=ERROR")
+	check.Contains(t, out, `"StoreErrors":1`)
+}
+
+func TestOpenRefusesUnknownMetrics(t *testing.T) {
+	t.Setenv("IDEMPOTENCY_TABLE", "records")
+	t.Setenv("ONCE_METRICS", "statsd")
+	_, err := dynamoenv.Open(t.Context(), &dynamoenv.Options{Client: &counting{}})
+	check.Contains(t, check.As[*driver.ConfigError](t, err).Error(), `ONCE_METRICS is "statsd"`)
+}
+
+type unreachable struct{ counting }
+
+func (*unreachable) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	return nil, &types.ResourceNotFoundException{}
 }

@@ -34,7 +34,8 @@
 //   - Race calls the store concurrently. Random and Exhaustive interleave two
 //     callers, lose and delay their requests, and compare the store with a model.
 //   - Transact applies to a [driver.Transactional]. Abilities checks that a
-//     decorator does not hide the transactions of its store.
+//     decorator does not hide the transactions of its store, or that it is
+//     [idempotent.Observed].
 //   - Operate applies to a [driver.Operable], and Sweep to a [driver.Sweeper].
 //
 // A case is a list of writes, and a failure names the write by its number. A failure of
@@ -73,7 +74,8 @@ type Harness struct {
 	Attach func(t *testing.T, refused bool) (with driver.Attachment, committed func() int)
 
 	// Decorates is the store that Store wraps, if it is a decorator. Store
-	// must then be Transactional if Decorates is.
+	// must then be Transactional if Decorates is, and [idempotent.Observed] if
+	// Decorates is.
 	Decorates driver.Store
 
 	// Depth is the depth of the exhaustive search of interleavings. Depth 5

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -15,6 +16,10 @@ func testAbilities(t *testing.T, h Harness) {
 	_, able := h.Store.(driver.Transactional)
 	if _, inner := h.Decorates.(driver.Transactional); inner && !able {
 		t.Errorf("%T is Transactional, and %T, which decorates it, is not", h.Decorates, h.Store)
+	}
+	_, observed := h.Store.(idempotent.Observed)
+	if _, inner := h.Decorates.(idempotent.Observed); inner && !observed {
+		t.Errorf("%T is Observed, and %T, which decorates it, is not: its calls would write no metrics", h.Decorates, h.Store)
 	}
 	if able && h.Attach == nil {
 		t.Errorf("%T is Transactional: the Harness needs Attach", h.Store)

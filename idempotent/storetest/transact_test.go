@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/storetest"
@@ -27,6 +28,7 @@ const (
 	dropsAttached  = "an attachment is dropped silently"
 	attachesAny    = "a release takes an attachment"
 	hidden         = "a decorator hides transactions"
+	unobserved     = "a decorator hides metrics"
 	unattached     = "the harness cannot attach"
 )
 
@@ -41,6 +43,7 @@ var flaws = map[string]string{
 	dropsAttached:  "Transact/adopt/finishes",
 	attachesAny:    "Transact/invalid/keep",
 	hidden:         "Abilities",
+	unobserved:     "Abilities",
 	unattached:     "Abilities",
 }
 
@@ -64,6 +67,8 @@ func TestTransactional(t *testing.T) {
 		switch flaw {
 		case hidden:
 			h.Store, h.Decorates, h.Attach = l.Store, l, nil
+		case unobserved:
+			h.Decorates = measured{l}
 		case unattached:
 			h.Attach = nil
 		}
@@ -93,6 +98,11 @@ type ledger struct {
 	flaw string
 	mu   sync.Mutex
 }
+
+// measured is a ledger with metrics.
+type measured struct{ *ledger }
+
+func (measured) DefaultObserver() idempotent.Observer { return idempotent.NoObserver{} }
 
 var errRefused = errors.New("the ledger refuses")
 
