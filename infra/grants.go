@@ -49,9 +49,9 @@ func (t *IdempotencyTable) GrantExecute(grantee awsiam.IGrantable, options *Exec
 }
 
 // GrantOperate allows an operator, or an operator's tool, to list, release and resolve
-// records: GetItem, Query, Scan, UpdateItem and DeleteItem. Do not grant it to functions.
+// records: GetItem, Scan, UpdateItem and DeleteItem. Do not grant it to functions.
 func (t *IdempotencyTable) GrantOperate(grantee awsiam.IGrantable) awsiam.Grant {
-	return t.grant(grantee, []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:Query", "dynamodb:Scan", "dynamodb:UpdateItem"}, nil)
+	return t.grant(grantee, []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:Scan", "dynamodb:UpdateItem"}, nil)
 }
 
 // GrantSweep allows a program to delete the expired records of a table with

@@ -59,7 +59,7 @@ func TestGrants(t *testing.T) {
 		"execute":           {execute(nil), "DeleteItem GetItem PutItem UpdateItem"},
 		"with transactions": {execute(&ExecuteOptions{Transactions: true}), "DeleteItem GetItem PutItem UpdateItem"},
 		"with group commit": {execute(&ExecuteOptions{Group: true}), "BatchGetItem DeleteItem GetItem PartiQLDelete PartiQLInsert PartiQLUpdate PutItem UpdateItem"},
-		"operate":           {(*IdempotencyTable).GrantOperate, "DeleteItem GetItem Query Scan UpdateItem"},
+		"operate":           {(*IdempotencyTable).GrantOperate, "DeleteItem GetItem Scan UpdateItem"},
 		"sweep":             {(*IdempotencyTable).GrantSweep, "DeleteItem Scan"},
 	} {
 		t.Run(name, func(t *testing.T) {
