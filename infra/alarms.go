@@ -19,7 +19,13 @@ import (
 // NewAlarms creates alarms for operations, for functions and for their event
 // sources. Each alarm evaluates 5 min and does not ring without data. Its
 // description advises the operator, and states its severity and the page of the
-// documentation. The alarms of operations need the metrics that package emf writes.
+// documentation.
+//
+// The alarms of operations need the metrics that package emf writes. A function of
+// package dynamoenv writes them without further code, because its construct sets
+// ONCE_METRICS. With any other store, or with a Config.Observer of its own, its code must
+// name package emf. The alarm Silent finds a function of up to eight operations that
+// succeeds in three hours of a day and writes none.
 //
 // CloudWatch also sends each change of an alarm to EventBridge, without any action.
 //
@@ -34,7 +40,7 @@ func NewAlarms(scope constructs.Construct, id string, props *AlarmsProps) *Alarm
 		a.add(operation, ofOperation(operation))
 	}
 	for _, f := range p.Functions {
-		a.add(*f.scope.Node().Id(), f.watched())
+		a.add(*f.scope.Node().Id(), append(f.watched(), f.silence()...))
 	}
 	for _, r := range p.Relays {
 		a.add(*r.scope.Node().Id(), r.watched())
@@ -58,11 +64,15 @@ func (a *alarms) add(name string, watched []signal) {
 		id := name + suffix(several[s.id]) + s.id
 		several[s.id]++
 		refuseID(a.scope, id, "").panic(a.scope, "")
-		alarm := awscloudwatch.NewAlarm(a.scope, &id, &awscloudwatch.AlarmProps{
+		props := &awscloudwatch.AlarmProps{
 			AlarmDescription: jsii.String(strings.TrimPrefix(name+": ", ": ") + s.advice + s.reference()), AlarmName: a.props.name(a.scope, id),
 			ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD, EvaluationPeriods: jsii.Number(1),
 			Metric: s.metric, Threshold: jsii.Number(s.threshold(a.props)), TreatMissingData: awscloudwatch.TreatMissingData_NOT_BREACHING,
-		})
+		}
+		if s.hours > 0 {
+			props.EvaluationPeriods, props.DatapointsToAlarm = jsii.Number(24), jsii.Number(s.hours)
+		}
+		alarm := awscloudwatch.NewAlarm(a.scope, &id, props)
 		actions, made := &a.props.Page, &a.made.Page
 		if s.ticket {
 			actions, made = &a.props.Ticket, &a.made.Ticket
@@ -95,8 +105,8 @@ func ofOperation(name string) []signal {
 		{id: "Takeovers", ticket: true, advice: "many runs follow an attempt that failed or lapsed. See the function's errors and timeouts.", metric: outcome("takeover"), threshold: count(func(p *AlarmsProps) int { return p.Takeovers })},
 		{id: "LapsedLeases", advice: "an attempt crashed or was frozen, and a later one took over. Its effect may have happened twice: check the keys in the log, and use a downstream key.", metric: sum("LapsedLeases", name), threshold: count(func(p *AlarmsProps) int { return p.LapsedLeases })},
 		{id: "Refused", ticket: true, advice: "requests are refused before the handler runs. The log has the reason: a scope that finds no caller refuses every request.", metric: sum("Refused", name), threshold: count(func(p *AlarmsProps) int { return p.Refusals })},
-		{id: "StoreErrors", advice: "calls to DynamoDB fail. See the function's log for the errors.", page: outage, metric: sum("StoreErrors", name), threshold: fixed(1)},
-		{id: "StoreThrottles", ticket: true, advice: "DynamoDB throttles. See whether the table or one key is hot.", metric: sum("StoreThrottles", name), threshold: fixed(1)},
+		{id: "StoreErrors", advice: "calls to the store fail. See the function's log for the errors.", page: outage, metric: sum("StoreErrors", name), threshold: fixed(1)},
+		{id: "StoreThrottles", ticket: true, advice: "the store is too busy. With DynamoDB, see whether the table or one key is hot.", metric: sum("StoreThrottles", name), threshold: fixed(1)},
 		{id: "Conflicts", ticket: true, advice: "many calls meet a running duplicate. Callers retry too early, or the handler is slow.", metric: percent(name, "conflicts in percent", enoughCalls, "conflict"), threshold: func(p *AlarmsProps) float64 { return p.ConflictPercent }},
 	}
 	for i := range all {

@@ -3,6 +3,7 @@ package infra
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,11 +38,11 @@ func wantAlarms(t *testing.T, deployed template.Template, want map[string]float6
 		p := alarm.Properties()
 		got[strings.TrimPrefix(id, "Alarms")] = p["Threshold"].(float64)
 		check.Equal(t, p["ComparisonOperator"], "GreaterThanOrEqualToThreshold", id)
-		check.Equal(t, p["EvaluationPeriods"], 1.0, id)
+		check.Equal(t, p["EvaluationPeriods"], map[bool]any{false: 1.0, true: 24.0}[strings.HasSuffix(id, "Silent")], id)
 		check.Contains(t, p["AlarmDescription"], ". ", id)
 	}
 	check.Equal(t, got, want)
-	obeys(t, deployed, template.AlarmRule)
+	obeys(t, deployed, template.AlarmRule, template.Emitted)
 }
 
 func TestAlarms(t *testing.T) {
@@ -128,6 +129,43 @@ func TestConflictsAreAShareOfCalls(t *testing.T) {
 	metrics := synth(t, stack).Resources()["AlarmspayConflicts"].Properties()["Metrics"].([]any)
 	check.Equal(t, len(metrics), 3)
 	check.Equal(t, metrics[0].(map[string]any)["Expression"], "IF(calls >= 20, 100 * (FILL(conflict, 0)) / calls, 0)")
+}
+
+// The alarms of operations cannot ring for a function that writes no metrics: one with a
+// store that reads no ONCE_METRICS, or with an Observer of its own.
+func TestFunctionsWithoutMetricsHaveAnAlarm(t *testing.T) {
+	stack := newStack()
+	f := newFunction(t, stack, func(p *IdempotentFunctionProps) { p.Operations = []string{"pay", "refund"} })
+	NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}})
+	deployed := synth(t, stack)
+	alarm := deployed.Resources()["AlarmsFunctionSilent"]
+	p := alarm.Properties()
+	check.Equal(t, p["Metrics"].([]any)[0].(map[string]any)["Expression"], any("IF(FILL(calls, 0) + FILL(calls2, 0) == 0, invocations - FILL(errors, 0), 0)"))
+	check.Equal(t, fmt.Sprint(p["DatapointsToAlarm"], " of ", p["EvaluationPeriods"]), "3 of 24")
+	var read []string
+	for _, r := range alarm.Readings() {
+		check.Equal(t, r.Period, 3600.0)
+		read = append(read, fmt.Sprint(r.Metric, r.Dimensions))
+	}
+	slices.Sort(read)
+	check.Equal(t, read, []string{
+		"AWS/Lambda Errorsmap[FunctionName:map[Ref:Function]]", "AWS/Lambda Invocationsmap[FunctionName:map[Ref:Function]]",
+		"Once Callsmap[operation:pay]", "Once Callsmap[operation:refund]",
+	})
+}
+
+// NoMetrics takes the variable away, and with it the alarms that would need it.
+func TestWithoutMetricsNoAlarmWaitsForThem(t *testing.T) {
+	stack := newStack()
+	f := newFunction(t, stack, func(p *IdempotentFunctionProps) { p.NoMetrics, p.Operations = true, []string{"pay"} })
+	all := []*IdempotentFunction{f}
+	wantRefusal(t, `no function with metrics states "pay"`, func() { NewAlarms(stack, "Refused", &AlarmsProps{Functions: all, Operations: []string{"pay"}}) })
+	NewAlarms(stack, "Alarms", &AlarmsProps{Functions: all})
+	deployed := synth(t, stack)
+	wantAlarms(t, deployed, map[string]float64{"FunctionErrors": 5, "FunctionThrottles": 5})
+	if environment := fmt.Sprint(deployed.Functions()[0].Properties["Environment"]); strings.Contains(environment, "ONCE_METRICS") {
+		t.Errorf("got %s", environment)
+	}
 }
 
 // An alarm at an age that no message reaches never rings.

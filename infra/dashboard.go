@@ -102,7 +102,7 @@ func storeRow(operation string) []awscloudwatch.IWidget {
 	half, tail := metric("Overhead", operation, "p50"), metric("Overhead", operation, "p99")
 	return []awscloudwatch.IWidget{
 		graph("Added by idempotency, ms", labelled(half, "half of the calls, at most"), labelled(tail, "99 %, at most")),
-		graph("Round trips to DynamoDB, mean of a call", metric("RoundTrips", operation, "Average")),
+		graph("Round trips to the store, mean of a call", metric("RoundTrips", operation, "Average")),
 		graph("Refused, by reason", refused(operation)...),
 		graph("Store", sum("StoreErrors", operation), sum("StoreThrottles", operation)),
 	}

@@ -56,7 +56,7 @@ func TestDashboard(t *testing.T) {
 	deployed := synth(t, stack)
 	check.Equal(t, titles(t, deployed), map[string]int{
 		"Calls by outcome": 2, "Share of calls, percent": 2, "Needs a look": 2,
-		"Added by idempotency, ms": 2, "Round trips to DynamoDB, mean of a call": 2, "Store": 2, "Refused, by reason": 2,
+		"Added by idempotency, ms": 2, "Round trips to the store, mean of a call": 2, "Store": 2, "Refused, by reason": 2,
 		"Errors and throttles": 2, "Given up: dead letters and failures": 2, "Behind the stream, ms": 2, // of the function and of the relay
 		"Age of the oldest message, s": 1,
 	})

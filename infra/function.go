@@ -40,7 +40,7 @@ type IdempotentFunctionProps struct {
 	// its role may make checkpoints and read its executions. Default: none.
 	Durable *DurableOptions
 
-	// Environment adds variables to IDEMPOTENCY_TABLE and AWS_LAMBDA_LOG_LEVEL.
+	// Environment adds variables to IDEMPOTENCY_TABLE, ONCE_METRICS and AWS_LAMBDA_LOG_LEVEL.
 	// ONCE_DISABLED is refused. Default: none.
 	Environment map[string]string
 
@@ -75,6 +75,11 @@ type IdempotentFunctionProps struct {
 
 	// MemorySize is the memory in MiB, 128 to 10,240. Default: 256.
 	MemorySize int
+
+	// NoMetrics leaves out ONCE_METRICS, with which a function with a Table and without a
+	// Config.Observer writes its metrics into the log. Its operations then have no alarms
+	// and no graphs; set it also for a function whose metrics go elsewhere. Default: false.
+	NoMetrics bool
 
 	// Operations are the names that the function's code passes to idempotent.New. They are
 	// compared with those of alarms and of Execute: an alarm on any other name never rings,
@@ -125,14 +130,14 @@ type IdempotentFunction struct {
 
 // NewIdempotentFunction creates a Go function on provided.al2023 and arm64 with a
 // log group of its own. It grants the function access to the table, and sets
-// IDEMPOTENCY_TABLE to the table's name. A dispatcher has no table; see Dispatches.
+// IDEMPOTENCY_TABLE to the table's name and ONCE_METRICS to "emf". A dispatcher has no table; see Dispatches.
 //
 // NewIdempotentFunction panics with a [*PropsError] for props that cannot work.
 func NewIdempotentFunction(scope constructs.Construct, id string, props *IdempotentFunctionProps) *IdempotentFunction {
 	p := props.withDefaults()
 	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)
 	own := constructs.NewConstruct(scope, &id)
-	function := p.deploy(own, p.store().ephemeral(), p.store().variables())
+	function := p.deploy(own, p.store().ephemeral(), p.variables())
 	f := p.protect(own, function)
 	f.Alias = p.newAlias(own, function)
 	if p.Durable != nil {
@@ -144,7 +149,9 @@ func NewIdempotentFunction(scope constructs.Construct, id string, props *Idempot
 // protect connects a function to its store.
 func (p *IdempotentFunctionProps) protect(own constructs.Construct, function awslambda.IFunction) *IdempotentFunction {
 	p.store().connect(function, p)
-	return &IdempotentFunction{Function: function, props: *p, scope: own, sources: map[string]bool{}}
+	f := &IdempotentFunction{Function: function, props: *p, scope: own, sources: map[string]bool{}}
+	own.Node().AddValidation(&reports{of: f})
+	return f
 }
 
 func (p *IdempotentFunctionProps) withDefaults() IdempotentFunctionProps {
@@ -161,7 +168,7 @@ func (p *IdempotentFunctionProps) withDefaults() IdempotentFunctionProps {
 func (p *IdempotentFunctionProps) refuse() (found problems) {
 	stored := p.refuseStore()
 	if len(stored) == 0 {
-		stored = refuseEnvironment(maps.Keys(p.Environment), p.store().variables())
+		stored = refuseEnvironment(maps.Keys(p.Environment), p.variables())
 	}
 	found.add(p.refuseProgram(), p.refuseFacts(), stored)
 	return found

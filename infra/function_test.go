@@ -21,7 +21,7 @@ func TestFunction(t *testing.T) {
 	check.Equal(t, p, map[string]any{
 		"Architectures": []any{"arm64"},
 		"Environment": map[string]any{"Variables": map[string]any{
-			"AWS_LAMBDA_LOG_LEVEL": "WARN", "IDEMPOTENCY_TABLE": ref("Table"), "ORDERS_TABLE": "orders",
+			"AWS_LAMBDA_LOG_LEVEL": "WARN", "IDEMPOTENCY_TABLE": ref("Table"), "ONCE_METRICS": "emf", "ORDERS_TABLE": "orders",
 		}},
 		"Handler":       "bootstrap",
 		"LoggingConfig": map[string]any{"LogGroup": ref("FunctionLogs")},

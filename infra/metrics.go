@@ -71,7 +71,8 @@ func metricOptions(statistic string) *awscloudwatch.MetricOptions {
 	return &awscloudwatch.MetricOptions{Period: period(), Statistic: &statistic}
 }
 
-// lambdaMetric returns a metric of Lambda itself.
+// lambdaMetric returns a metric of Lambda itself. CDK's own names an import by its alias or
+// version, as FunctionName, and AWS writes no such metric.
 func lambdaMetric(function awslambda.IFunction, name, statistic string) awscloudwatch.Metric {
-	return function.Metric(&name, metricOptions(statistic))
+	return unqualified(function).Metric(&name, metricOptions(statistic))
 }

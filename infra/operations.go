@@ -13,11 +13,12 @@ func (f *IdempotentFunction) operations() []string {
 	return f.props.Operations
 }
 
-// stated returns the operations that the functions state, without duplicates.
+// stated returns the operations that the functions state, without duplicates and without
+// those of functions that write no metrics.
 func stated(functions []*IdempotentFunction) []string {
 	var operations []string
 	for _, f := range functions {
-		if f == nil {
+		if f == nil || f.props.NoMetrics {
 			continue
 		}
 		for _, operation := range f.operations() {
@@ -42,7 +43,7 @@ func refuseOperations(operations []string) (found problems) {
 	return found
 }
 
-// refuseUnknown reports operations that no function states: their alarms would
+// refuseUnknown reports operations that no function with metrics states: their alarms would
 // never ring, for lack of a metric. A function that states none may have any.
 func refuseUnknown(functions []*IdempotentFunction, operations []string) (found problems) {
 	if len(functions) == 0 || slices.ContainsFunc(functions, func(f *IdempotentFunction) bool { return f == nil || len(f.operations()) == 0 }) {
@@ -50,7 +51,7 @@ func refuseUnknown(functions []*IdempotentFunction, operations []string) (found 
 	}
 	known := stated(functions)
 	for _, operation := range operations {
-		found.when(!slices.Contains(known, operation), "Operations: no function states %q; they state %q", operation, known)
+		found.when(!slices.Contains(known, operation), "Operations: no function with metrics states %q; they state %q", operation, known)
 	}
 	return found
 }

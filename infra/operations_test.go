@@ -26,12 +26,12 @@ func TestUnknownOperationIsRefused(t *testing.T) {
 	}{
 		"misspelt": {[]string{"pya"}, func(s awscdk.Stack) []*IdempotentFunction {
 			return []*IdempotentFunction{having(t, s, "Payments", "pay")}
-		}, `Operations: no function states "pya"; they state ["pay"]`},
+		}, `Operations: no function with metrics states "pya"; they state ["pay"]`},
 		"of the grant": {[]string{"pay", "refund", "pya"}, func(s awscdk.Stack) []*IdempotentFunction {
 			return []*IdempotentFunction{newFunction(t, s, func(p *IdempotentFunctionProps) {
 				p.Execute = &ExecuteOptions{Operations: []string{"pay", "refund"}}
 			})}
-		}, `no function states "pya"`},
+		}, `no function with metrics states "pya"`},
 		"right": {[]string{"pay", "order"}, func(s awscdk.Stack) []*IdempotentFunction {
 			return []*IdempotentFunction{having(t, s, "Payments", "refund", "pay"), having(t, s, "Orders", "order")}
 		}, ""},

@@ -29,6 +29,9 @@ type ProtectProps struct {
 	// Key encrypts the failure queues and the queues of AddQueue. Default: a key of AWS.
 	Key awskms.IKey
 
+	// NoMetrics leaves out ONCE_METRICS. Default: false.
+	NoMetrics bool
+
 	// Operations are the names that are passed to idempotent.New. Default: those of Execute.
 	Operations []string
 
@@ -54,9 +57,12 @@ type ProtectProps struct {
 // work as for a function of [NewIdempotentFunction]. The sources invoke the alias or
 // version that is given.
 //
-// A function that is created in the app gets IDEMPOTENCY_TABLE, the name of the table, or
-// the variables of Postgres or Redis. For an import, an alias or a version, set them where
-// the function is deployed.
+// A function that is created in the app gets IDEMPOTENCY_TABLE, the name of the table, and
+// ONCE_METRICS, or the variables of Postgres or Redis. For an import, an alias or a version,
+// set them where the function is deployed.
+//
+// Synthesis fails if a queue or a stream of the app invokes the function without
+// ReportBatchItemFailures: Lambda would delete messages that failed.
 //
 // Protect panics with a [*PropsError] for props that cannot work. It also panics for an
 // import without a role, which would get no permissions, and for one that CDK would let
@@ -66,7 +72,7 @@ func Protect(scope constructs.Construct, id string, function awslambda.IFunction
 	p := props.declared()
 	append(p.refuseProtected(function), refuseID(scope, id, "")...).panic(scope, id)
 	if created, known := function.(awslambda.Function); known {
-		for name, value := range p.store().variables() {
+		for name, value := range p.variables() {
 			created.AddEnvironment(&name, value, nil)
 		}
 	}
@@ -81,7 +87,7 @@ func (p *ProtectProps) declared() IdempotentFunctionProps {
 	d := filled(p, ProtectProps{FailureRetention: maxKept, Retention: day})
 	return IdempotentFunctionProps{
 		Execute: d.Execute, FailureRetention: d.FailureRetention, Key: d.Key, LogRetention: awslogs.RetentionDays_ONE_MONTH,
-		Operations: d.Operations, Postgres: d.Postgres, Redis: d.Redis, Retention: d.Retention, Table: d.Table, Timeout: d.Timeout,
+		NoMetrics: d.NoMetrics, Operations: d.Operations, Postgres: d.Postgres, Redis: d.Redis, Retention: d.Retention, Table: d.Table, Timeout: d.Timeout,
 	}
 }
 
@@ -106,7 +112,7 @@ func (p *IdempotentFunctionProps) refuseProtected(function awslambda.IFunction) 
 		found.when(resource.DurableConfig() != nil, "function: it is durable, and its sources would not wait for its executions; create it with Durable of NewIdempotentFunction")
 		var variables map[string]*string // none of the function of an alias or a version
 		if _, sets := function.(awslambda.Function); sets && len(stored) == 0 {
-			variables = p.store().variables()
+			variables = p.variables()
 		}
 		found.add(refuseOverwritten(resource, variables))
 	}

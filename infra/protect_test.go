@@ -49,7 +49,7 @@ func TestProtectedFunctionHasTheTableAndItsPermissions(t *testing.T) {
 	f.AddQueue("Queue", nil)
 	deployed := synth(t, stack)
 	function := deployed.Functions()[0]
-	check.Equal(t, function.Properties["Environment"], any(map[string]any{"Variables": map[string]any{"IDEMPOTENCY_TABLE": ref("Table")}}))
+	check.Equal(t, function.Properties["Environment"], any(map[string]any{"Variables": map[string]any{"IDEMPOTENCY_TABLE": ref("Table"), "ONCE_METRICS": "emf"}}))
 	check.Contains(t, function.Statements, "dynamodb:PutItem")
 	check.Equal(t, deployed.Resources()["OrdersQueue"].Properties()["VisibilityTimeout"], 120.0)
 	obeys(t, deployed, template.DLQ, template.Report, template.Visible)

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
 )
 
 // A signal is a metric of an operation, of a function or of one of its event sources,
@@ -22,6 +25,7 @@ type signal struct {
 	graph     string // title of its graph; signals with one title share it
 	metric    awscloudwatch.IMetric
 	threshold func(*AlarmsProps) float64
+	hours     float64                     // of a day in which metric reaches the threshold; 0 for 5 min
 	refuse    func(*AlarmsProps) problems // may be nil
 }
 
@@ -71,6 +75,37 @@ func (f *IdempotentFunction) watched() []signal {
 		}))
 	}
 	return all
+}
+
+// maxMetrics is the number of metrics that CloudWatch compares in one alarm.
+const maxMetrics = 10
+
+// silence returns the signal of a function that runs, and whose operations write no
+// metrics. Single hours prove nothing: Lambda counts an invocation when it began, and a
+// call is counted when it ended.
+func (f *IdempotentFunction) silence() []signal {
+	operations := f.operations()
+	if f.props.NoMetrics || len(operations) == 0 || len(operations)+2 > maxMetrics {
+		return nil
+	}
+	metrics := map[string]awscloudwatch.IMetric{
+		"errors": lambdaMetric(f.Function, "Errors", "Sum"), "invocations": lambdaMetric(f.Function, "Invocations", "Sum"),
+	}
+	var terms []string
+	for i, operation := range operations {
+		id := "calls" + suffix(i)
+		metrics[id] = sum("Calls", operation)
+		terms = append(terms, "FILL("+id+", 0)")
+	}
+	expression := "IF(" + strings.Join(terms, " + ") + " == 0, invocations - FILL(errors, 0), 0)"
+	return []signal{{
+		id: "Silent", ticket: true, hours: 3,
+		advice: "invocations succeed, and no metrics of their calls arrive, so the alarms of operations cannot ring. Set ONCE_METRICS to emf, or name package emf in Config.Observer; keep the log level of Lambda at INFO.",
+		metric: awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
+			Expression: &expression, Label: jsii.String("invocations without a call"), Period: awscdk.Duration_Hours(jsii.Number(1)), UsingMetrics: &metrics,
+		}),
+		threshold: fixed(1),
+	}}
 }
 
 func (r *Relay) watched() []signal {

@@ -1,6 +1,9 @@
 package infra
 
-import "github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
+)
 
 // A store contains the records of a function. For a dispatcher, the service of the
 // durable function stands for it, because it knows the names of the executions.
@@ -39,6 +42,16 @@ func (p *IdempotentFunctionProps) stores() (all []store) {
 
 // store returns the only store of props that are not refused.
 func (p *IdempotentFunctionProps) store() store { return p.stores()[0] }
+
+// variables returns those of the store, and the one by which package dynamoenv writes
+// metrics. Other stores are opened by code of the user, which does not read it.
+func (p *IdempotentFunctionProps) variables() map[string]*string {
+	all := p.store().variables()
+	if p.Table != nil && !p.NoMetrics {
+		all["ONCE_METRICS"] = jsii.String("emf")
+	}
+	return all
+}
 
 func (p *IdempotentFunctionProps) refuseStore() (found problems) {
 	all := p.stores()

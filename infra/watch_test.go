@@ -1,16 +1,21 @@
 package infra
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
+	"github.com/lambda-once/once/infra/internal/template"
 )
 
 // elsewhere is a protected function of a different stack, whose event sources are known
@@ -95,4 +100,89 @@ func TestIteratorAgeIsReached(t *testing.T) {
 	wantRefusal(t, "IteratorAge: nothing waits for 10m0s", func() {
 		NewAlarms(stack, "Late", &AlarmsProps{Functions: []*IdempotentFunction{f}, IteratorAge: 10 * time.Minute})
 	})
+}
+
+// AWS writes the metrics of a function under its own name, also those of calls of an alias
+// or a version.
+func TestAliasesAndVersionsHaveTheAlarmsOfTheirFunction(t *testing.T) {
+	for name, qualified := range map[string]func(awscdk.Stack) awslambda.IFunction{
+		"imported alias": func(s awscdk.Stack) awslambda.IFunction {
+			return awslambda.Alias_FromAliasAttributes(s, jsii.String("Alias"), &awslambda.AliasAttributes{
+				AliasName: jsii.String("live"), AliasVersion: awslambda.Version_FromVersionAttributes(s, jsii.String("Version"), &awslambda.VersionAttributes{
+					Lambda: importedFunction(s), Version: jsii.String("7"),
+				}),
+			})
+		},
+		"imported version": func(s awscdk.Stack) awslambda.IFunction {
+			return awslambda.Version_FromVersionAttributes(s, jsii.String("Version"), &awslambda.VersionAttributes{Lambda: importedFunction(s), Version: jsii.String("7")})
+		},
+		"alias":   func(s awscdk.Stack) awslambda.IFunction { return ownFunction(t, s).AddAlias(jsii.String("live"), nil) },
+		"version": func(s awscdk.Stack) awslambda.IFunction { return ownFunction(t, s).CurrentVersion() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			stack := newStack()
+			f := Protect(stack, "Orders", qualified(stack), &ProtectProps{
+				Operations: []string{"pay"}, Retention: 400 * day, Table: NewIdempotencyTable(stack, "Table", nil), Timeout: 20 * time.Second,
+			})
+			f.AddStream("Clicks", newStream(f), nil)
+			f.AddTopic(newTopic(f))
+			NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}})
+			NewDashboard(stack, "Dashboard", &DashboardProps{Functions: []*IdempotentFunction{f}})
+			deployed := synth(t, stack)
+			obeys(t, deployed, template.Emitted)
+			check.Equal(t, len(deployed.Resources(alarmType)) > 15, true)
+			board := fmt.Sprint(only(t, deployed, "AWS::CloudWatch::Dashboard").Properties())
+			for _, no := range []string{"orders:", `"Resource"`} {
+				if strings.Contains(board, no) {
+					t.Errorf("the dashboard has %s", no)
+				}
+			}
+		})
+	}
+}
+
+// Lambda deletes the messages that a report names if its mapping ignores reports, which is
+// the default of CDK.
+func TestSourcesWithoutReportsAreRefused(t *testing.T) {
+	bare := func(s awscdk.Stack, f awslambda.IFunction) {
+		f.AddEventSource(awslambdaeventsources.NewSqsEventSource(awssqs.NewQueue(s, jsii.String("Bare"), nil), nil))
+	}
+	for name, c := range map[string]struct {
+		add     func(s awscdk.Stack, f awslambda.Function)
+		refused bool
+	}{
+		"queue": {func(s awscdk.Stack, f awslambda.Function) { bare(s, f) }, true},
+		"queue of an alias": {func(s awscdk.Stack, f awslambda.Function) {
+			bare(s, f.AddAlias(jsii.String("live"), nil))
+		}, true},
+		"stream": {func(s awscdk.Stack, f awslambda.Function) {
+			f.AddEventSource(awslambdaeventsources.NewKinesisEventSource(awskinesis.NewStream(s, jsii.String("Stream"), nil),
+				&awslambdaeventsources.KinesisEventSourceProps{StartingPosition: awslambda.StartingPosition_LATEST}))
+		}, true},
+		"queue with reports": {func(s awscdk.Stack, f awslambda.Function) {
+			f.AddEventSource(awslambdaeventsources.NewSqsEventSource(awssqs.NewQueue(s, jsii.String("Bare"), nil),
+				&awslambdaeventsources.SqsEventSourceProps{ReportBatchItemFailures: jsii.Bool(true)}))
+		}, false},
+		"a topic of Kafka": {func(_ awscdk.Stack, f awslambda.Function) {
+			f.AddEventSource(awslambdaeventsources.NewManagedKafkaEventSource(&awslambdaeventsources.ManagedKafkaEventSourceProps{
+				ClusterArn: jsii.String("arn:aws:kafka:eu-west-1:111122223333:cluster/a/b"), StartingPosition: awslambda.StartingPosition_LATEST, Topic: jsii.String("orders"),
+			}))
+		}, false},
+		"a queue of another function": {func(s awscdk.Stack, _ awslambda.Function) {
+			code := zip(t)
+			bare(s, awslambda.NewFunction(s, jsii.String("Other"), &awslambda.FunctionProps{
+				Code: awslambda.Code_FromAsset(&code, nil), Handler: jsii.String("bootstrap"), Runtime: awslambda.Runtime_PROVIDED_AL2023(),
+			}))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stack := newStack()
+			own := ownFunction(t, stack)
+			Protect(stack, "Orders", own, &ProtectProps{Retention: 400 * day, Table: NewIdempotencyTable(stack, "Table", nil)})
+			c.add(stack, own)
+			refused := attempt(func() { awscdk.Stage_Of(stack).Synth(nil) })
+			check.Equal(t, strings.Contains(refused, "invokes S/Orders without ReportBatchItemFailures"), c.refused, refused)
+			check.Equal(t, refused == "", !c.refused, refused)
+		})
+	}
 }

@@ -37,7 +37,7 @@ var kinds = map[string]kind{
 	"aws_cloudwatch_log_group": {"AWS::Logs::LogGroup", map[string]string{"name": "", "retention_in_days": "RetentionInDays", "skip_destroy": "", "tags": ""}},
 	"aws_cloudwatch_metric_alarm": {"AWS::CloudWatch::Alarm", map[string]string{
 		"alarm_actions": "AlarmActions", "alarm_description": "AlarmDescription", "alarm_name": "AlarmName", "comparison_operator": "ComparisonOperator",
-		"dimensions": "Dimensions", "evaluation_periods": "EvaluationPeriods", "metric_name": "MetricName", "namespace": "Namespace",
+		"datapoints_to_alarm": "DatapointsToAlarm", "dimensions": "Dimensions", "evaluation_periods": "EvaluationPeriods", "metric_name": "MetricName", "namespace": "Namespace",
 		"ok_actions": "OKActions", "period": "Period", "statistic": "Statistic", "tags": "", "threshold": "Threshold", "treat_missing_data": "TreatMissingData",
 		"metric_query": "Metrics", "metric_query.expression": "Expression", "metric_query.id": "Id", "metric_query.label": "Label", "metric_query.return_data": "ReturnData",
 		"metric_query.metric.dimensions": "MetricStat.Metric.Dimensions", "metric_query.metric.metric_name": "MetricStat.Metric.MetricName",

@@ -23,6 +23,7 @@ var functions = map[string]function.Function{
 	"floor":            stdlib.FloorFunc,
 	"jsonencode":       stdlib.JSONEncodeFunc,
 	"keys":             stdlib.KeysFunc,
+	"join":             stdlib.JoinFunc,
 	"length":           stdlib.LengthFunc,
 	"lookup":           stdlib.LookupFunc,
 	"merge":            stdlib.MergeFunc,

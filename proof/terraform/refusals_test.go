@@ -64,7 +64,7 @@ var refusals = []struct{ module, change, message string }{
 	{"function", `environment={ A-B = "x" }`, "environment: a name is a letter"},
 	{"function", `environment={ _HANDLER = "x" }`, "environment: a name is a letter"},
 	{"function", `environment={ A = "x" }`, "environment: a name is a letter"},
-	{"function", `environment={ IDEMPOTENCY_TABLE = "x" }`, "environment: AWS_LAMBDA_LOG_LEVEL and IDEMPOTENCY_TABLE are set"},
+	{"function", `environment={ IDEMPOTENCY_TABLE = "x" }`, "environment: AWS_LAMBDA_LOG_LEVEL, IDEMPOTENCY_TABLE and ONCE_METRICS are set"},
 	{"function", `environment={ AWS_REGION = "x" }`, "environment: one is reserved by Lambda"},
 	{"function", `environment={ ONCE_DISABLED = "x" }`, "environment: ONCE_DISABLED is for unit tests"},
 	{"function", `log_level="TRACE"`, "log_level: "},

@@ -51,7 +51,7 @@ func TestDeploymentBreaks(t *testing.T) {
 	actions := storeActions(t)
 	for name, deployed := range deployments(t) {
 		for _, m := range mutations(actions) {
-			absent := []string{template.AlarmRule.Text, template.Relayed.Text, template.Logged.Text}
+			absent := []string{template.AlarmRule.Text, template.Emitted.Text, template.Relayed.Text, template.Logged.Text}
 			if name == "page" && (slices.Contains(absent, m.rule.Text) || m.name == deaf || m.name == open) {
 				continue // it shows neither alarms nor an outbox nor an API
 			}
@@ -112,6 +112,10 @@ func mutations(actions template.Actions) []mutation {
 		{"two batches of a shard at once", template.Relayed, set("ParallelizationFactor", 2.0, "AWS::Lambda::EventSourceMapping")},
 		{"without a stream", template.Relayed, drop("StreamSpecification", "AWS::DynamoDB::GlobalTable")},
 		{"without a relay", template.Relayed, unrelayed},
+		{"a metric that nobody writes", template.Emitted, set("MetricName", "Once", "AWS::CloudWatch::Alarm")},
+		{"a statistic of one second", template.Emitted, set("Statistic", "Minimum", "AWS::CloudWatch::Alarm")},
+		{"a dimension of nobody", template.Emitted, set("Dimensions", []any{map[string]any{"Name": "operation", "Value": "x"}, map[string]any{"Name": "Stage", "Value": "y"}}, "AWS::CloudWatch::Alarm")},
+		{"the metrics of an alias", template.Emitted, set("Dimensions", []any{map[string]any{"Name": "FunctionName", "Value": "orders:live"}}, "AWS::CloudWatch::Alarm")},
 		{"alarm at missing data", template.AlarmRule, drop("TreatMissingData", "AWS::CloudWatch::Alarm")},
 		{"on every table", template.Wildcard, inStatements(func(s map[string]any) { s["Resource"] = "*" })},
 		{"every action", template.Wildcard, inStatements(func(s map[string]any) { s["Action"] = "dynamodb:*" })},

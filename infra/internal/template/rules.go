@@ -26,12 +26,13 @@ var (
 	TLS       = Rule{"queues and topics refuse requests without TLS, and topics let alarms publish", (*checker).policies}
 	Logged    = Rule{"an HTTP API has an access log, without paths, and is throttled", (*checker).apis}
 	Relayed   = Rule{"an outbox is written by PutItem alone, and its relay receives and marks the items, one batch at a time", (*checker).outboxes}
+	Emitted   = Rule{"each alarm reads metrics that AWS or the function writes, by names, dimensions and statistic", (*checker).readings}
 	AlarmRule = Rule{"each alarm has one metric or expression, and does not ring without data", (*checker).alarms}
 )
 
 // Rules returns all rules.
 func Rules() []Rule {
-	return []Rule{Grant, Wildcard, TTL, Report, DLQ, Visible, Kept, TLS, Logged, Relayed, AlarmRule}
+	return []Rule{Grant, Wildcard, TTL, Report, DLQ, Visible, Kept, TLS, Logged, Relayed, Emitted, AlarmRule}
 }
 
 // A checker collects where a template breaks a rule.

@@ -44,7 +44,7 @@ locals {
           ]
         },
         {
-          title   = "Round trips to DynamoDB, mean of a call"
+          title   = "Round trips to the store, mean of a call"
           metrics = [["Once", "RoundTrips", "operation", operation]]
         },
         {

@@ -1,5 +1,7 @@
 locals {
-  operations = distinct(flatten([for watched in var.functions : watched.function.operations]))
+  # Those of functions that write metrics.
+  measured   = { for name, watched in var.functions : name => watched.function.operations if watched.function.metrics }
+  operations = distinct(flatten(values(local.measured)))
 
   # Metrics of package emf. Those of "Calls" have a further dimension, the outcome.
   operation_alarms = {
@@ -33,11 +35,11 @@ locals {
     }
     StoreErrors = {
       metric = "StoreErrors", outcome = null, threshold = 1, ticket = false
-      advice = "calls to DynamoDB fail. See the function's log for the errors."
+      advice = "calls to the store fail. See the function's log for the errors."
     }
     StoreThrottles = {
       metric = "StoreThrottles", outcome = null, threshold = 1, ticket = true
-      advice = "DynamoDB throttles. See whether the table or one key is hot."
+      advice = "the store is too busy. With DynamoDB, see whether the table or one key is hot."
     }
   }
 
@@ -143,6 +145,54 @@ resource "aws_cloudwatch_metric_alarm" "this" {
   tags                = var.tags
   threshold           = each.value.threshold
   treat_missing_data  = "notBreaching"
+}
+
+# Invocations that succeed, and no metrics of their calls: the alarms of operations cannot
+# ring. Single hours prove nothing, because Lambda counts an invocation when it began.
+resource "aws_cloudwatch_metric_alarm" "silent" {
+  # CloudWatch compares ten metrics at most.
+  for_each = { for name, operations in local.measured : name => operations if length(operations) > 0 && length(operations) <= 8 }
+
+  alarm_name          = "${var.name}-${each.key}-Silent"
+  alarm_description   = "${each.key}: invocations succeed, and no metrics of their calls arrive, so the alarms of operations cannot ring. Set ONCE_METRICS to emf, or name package emf in Config.Observer; keep the log level of Lambda at INFO. ${local.severities["true"]}operate.md#alarms-of-a-function"
+  alarm_actions       = var.notify
+  ok_actions          = var.notify
+  comparison_operator = "GreaterThanOrEqualToThreshold"
+  datapoints_to_alarm = 3
+  evaluation_periods  = 24
+  tags                = var.tags
+  threshold           = 1
+  treat_missing_data  = "notBreaching"
+
+  metric_query {
+    id          = "expr_1"
+    expression  = "IF(${join(" + ", [for i, operation in each.value : "FILL(calls${i == 0 ? "" : i + 1}, 0)"])} == 0, invocations - FILL(errors, 0), 0)"
+    label       = "invocations without a call"
+    return_data = true
+  }
+
+  dynamic "metric_query" {
+    for_each = merge(
+      { for i, operation in each.value : "calls${i == 0 ? "" : i + 1}" => { namespace = "Once", metric = "Calls", dimensions = { operation = operation } } },
+      {
+        errors      = { namespace = "AWS/Lambda", metric = "Errors", dimensions = { FunctionName = local.function_names[each.key] } }
+        invocations = { namespace = "AWS/Lambda", metric = "Invocations", dimensions = { FunctionName = local.function_names[each.key] } }
+      },
+    )
+
+    content {
+      id          = metric_query.key
+      return_data = false
+
+      metric {
+        dimensions  = metric_query.value.dimensions
+        metric_name = metric_query.value.metric
+        namespace   = metric_query.value.namespace
+        period      = 3600
+        stat        = "Sum"
+      }
+    }
+  }
 }
 
 # A percentage, from 20 calls on: one double click at night must not ring.

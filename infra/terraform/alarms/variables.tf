@@ -9,6 +9,7 @@ variable "functions" {
   description = "What to watch, by the name that alarms and graphs show: the output of the module function or the facts of a function of yours, the outputs of the module queue, and the ids of HTTP APIs."
   type = map(object({
     function = object({
+      metrics    = optional(bool, true)
       name       = string
       operations = list(string)
     })

@@ -53,7 +53,7 @@ resource "aws_lambda_function" "this" {
   timeout          = var.timeout
 
   environment {
-    variables = merge(var.environment, {
+    variables = merge(var.environment, var.metrics ? { ONCE_METRICS = "emf" } : {}, {
       AWS_LAMBDA_LOG_LEVEL = var.log_level
       IDEMPOTENCY_TABLE    = var.table.name
     })

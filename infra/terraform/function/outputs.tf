@@ -3,6 +3,7 @@ output "function" {
   value = {
     arn               = aws_lambda_function.this.arn
     ephemeral         = var.table.ephemeral
+    metrics           = var.metrics
     name              = aws_lambda_function.this.function_name
     operations        = var.operations
     retention_seconds = var.retention_seconds

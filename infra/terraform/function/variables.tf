@@ -1,5 +1,5 @@
 variable "environment" {
-  description = "Variables beside IDEMPOTENCY_TABLE and AWS_LAMBDA_LOG_LEVEL."
+  description = "Variables beside IDEMPOTENCY_TABLE, ONCE_METRICS and AWS_LAMBDA_LOG_LEVEL."
   type        = map(string)
   default     = {}
   nullable    = false
@@ -10,8 +10,8 @@ variable "environment" {
   }
 
   validation {
-    condition     = alltrue([for name in ["AWS_LAMBDA_LOG_LEVEL", "IDEMPOTENCY_TABLE"] : !contains(keys(var.environment), name)])
-    error_message = "environment: AWS_LAMBDA_LOG_LEVEL and IDEMPOTENCY_TABLE are set by this module."
+    condition     = alltrue([for name in ["AWS_LAMBDA_LOG_LEVEL", "IDEMPOTENCY_TABLE", "ONCE_METRICS"] : !contains(keys(var.environment), name)])
+    error_message = "environment: AWS_LAMBDA_LOG_LEVEL, IDEMPOTENCY_TABLE and ONCE_METRICS are set by this module."
   }
 
   validation {
@@ -77,6 +77,13 @@ variable "memory_size" {
     condition     = var.memory_size >= 128 && var.memory_size <= 10240 && floor(var.memory_size) == var.memory_size
     error_message = "memory_size: it must be 128 to 10,240 MiB."
   }
+}
+
+variable "metrics" {
+  description = "Sets ONCE_METRICS, with which a function without a Config.Observer writes its metrics into the log. Without it, the module alarms makes no alarms and graphs of its operations."
+  type        = bool
+  default     = true
+  nullable    = false
 }
 
 variable "name" {
