@@ -85,7 +85,7 @@ func operationRow(operation string) []awscloudwatch.IWidget {
 		graph("Calls by outcome", byOutcome(operation, outcomes...)...),
 		graph("Share of calls, percent",
 			percent(operation, "duplicates", 0, "replayed", "conflict"), percent(operation, "conflicts", 0, "conflict")),
-		graph("Needs a look", append(byOutcome(operation, "takeover", "lease lost", "timed out", "unknown", "mismatch"),
+		graph("Needs a look", append(byOutcome(operation, "takeover", "lease lost", "timed out", "repeated", "unknown", "mismatch"),
 			labelled(sum("LapsedLeases", operation), "lapsed leases"))...),
 	}
 }

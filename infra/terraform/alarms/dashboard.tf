@@ -30,7 +30,7 @@ locals {
           title = "Needs a look"
           metrics = concat(
             [
-              for outcome in ["takeover", "lease lost", "timed out", "unknown", "mismatch"] :
+              for outcome in ["takeover", "lease lost", "timed out", "repeated", "unknown", "mismatch"] :
               ["Once", "Calls", "operation", operation, "outcome", outcome, { label = outcome, stat = "Sum" }]
             ],
             [["Once", "LapsedLeases", "operation", operation, { label = "lapsed leases", stat = "Sum" }]],

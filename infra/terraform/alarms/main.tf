@@ -17,6 +17,10 @@ locals {
       metric = "Calls", outcome = "timed out", threshold = 1, ticket = false
       advice = "a handler was cut off at its deadline; its effect may have happened, and the retry repeats it. Raise the timeout, or use a downstream key."
     }
+    Repeated = {
+      metric = "Calls", outcome = "repeated", threshold = 1, ticket = false
+      advice = "an optimistic call repeated an effect that no transaction holds. Its handler must attach its effect, or Optimistic must go."
+    }
     Mismatch = {
       metric = "Calls", outcome = "mismatch", threshold = var.thresholds.mismatches, ticket = true
       advice = "a key came again with a different payload. The key is not unique, or a client reuses it."
@@ -154,7 +158,7 @@ resource "aws_cloudwatch_metric_alarm" "silent" {
   for_each = { for name, operations in local.measured : name => operations if length(operations) > 0 && length(operations) <= 8 }
 
   alarm_name          = "${var.name}-${each.key}-Silent"
-  alarm_description   = "${each.key}: invocations succeed, and no metrics of their calls arrive, so the alarms of operations cannot ring. Set ONCE_METRICS to emf, or name package emf in Config.Observer; keep the log level of Lambda at INFO. ${local.severities["true"]}operate.md#alarms-of-a-function"
+  alarm_description   = "${each.key}: invocations succeed, and no metrics of their calls arrive, so the alarms of operations cannot ring. Set ONCE_METRICS to emf, or name package emf in Config.Observer; keep the log level of Lambda at INFO. ${local.severities.ticket}operate.md#alarms-of-a-function"
   alarm_actions       = var.notify
   ok_actions          = var.notify
   comparison_operator = "GreaterThanOrEqualToThreshold"
