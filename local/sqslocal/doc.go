@@ -3,23 +3,23 @@
 //
 //	client, queue := sqslocal.NewQueue(t, &sqslocal.QueueOptions{MaxReceiveCount: 3})
 //
-// Package eventsource feeds the messages of a queue to a Lambda function.
+// A [FIFO] is a FIFO queue in memory. Package eventsource feeds the messages of a queue to
+// a Lambda function.
 //
 // # As in SQS
 //
 // Messages are delivered at least once, become visible again after the
 // visibility timeout, and go to the dead-letter queue after MaxReceiveCount
-// receives. Batches, long polling and message attributes work.
+// receives. Batches, long polling and message attributes work. The clients of this package
+// count their receives of each message in ApproximateReceiveCount.
 //
 // # Differences
 //
-// ApproximateReceiveCount is always 1 and SentTimestamp is the time of the receive,
-// although receives are counted for the dead-letter queue. The visibility timeout is
-// checked once a second, so a message returns up to a second late.
-// ApproximateNumberOfMessages includes invisible messages. A receipt handle is invalid
-// once its message is visible again. Batches of a FIFO queue contain at most one
-// message, and no MessageGroupId. In the response of SendMessageBatch, nothing is
-// Successful. Nothing ever expires.
+// SentTimestamp is the time of the receive. The visibility timeout is checked once a
+// second, so a message returns up to a second late. ApproximateNumberOfMessages includes
+// invisible messages. A receipt handle is invalid once its message is visible again. In
+// the response of SendMessageBatch, nothing is Successful. Nothing ever expires. Batches
+// of the server's FIFO queues contain at most one message, and no MessageGroupId.
 //
 // goaws is unreliable while one client creates a queue and another receives, so each
 // [NewQueue] has a server of its own. It always listens on all interfaces, and contains

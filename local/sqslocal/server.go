@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/smithy-go/middleware"
 
 	"github.com/lambda-once/once/local/serving"
 	"github.com/lambda-once/once/local/supervise"
@@ -136,6 +137,7 @@ func newClient(endpoint string, connections *http.Transport, retryer aws.Retryer
 		Region:       region,
 		Retryer:      retryer,
 		HTTPClient:   &http.Client{Transport: connections},
+		APIOptions:   []func(*middleware.Stack) error{countReceives()},
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: credential, SecretAccessKey: credential}, nil
 		}),
