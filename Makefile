@@ -19,6 +19,7 @@ artifact      = $(if $(filter /%,$(firstword $(ARTIFACTS_DIR))),,$(error ARTIFAC
 .PHONY: demo crash-matrix soak queue-kills once once-large test test-short check mutants torture bench fuzz version tidy release-check binaries workflows build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-SharedFunction build-CheckoutFunction build-RelayFunction
 
 demo:
+	@local/needs.sh demo
 	@go run ./local/cmd/demo
 
 # Plays every point; make test plays fewer.
@@ -42,10 +43,16 @@ once:
 once-large:
 	@$(WITH_DYNAMODB) env ONCE_RECORDS=100000 go -C cmd/once test -count=1 -run '^TestLargeTable$$' -v .
 
-# Tests every module: two steps at a time, as most wait for servers and processes. The
-# output of each stays together where make can do that. check has vetted the packages.
-test: check
-	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) $(TESTS)
+# Looks for what it needs, and tests every module: two steps at a time, as most wait for
+# servers and processes. The output of each stays together where make can do that. check
+# has vetted the packages. The end names the parts that did not run.
+test:
+	@local/needs.sh test
+	@$(MAKE) --no-print-directory check
+	@ONCE_NOT_RUN=$$(mktemp); export ONCE_NOT_RUN; code=0; \
+		$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) $(TESTS) || code=$$?; \
+		if [ -s "$$ONCE_NOT_RUN" ]; then echo "== these parts did not run here"; sort -u "$$ONCE_NOT_RUN"; fi; \
+		rm -f "$$ONCE_NOT_RUN"; exit $$code
 
 # The longest steps first.
 TESTS   = test-proof test-infra test-root test-examples test-postgres test-sqslocal test-grouped test-once test-bench test-explore test-redis
@@ -94,11 +101,11 @@ test-proof:
 	@$(WITH_DYNAMODB) go -C proof $(GO_TEST) -count=1 -timeout 30m $$(go -C proof list ./... | grep -v /bench)
 
 test-bench:
-	@echo "== the bench, in its short form (needs Node 22 or later)"
+	@echo "== the bench, in its short form"
 	@go -C proof test -vet=off -count=1 ./bench/...
 
 test-infra:
-	@echo "== the deployment, synthesized (needs Node 22 or later)"
+	@echo "== the deployment, synthesized"
 	@go -C infra test -vet=off -count=1 ./...
 
 # For the daily loop: the root module alone, with the deep explorations cut short.

@@ -74,30 +74,15 @@ func typescript(t *testing.T) *exec.Cmd {
 	return peer
 }
 
-// interpreter finds a Python 3 with jmespath. Where there is none, it installs
-// Debian's, if it may.
+// interpreter finds a Python 3 with jmespath. With ONCE_INSTALL=1, it installs one first.
 var interpreter = sync.OnceValues(func() (string, error) {
-	find := func() (string, error) {
-		var all error
-		for _, name := range []string{"python3", "/usr/bin/python3"} {
-			out, err := exec.Command(name, "-c", "import jmespath").CombinedOutput()
-			if err == nil {
-				return name, nil
-			}
-			all = errors.Join(all, fmt.Errorf("%s: %w %s", name, err, out))
-		}
-		return "", all
+	if out, err := exec.Command("sh", "../../local/needs.sh", "python").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
 	}
-	python, err := find()
-	if err == nil || os.Getuid() != 0 {
-		return python, err
+	if exec.Command("python3", "-c", "import jmespath").Run() == nil {
+		return "python3", nil
 	}
-	for _, args := range [][]string{{"update"}, {"install", "--yes", "--no-install-recommends", "python3", "python3-jmespath"}} {
-		if out, err := exec.Command("apt-get", args...).CombinedOutput(); err != nil {
-			return "", fmt.Errorf("apt-get %s: %w %s", args[0], err, out)
-		}
-	}
-	return find()
+	return "/usr/bin/python3", nil
 })
 
 // python returns the calls that Powertools for Python makes, on Python.
@@ -105,7 +90,7 @@ func python(t *testing.T) *exec.Cmd {
 	t.Helper()
 	name, err := interpreter()
 	if err != nil {
-		t.Fatalf("the test needs Python 3 with jmespath (Debian: python3-jmespath): %v", err)
+		t.Fatal(err)
 	}
 	return exec.CommandContext(t.Context(), name, "testdata/keys.py")
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/local/nodemodules"
+	"github.com/lambda-once/once/local/notrun"
 )
 
 // Its packages have the binaries of Node: a package for each version and platform, of
@@ -28,7 +29,7 @@ func TestEachNodeSynthesizesTheSnapshot(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			node := filepath.Join(installed, "node_modules", "node"+version+"-"+platform(), "bin", "node")
 			if _, err := os.Stat(node); errors.Is(err, fs.ErrNotExist) && !isWanted(t, version) {
-				t.Logf("there is no package of Node %s for %s; the tests of infra run on the installed Node", version, platform())
+				notrun.Say(t, "there is no package of Node "+version+" for "+platform()+"; the tests of infra run on the installed Node")
 				return
 			}
 			got, err := exec.CommandContext(t.Context(), node, "--version").Output()

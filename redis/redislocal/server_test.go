@@ -11,6 +11,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lambda-once/once/local/notrun"
 	"github.com/lambda-once/once/local/serving"
 )
 
@@ -65,10 +66,12 @@ func TestAServerWithArgumentsIsANewOneThatStopsWithItsTest(t *testing.T) {
 
 func TestDebianPackagesRunWithoutBeingInstalled(t *testing.T) {
 	if _, err := exec.LookPath("apt-get"); err != nil {
-		t.Skip("no apt-get")
+		notrun.Say(t, "there is no apt-get")
+		return
 	}
 	if server, err := installed(t.Context()); err == nil {
-		t.Skipf("%s is installed, so apt would fetch nothing", server.Path)
+		notrun.Say(t, server.Path+" is installed, so apt would fetch nothing")
+		return
 	}
 	cache, err := os.UserCacheDir()
 	must(t, err)
