@@ -117,6 +117,7 @@ func TestRedeliveryStartsNoSecondExecution(t *testing.T) {
 	s := &startService{}
 	wantReported(t, s, nil, []events.SQSMessage{sqsMessage("m1", body, "1")})
 	wantReported(t, s, nil, []events.SQSMessage{sqsMessage("m1", body, "2"), sqsMessage("m2", body, "1")})
+	check.Equal(t, s.starts, 3, "each delivery asks the service, which compares the inputs")
 	check.Slice(t, s.started(), []string{body})
 	name, err := durablefunc.ExecutionName("pay", idempotent.Key{ID: "o-1"})
 	check.Nil(t, err)

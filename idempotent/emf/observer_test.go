@@ -169,7 +169,11 @@ func TestRefusedCallsAreCountedByReason(t *testing.T) {
 		if text, _ := got["reason"].(string); got["Refused"] != want || text != reason {
 			t.Errorf("%q: %s", reason, out.Bytes())
 		}
-		check.Equal(t, len(got["_aws"].(map[string]any)["CloudWatchMetrics"].([]any)), declared, reason)
+		directives := got["_aws"].(map[string]any)["CloudWatchMetrics"].([]any)
+		check.Equal(t, len(directives), declared, reason)
+		if reason != "" {
+			check.Equal(t, fmt.Sprint(directives[2].(map[string]any)["Dimensions"]), "[[operation reason]]")
+		}
 	}
 }
 
