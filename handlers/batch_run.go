@@ -137,7 +137,7 @@ func isStored(err error, event *idempotent.Event) bool {
 	switch event.Outcome {
 	case idempotent.OutcomeFailed:
 		return event.Permanent
-	case idempotent.OutcomeReplayed:
+	case idempotent.OutcomeReplayed, idempotent.OutcomeRepeated:
 		return true
 	case idempotent.OutcomeLeaseLost:
 		return errors.Is(err, idempotent.ErrReplayed)

@@ -70,7 +70,7 @@ func (c *call) commitDecided(ctx context.Context, l *lease, s sent, cause error)
 	case protocol.Yield:
 		return conclusion{outcome: OutcomeLeaseLost, err: c.leaseLost(l)}
 	default:
-		return conclusion{outcome: OutcomeUnknown, err: &StoreError{Op: "commit", Executed: true, Err: errors.Join(cause, s.Err)}}
+		return conclusion{outcome: OutcomeUnknown, err: &StoreError{Op: "commit", Executed: true, Err: joined(cause, s.Err)}}
 	}
 }
 

@@ -2,7 +2,9 @@ package idempotent_test
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
@@ -143,4 +145,17 @@ func TestRetryableRejectionIsNoAttempt(t *testing.T) {
 	try(t.Context(), t, x, books("x", nil)).fails(errCrash).ended(idempotent.OutcomeReleased)
 	try(t.Context(), t, x, books("x", nil)).succeeded()
 	b.holds(t, "x")
+}
+
+// Each of its tries, and of those that settle it, has the same error.
+func TestErrorOfACommitSaysItsCauseOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBank()
+		b.on = fails(isChange, errNetwork)
+		failed := try(t.Context(), t, newExecutor(t, b, nil), books("x", nil)).executed()
+		for _, cause := range []error{errNetwork, context.DeadlineExceeded} {
+			check.Equal(t, strings.Count(failed.Error(), cause.Error()), 1, failed)
+			check.Is(t, failed, cause)
+		}
+	})
 }

@@ -159,7 +159,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	)
 	for dir, explained := range map[string]map[string]string{
 		".": {
-			"call.*": call, "writer.*": call, "storeCalls.*": call, "nothingCommitted": call, "steps.*": call, "typed.*": call, "Executor.*": call, "gaveUp": call, "noResult": call, "recovered": call,
+			"call.*": call, "writer.*": call, "joined": call, "nothingCommitted": call, "steps.*": call, "typed.*": call, "Executor.*": call, "gaveUp": call, "noResult": call, "recovered": call,
 			"Permanent": "the call takes the class off", "Retryable": "the call takes the class off",
 		},
 		"driver": {"Mistakes.Add": "Mistakes.Err wraps it in a ConfigError"},

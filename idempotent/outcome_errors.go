@@ -169,9 +169,10 @@ func (e *StoreError) SafeText() string { return e.Error() }
 // Is reports whether target is [ErrStore].
 func (e *StoreError) Is(target error) bool { return target == ErrStore }
 
-// Unwrap returns Err, and Handler if it is set.
+// Unwrap returns Err, and Handler if it is set. A ReplayedError as Handler is not part
+// of the tree: it is final, and this error is not.
 func (e *StoreError) Unwrap() []error {
-	if e.Handler == nil {
+	if _, final := e.Handler.(*ReplayedError); final || e.Handler == nil {
 		return []error{e.Err}
 	}
 	return []error{e.Err, e.Handler}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -145,4 +146,15 @@ func TestLostStepThatWasNoSagaStepStopsNoCall(t *testing.T) {
 		return "booked", tr.step(ctx, "hotel")
 	}).returned("booked")
 	checkDone(t, tr, "hotel")
+}
+
+// Its record is not finished: the next attempt stores the failure.
+func TestSagaWhoseFailureIsNotStoredIsNotReplayed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := begun(t, map[string]string{"flight": `~="a flight"`, ":failure": `={"type":"soldOutError","message":"sold out","steps":["flight"]}`})
+		isFail := func(w write) bool { return w.change.Status == driver.Failed }
+		failed := try(t.Context(), t, newExecutor(t, hooked(store, fails(isFail, errNetwork)), nil), new(trip).book).executed()
+		check.False(t, errors.Is(failed, idempotent.ErrReplayed))
+		check.Is(t, failed.Handler, idempotent.ErrReplayed)
+	})
 }

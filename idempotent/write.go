@@ -3,6 +3,8 @@ package idempotent
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -43,7 +45,7 @@ func (s *storeCalls) repeat(ctx context.Context, w *write) sent {
 		if !ruling.SendsAgain() {
 			last := r.Err
 			if ruling == protocol.Unknown {
-				r.Err = errors.Join(r.Err, lost, context.Cause(ctx))
+				r.Err = joined(r.Err, lost, context.Cause(ctx))
 			}
 			return sent{ruling, r, last, at.Unacknowledged}
 		}
@@ -53,6 +55,26 @@ func (s *storeCalls) repeat(ctx context.Context, w *write) sent {
 			how, met = ruling, r.Met
 		}
 	}
+}
+
+// joined joins errors, those of joined ones too. Of equal texts the first is enough:
+// the tries of a write often fail alike.
+func joined(errs ...error) error {
+	var all []error
+	for _, err := range errs {
+		if parts, ok := err.(interface{ Unwrap() []error }); ok && fmt.Sprintf("%T", err) == "*errors.joinError" {
+			all = append(all, parts.Unwrap()...)
+		} else if err != nil {
+			all = append(all, err)
+		}
+	}
+	seen := map[string]bool{}
+	return errors.Join(slices.DeleteFunc(all, func(err error) bool {
+		text := fmt.Sprintf("%T %[1]v", err)
+		known := seen[text]
+		seen[text] = true
+		return known
+	})...)
 }
 
 // send makes one try of a write, and counts it, even if the store panics.
