@@ -51,6 +51,29 @@ func TestClaimIsStaleWhenTheWallClockHasPassedItsLease(t *testing.T) {
 	}
 }
 
+// The heartbeat may run first after a thaw. It extends the lease, and ends the handler
+// whose time was over.
+func TestFirstExtensionAfterAThawEndsTheHandler(t *testing.T) {
+	store := memory.New(0)
+	x, err := New("op", store, &Config{Lease: time.Minute})
+	check.Must(t, err)
+	now := wall(time.Now())
+	frozen := driver.Record{ID: "op#k", Status: driver.InProgress, Owner: "me", Attempt: 1, Lease: now, Expires: now.Add(time.Hour)}
+	_, created, err := store.Create(t.Context(), frozen, now, nil)
+	check.Must(t, err)
+	check.True(t, created)
+	c := &call{}
+	c.x, c.id, c.hash = x, frozen.ID, canonical.SHA256([]byte("k"))
+	h := &heartbeat{
+		call: c, lease: &lease{record: frozen}, until: now, expires: frozen.Expires,
+		limitTimer: time.NewTimer(time.Hour), // late: it did not run in the frozen sandbox
+		calls:      storeCalls{x: x, tally: &tally{}},
+	}
+	h.ctx, h.cancel = context.WithCancelCause(t.Context())
+	check.Equal(t, h.extend(t.Context(), time.Second), extended)
+	check.Is(t, context.Cause(h.ctx), ErrTimedOut)
+}
+
 // The layout of record ids is stored data: changing it loses every record.
 func TestRecordIDIsStable(t *testing.T) {
 	for _, c := range []struct {
