@@ -69,7 +69,7 @@ look() {
 	case $1 in test)
 		need 'a C compiler, for the race detector' 'apt-get install -y gcc libc6-dev' 'xcode-select --install' compiler
 		need 'git and bash' 'apt-get install -y git bash' 'brew install git bash' git_and_bash
-		need 'Node 22 with npm (20 works, too)' 'apt-get install -y nodejs npm && npm install --global node@22' 'brew install node' node_and_npm
+		need 'Node 22 with npm (20 works, too)' 'apt-get install -y nodejs && (command -v npm || apt-get install -y npm) && npm install --global node@22' 'brew install node' node_and_npm
 		need 'a server of Redis or Valkey' 'apt-get install -y redis-server' 'brew install valkey' redis
 		;;
 	esac
