@@ -49,10 +49,11 @@ type record[D any] struct {
 	// key is the source's own until begin sets the user's. Its ID is empty
 	// where the source has none.
 	key idempotent.Key
-	// chain is the chain key that came with the record, or "", and text the
-	// innermost body.
+	// chain is the chain key that came with the record, or "", text the innermost
+	// body, and zero its type if it decoded to the zero value, or "".
 	chain string
 	text  []byte
+	zero  string
 	// err is why the record cannot run. The executor gets it in place of a
 	// key, so that its observer sees it.
 	err error

@@ -50,7 +50,7 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 		}
 		event, err = v.call(adapter.With(ctx, adapter.Wait(v.wait()), adapter.LastStart(v.lastStart, errOutOfTime)), r)
 	}
-	if err == nil {
+	if err = r.explained(err); err == nil {
 		return nil
 	}
 	var optionErr error

@@ -94,11 +94,11 @@ func (e *ShapeError) SafeText() string { return e.Error() }
 // the innermost id.
 func readRecord[T, E any](source E, text []byte, outer message) record[Delivery[E, T]] {
 	body, inner, err := decodeBody[T](text)
-	outer.text = text
+	outer.text, outer.zero = text, zeroType(body)
 	m := inner.within(outer)
 	return record[Delivery[E, T]]{
 		id: outer.id, delivery: Delivery[E, T]{source, body, m.chain, m.text},
-		key: idempotent.Key{ID: m.id}, chain: m.chain, text: m.text, skip: m.skip, err: err,
+		key: idempotent.Key{ID: m.id}, chain: m.chain, text: m.text, zero: m.zero, skip: m.skip, err: err,
 	}
 }
 

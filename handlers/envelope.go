@@ -19,6 +19,7 @@ type message struct {
 	skip     bool   // there is nothing to run the handler for
 	chain    string // chain key, or ""
 	text     []byte // the body
+	zero     string // the type of the body if it is the zero value, or ""
 }
 
 // envelope is a body that contains an event of its own source.
@@ -59,7 +60,9 @@ type FromSNS[T any] struct {
 	Body   T                `json:"body"`
 }
 
-var errNotification = &ShapeError{"it is an SNS notification: use FromSNS, or enable raw message delivery"}
+const aNotification = "an SNS notification: use FromSNS, or enable raw message delivery"
+
+var errNotification = &ShapeError{"it is " + aNotification}
 
 // refuseEnvelope refuses an SNS notification for a type with none of its
 // fields: all of them would be zero, and the handler would run for nothing.
@@ -77,12 +80,24 @@ func refuseEnvelope(t reflect.Type, text []byte) error {
 			return nil // the handler may well want the notification
 		}
 	}
-	var notification struct{ Type, MessageId, TopicArn, Message *string }
-	if json.Unmarshal(text, &notification) != nil || notification.TopicArn == nil || notification.Message == nil || notification.MessageId == nil ||
-		notification.Type == nil || *notification.Type != "Notification" {
+	if !isNotification(text) {
 		return nil
 	}
 	return &DecodeError{Type: t.String(), Err: errNotification}
+}
+
+// isNotification reports whether a body is a notification of SNS.
+func isNotification(text []byte) bool {
+	var n struct{ Type, MessageId, TopicArn, Message *string }
+	return json.Unmarshal(text, &n) == nil && n.TopicArn != nil && n.Message != nil && n.MessageId != nil && n.Type != nil && *n.Type == "Notification"
+}
+
+// zeroType returns the type of a body that is the zero value, or "".
+func zeroType[T any](body T) string {
+	if !reflect.ValueOf(&body).Elem().IsZero() {
+		return ""
+	}
+	return reflect.TypeFor[T]().String()
 }
 
 var errNotEnvelope = &ShapeError{"it is not an event of that source"}
@@ -101,7 +116,7 @@ func (m *FromSNS[T]) UnmarshalJSON(text []byte) (err error) {
 
 func (m *FromSNS[T]) message() message {
 	return messageIn(&m.Body).within(message{
-		envelope: true, id: m.Source.MessageID, chain: snsAttribute(m.Source, ChainAttribute), text: []byte(m.Source.Message),
+		envelope: true, id: m.Source.MessageID, chain: snsAttribute(m.Source, ChainAttribute), text: []byte(m.Source.Message), zero: zeroType(m.Body),
 	})
 }
 
@@ -130,7 +145,7 @@ func (m *FromEventBridge[T]) UnmarshalJSON(text []byte) (err error) {
 }
 
 func (m *FromEventBridge[T]) message() message {
-	return messageIn(&m.Body).within(message{envelope: true, id: m.Source.ID, chain: m.chain, text: m.Source.Detail})
+	return messageIn(&m.Body).within(message{envelope: true, id: m.Source.ID, chain: m.chain, text: m.Source.Detail, zero: zeroType(m.Body)})
 }
 
 // FromS3 is the body of a queue message that is a notification of S3. Its
