@@ -47,7 +47,7 @@ func TestEveryCrashOfAPlainTransferIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(report)
-	if all, broken := report.Points(); all != 14 || broken == all {
+	if all, broken := report.Points(); all != 28 || broken == all {
 		t.Errorf("%d of %d points are broken", broken, all)
 	}
 	var found *crashtest.BrokenError

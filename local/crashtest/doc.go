@@ -36,9 +36,10 @@
 // With Trial.Crashes set to 2, it also crashes the retries, at each of their own points.
 //
 // [Run] does so with a compiled Lambda function and real servers, in seconds. It
-// kills the process before and after every network call that the function makes. A
-// test in process cannot cover all of these: transactions, clients of other services,
-// and the function's main.
+// kills and freezes the process before and after every network call that the function
+// makes, loses answers, and delivers the event to several processes at once, and with
+// another payload. A test in process cannot cover all of these: transactions, clients of
+// other services, and the function's main.
 //
 // Both print a table with a line for every point:
 //

@@ -19,13 +19,19 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// A Function is a Lambda function that [Run] kills. A field with its zero value has
+// A Function is a Lambda function that [Run] disturbs. A field with its zero value has
 // its default.
 type Function struct {
 	// AnswersVary permits that a duplicate receives a different answer from the
 	// delivery before it. Default: the answers must be equal; of HTTP responses,
 	// the status and the body.
 	AnswersVary bool
+	// AnyPayload permits that an event with the same key and another payload receives
+	// the stored answer. Default: it must not. The payload is changed by the numbers
+	// of the event, or by its texts if there is none. A text that contains the name of
+	// the run stays. Of an event whose texts are JSON objects, such as that of an HTTP
+	// API or of a queue, only these change.
+	AnyPayload bool
 	// Binary is the compiled function. Default: Package is compiled.
 	Binary string
 	// Env is the function's environment, as "NAME=value". The function sees
@@ -166,7 +172,7 @@ func (f Function) scene(name string, event func(context.Context, string) ([]byte
 			if err != nil {
 				return nil, fmt.Errorf("event: %w", err)
 			}
-			w := &kill.World{Event: payload, Final: f.Final}
+			w := &kill.World{Event: payload, Other: otherPayload(payload, run), Final: f.Final}
 			for _, s := range f.Servers {
 				w.Servers = append(w.Servers, kill.Server(s))
 			}

@@ -20,8 +20,8 @@ type Report struct {
 
 // A Result is the result of one run.
 type Result struct {
-	// Number counts the points of the run from 1. It is 0 in the result of the
-	// undisturbed run.
+	// Number counts the calls of the run from 1. It is 0 in the result of the
+	// undisturbed run, and of one that is disturbed at no call.
 	Number int
 	// Call names the point, such as "dynamodb PutItem", "step reserve" or the name
 	// passed to [Effect].
@@ -57,10 +57,18 @@ const (
 	FrozenBefore
 	// FrozenAfter does the same when the call is done.
 	FrozenAfter
+	// AnswerLost cuts the connection when the call is done, and leaves the process
+	// running. Only [Play] does so, as with the following.
+	AnswerLost
+	// AtOnce delivers the event to three processes at once.
+	AtOnce
+	// OtherPayload delivers an event with the same key and another payload when an
+	// answer is final. It must not receive that answer.
+	OtherPayload
 )
 
 func (c Crash) String() string {
-	names := [...]string{"never", "killed before", "killed after", "frozen before", "frozen after"}
+	names := [...]string{"never", "killed before", "killed after", "frozen before", "frozen after", "answer lost", "at once", "other payload"}
 	if int(c) < len(names) {
 		return names[c]
 	}
@@ -71,6 +79,9 @@ func (c Crash) String() string {
 func (r Result) point() string {
 	if r.Crash == NoCrash {
 		return "undisturbed"
+	}
+	if r.Number == 0 {
+		return r.Crash.String()
 	}
 	point := fmt.Sprintf("%v %d %s", r.Crash, r.Number, r.Call)
 	if r.Earlier != "" {
@@ -162,7 +173,7 @@ func (r Report) String() string {
 			continue
 		}
 		call, verdict := "all", "holds"
-		if result.Crash != NoCrash {
+		if result.Number != 0 {
 			call = fmt.Sprintf("%2d %s", result.Number, result.Call)
 		}
 		if result.Earlier != "" {

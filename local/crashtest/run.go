@@ -35,7 +35,7 @@ func Run(t TB, f Function, event func(ctx context.Context, run string) ([]byte, 
 	}
 }
 
-// Play kills a compiled function before and after every network call that it makes.
+// Play disturbs a compiled function at every network call that it makes.
 //
 // It first runs the function undisturbed, to record its calls to f.Servers and to the
 // Lambda Runtime API. It then runs it twice for each of these calls. The process is
@@ -43,6 +43,12 @@ func Run(t TB, f Function, event func(ctx context.Context, run string) ([]byte, 
 // before the process knows. As a trigger would, Play delivers the event to new
 // processes until one returns a final answer, every quarter of a second. It then
 // delivers the event once more, as a duplicate, and calls check.
+//
+// It runs the function three more times for each call to a server. The process is frozen
+// before the call or after it, and continues when another one has returned a final
+// answer: past its lease, as on AWS. Or the connection is cut when the server has
+// answered. Two last runs deliver the event to three processes at once, and, when an
+// answer is final, an event with other numbers: see Function.AnyPayload.
 //
 // The function event prepares a run and returns its event, which is JSON. Each run has
 // a name of its own, of letters, digits and a hyphen. Use it in every key, so that
@@ -88,7 +94,11 @@ func Play(ctx context.Context, f Function, event func(ctx context.Context, run s
 	if err := f.uncalled(calm.Calls); err != nil {
 		return r, err
 	}
-	for _, run := range scene.PlayAll(ctx, calm.Calls, false) {
+	points := append(kill.Kills(calm.Calls, false), kill.Faults(calm.Calls)...)
+	if f.AnyPayload || calm.Other == nil {
+		points = points[:len(points)-1]
+	}
+	for _, run := range scene.PlayAll(ctx, points) {
 		r.Results = append(r.Results, resultOf(run))
 	}
 	return r, nil
@@ -110,11 +120,13 @@ func resultOf(run kill.Run) Result {
 	if run.Err == nil {
 		r.Answer = summary(run.Answer)
 	}
-	switch run.At {
-	case lambdaruntime.Before:
-		r.Crash = KilledBefore
-	case lambdaruntime.After:
-		r.Crash = KilledAfter
+	switch run.Fate {
+	case kill.Killed, kill.Frozen:
+		if run.At != 0 {
+			r.Crash = KilledBefore + 2*Crash(run.Fate) + Crash(run.At-lambdaruntime.Before)
+		}
+	default:
+		r.Crash = AnswerLost + Crash(run.Fate-kill.Lost)
 	}
 	if run.At != 0 {
 		r.Call = run.Call.Server + " " + run.Call.Operation

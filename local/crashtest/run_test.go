@@ -94,10 +94,11 @@ func TestPlayFindsTheEffectOfAKilledProcess(t *testing.T) {
 	l, url := newLedger(t)
 	report, err := crashtest.Play(t.Context(), function(url, "naive"), sale, l.charged(2))
 	check.Must(t, err)
-	if len(report.Results) != 1+2*len(points) {
+	if len(report.Results) < 1+2*len(points) {
 		t.Fatalf("%v", report)
 	}
-	for i, r := range report.Results[1:] {
+	kills := report.Results[1 : 1+2*len(points)]
+	for i, r := range kills {
 		want := crashtest.Result{Number: 1 + i/2, Call: points[i/2], Crash: crashtest.KilledBefore + crashtest.Crash(i%2), Retries: r.Retries, Answer: "ok", Broken: r.Broken}
 		check.Equal(t, r, want)
 		// Between the charge and the answer.
@@ -106,21 +107,59 @@ func TestPlayFindsTheEffectOfAKilledProcess(t *testing.T) {
 			t.Errorf("%v %s: %v", r.Crash, r.Call, r.Broken)
 		}
 	}
-	err = report.Err()
+	err = crashtest.Report{Results: kills}.Err()
 	e := check.As[*crashtest.BrokenError](t, err)
 	check.Is(t, err, errCharges)
 	check.Equal(t, e.Points, 10)
 	check.Equal(t, len(e.Results), 4)
 	const want = "crashtest: the invariant is broken at 4 of 10 points; killed after 2 provider POST /charges/…: 3 charges; " +
 		"killed before 3 provider POST /receipts/…: 3 charges; killed after 3 provider POST /receipts/…: 3 charges; …"
-	check.Equal(t, report.Err().Error(), want)
+	check.Equal(t, err.Error(), want)
 	text := strings.Join(strings.Fields(report.String()), " ")
 	for _, want := range []string{
 		"call crash retries answer invariant all never 0 ok holds", "2 provider POST /charges/… killed before 1 ok holds",
-		"2 provider POST /charges/… killed after 1 ok BROKEN: 3 charges", "10 points, broken at 4, in ",
+		"2 provider POST /charges/… killed after 1 ok BROKEN: 3 charges", "all at once 0 ok BROKEN: 4 charges", "17 points, broken at ",
 	} {
 		check.Contains(t, text, want)
 	}
+}
+
+// A process that continues after its successor has answered charges as well: its request
+// was on the way, or it makes the next one.
+func TestPlayFindsTheEffectOfAFreezeALostAnswerAndDuplicates(t *testing.T) {
+	t.Parallel()
+	l, url := newLedger(t)
+	report, err := crashtest.Play(t.Context(), function(url, "naive"), sale, l.charged(2))
+	check.Must(t, err)
+	broken := map[string]string{}
+	for _, r := range report.Results {
+		if r.Broken != nil {
+			broken[fmt.Sprintf("%v %d", r.Crash, r.Number)] = r.Broken.Error()
+		}
+	}
+	for _, point := range []string{"frozen before 2", "frozen after 2", "frozen before 3", "frozen after 3", "answer lost 2"} {
+		check.Equal(t, broken[point], "3 charges", point)
+	}
+	check.Equal(t, broken["at once 0"], "4 charges")
+	check.Contains(t, fmt.Sprint(crashtest.Report{Results: report.Results[len(report.Results)-1:]}.Err()), "; at once: 4 charges")
+}
+
+// The till that keys its requests charges once, and does not look at the amount.
+func TestPlayFindsAnAnswerForAnotherPayload(t *testing.T) {
+	t.Parallel()
+	l, url := newLedger(t)
+	f := function(url, "keyed")
+	event := func(_ context.Context, run string) ([]byte, error) {
+		return fmt.Appendf(nil, `{"sale": %q, "cents": 30}`, run), nil
+	}
+	report, err := crashtest.Play(t.Context(), f, event, l.charged(1))
+	check.Must(t, err)
+	check.Says(t, report.Err(), "broken at 1 of 18 points; other payload: the changed event", `"cents":130`)
+	f.AnyPayload = true
+	report, err = crashtest.Play(t.Context(), f, event, l.charged(1))
+	check.Must(t, err)
+	check.Nil(t, report.Err())
+	check.Equal(t, len(report.Results), 18)
 }
 
 // recorder is a test that may fail.
@@ -142,8 +181,8 @@ func TestRunFailsTheTestOfABrokenInvariant(t *testing.T) {
 		charges, failures int
 		report            string
 	}{
-		"keyed": {1, 0, "10 points, broken at 0"},
-		"naive": {2, 1, "10 points, broken at 4"},
+		"keyed": {1, 0, "17 points, broken at 0"},
+		"naive": {2, 1, "17 points, broken at "},
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
@@ -245,9 +284,9 @@ func TestReportWithoutPointsIsAnError(t *testing.T) {
 
 func TestCrashesHaveNames(t *testing.T) {
 	var names []string
-	for c := range crashtest.FrozenAfter + 2 {
+	for c := range crashtest.OtherPayload + 2 {
 		names = append(names, c.String())
 	}
-	want := []string{"never", "killed before", "killed after", "frozen before", "frozen after", "Crash(5)"}
+	want := []string{"never", "killed before", "killed after", "frozen before", "frozen after", "answer lost", "at once", "other payload", "Crash(8)"}
 	check.Slice(t, names, want)
 }

@@ -70,18 +70,35 @@ func listed(calls []lambdaruntime.Call) string {
 	return strings.Join(all, ", ")
 }
 
-// PlayAll kills a process before and after each of the calls, all at once. With
-// afterOnly it omits the kills before a call.
-func (s *Scene) PlayAll(ctx context.Context, calls []lambdaruntime.Call, afterOnly bool) []Run {
-	var points []Point
+// Kills returns the points before and after each of the calls. With afterOnly it omits
+// those before a call.
+func Kills(calls []lambdaruntime.Call, afterOnly bool) (points []Point) {
 	behind := ""
 	for _, call := range calls {
 		if !afterOnly {
-			points = append(points, Point{call, lambdaruntime.Before, behind})
+			points = append(points, Point{Call: call, At: lambdaruntime.Before, Behind: behind})
 		}
-		points = append(points, Point{call, lambdaruntime.After, behind})
+		points = append(points, Point{Call: call, At: lambdaruntime.After, Behind: behind})
 		behind = call.Operation
 	}
+	return points
+}
+
+// Faults returns the points of all other fates. The calls to the Lambda Runtime API have
+// none: on AWS, nothing comes between a process and it.
+func Faults(calls []lambdaruntime.Call) (points []Point) {
+	for _, call := range calls {
+		if call.Server == lambdaruntime.RuntimeAPI {
+			continue
+		}
+		points = append(points, Point{Call: call, At: lambdaruntime.Before, Fate: Frozen},
+			Point{Call: call, At: lambdaruntime.After, Fate: Frozen}, Point{Call: call, At: lambdaruntime.After, Fate: Lost})
+	}
+	return append(points, Point{Fate: Doubled}, Point{Fate: Changed})
+}
+
+// PlayAll plays the points, all at once.
+func (s *Scene) PlayAll(ctx context.Context, points []Point) []Run {
 	runs := make([]Run, len(points))
 	var group sync.WaitGroup
 	for i, p := range points {
@@ -95,7 +112,7 @@ func (s *Scene) PlayAll(ctx context.Context, calls []lambdaruntime.Call, afterOn
 	return runs
 }
 
-// Play runs the function, and kills it at p. A busy machine adds timeouts, which
+// Play runs the function, and disturbs it at p. A busy machine adds timeouts, which
 // are crashes at other points, and repeated calls. Such a run counts only against
 // an invariant that holds wherever the crash is.
 func (s *Scene) Play(ctx context.Context, p Point) (r Run, err error) {
@@ -121,6 +138,7 @@ func (s *Scene) take(ctx context.Context, p Point) (r Run, err error) {
 	if err != nil {
 		return r, err
 	}
+	r.Other = w.Other
 	if w.Close != nil {
 		defer func() { err = errors.Join(err, w.Close()) }()
 	}
@@ -136,9 +154,21 @@ func (s *Scene) take(ctx context.Context, p Point) (r Run, err error) {
 		}
 	}
 	before := len(wire.Calls())
-	wire.KillAt(before+p.Call.Number, p.At)
-
-	if r.Answer, err = s.ask(ctx, w, function, &r); err != nil {
+	switch number := before + p.Call.Number; p.Fate {
+	case Killed:
+		wire.KillAt(number, p.At)
+		r.Answer, err = s.ask(ctx, w, function, &r)
+	case Lost:
+		wire.LoseAt(number)
+		r.Answer, err = s.ask(ctx, w, function, &r)
+	case Frozen:
+		err = s.freeze(ctx, w, function, wire, &r)
+	case Doubled:
+		err = s.double(ctx, w, function, &r)
+	case Changed:
+		err = s.change(ctx, w, function, &r)
+	}
+	if err != nil {
 		return r, err
 	}
 	retries := r.Retries
@@ -191,7 +221,7 @@ func (s *Scene) named(calls []lambdaruntime.Call) []lambdaruntime.Call {
 	return calls
 }
 
-// struck returns an error unless the run was killed at p.
+// struck returns an error unless the run was disturbed at p.
 func (s *Scene) struck(p Point, wire *lambdaruntime.Wire, before int) error {
 	if p.At == 0 {
 		return nil
@@ -201,7 +231,7 @@ func (s *Scene) struck(p Point, wire *lambdaruntime.Wire, before int) error {
 	call = s.named([]lambdaruntime.Call{call})[0]
 	call.Number = number
 	if call != p.Call {
-		return fmt.Errorf("killed at %+v, which should be %s %+v", call, p.At, p.Call)
+		return fmt.Errorf("struck at %+v, which should be %s %+v", call, p.At, p.Call)
 	}
 	return nil
 }

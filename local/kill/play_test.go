@@ -71,7 +71,7 @@ func TestRunIsKilledAtItsPoint(t *testing.T) {
 func TestRunThatIsKilledElsewhereDoesNotCount(t *testing.T) {
 	t.Parallel()
 	_, err := scene(t).Play(t.Context(), at("POST /refunds/s-1"))
-	if err == nil || !strings.HasPrefix(err.Error(), "disturbed 5 times; last error: killed at {Number:2 Server:provider Operation:POST /charges/s-1}") {
+	if err == nil || !strings.HasPrefix(err.Error(), "disturbed 5 times; last error: struck at {Number:2 Server:provider Operation:POST /charges/s-1}") {
 		t.Errorf("%v", err)
 	}
 }
@@ -127,5 +127,29 @@ func TestFunctionWhoseCallsVaryCannotBeLearned(t *testing.T) {
 	s.Operation = func(string) string { return "POST" }
 	if r, err := s.Learn(t.Context()); err != nil || len(r.Calls) != 5 {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// A process that was frozen has a caller too, and so has each that runs at once.
+func TestAnswersOfAllProcessesAreCompared(t *testing.T) {
+	t.Parallel()
+	for fate, want := range map[kill.Fate]int{kill.Killed: 1, kill.Lost: 1, kill.Frozen: 2, kill.Doubled: 3} {
+		s, compared := scene(t), 0
+		s.Same = func(first, later lambdaruntime.Response) error {
+			compared++
+			check.Equal(t, string(later.Payload), string(first.Payload))
+			return nil
+		}
+		p := at("POST /charges/s-1")
+		p.Fate = fate
+		switch fate {
+		case kill.Lost:
+			p.At = lambdaruntime.After
+		case kill.Doubled:
+			p = kill.Point{Fate: fate}
+		}
+		_, err := s.Play(t.Context(), p)
+		check.Nil(t, err)
+		check.Equal(t, compared, want, fate)
 	}
 }

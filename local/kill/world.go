@@ -16,6 +16,8 @@ type World struct {
 	Env []string
 	// Event is the payload of every delivery.
 	Event []byte
+	// Other is an event that must not have the answer of Event. Nil means none.
+	Other []byte
 	// Final reports whether the event is not delivered again after this
 	// response.
 	Final func(lambdaruntime.Response) bool
@@ -30,16 +32,35 @@ type World struct {
 // A Server is a server whose URL the function reads from an environment variable.
 type Server struct{ Variable, URL, Name string }
 
-// A Point is a moment at which a run is killed. The zero value means none.
+// A Point is a moment at which a run is disturbed. The zero value means none.
 type Point struct {
 	Call   lambdaruntime.Call
 	At     lambdaruntime.Point
 	Behind string // the operation before it
+	Fate   Fate
 }
 
-// A Run is the result of one run, which was killed at the Point.
+// A Fate is what happens at a [Point].
+type Fate uint8
+
+const (
+	// Killed kills the process.
+	Killed Fate = iota
+	// Frozen stops the process until an answer of another one is final.
+	Frozen
+	// Lost loses the response to the call.
+	Lost
+	// Doubled delivers the event to several processes at once. It needs no call.
+	Doubled
+	// Changed delivers a changed event when an answer is final. It needs no call.
+	Changed
+)
+
+// A Run is the result of one run, which was disturbed at the Point.
 type Run struct {
 	Point
+	// Other is that of the world.
+	Other []byte
 	// Seen describes the effects of the run.
 	Seen string
 	// Broken is how the invariant is broken, or nil.

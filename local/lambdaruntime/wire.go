@@ -11,7 +11,8 @@ import (
 )
 
 // A Wire is the network between a function and its servers, for tests of crashes. It
-// counts the calls of the function, and can kill its process at any of them:
+// counts the calls of the function. At any of them it can kill its process, hold the call,
+// or lose the response:
 //
 //	wire := lambdaruntime.NewWire()
 //	defer wire.Close()
@@ -34,8 +35,7 @@ type Wire struct {
 
 	mu      sync.Mutex
 	calls   []Call
-	killAt  int // the number of a call, or 0
-	point   Point
+	plan    plan
 	struck  Call
 	proxies map[*wire.Proxy]string // the names of their servers
 	errs    []error
@@ -81,12 +81,53 @@ func (p Point) String() string {
 // NewWire returns a wire without servers. Close it after the runtime.
 func NewWire() *Wire { return &Wire{proxies: map[*wire.Proxy]string{}} }
 
+// A plan is what happens at a call, once. If meet returns an error, the function does not
+// receive the response. done, which may be nil, is closed when the call is over.
+type plan struct {
+	number int // of the call, or 0
+	point  Point
+	meet   func(Call) error
+	done   chan struct{}
+}
+
+func (w *Wire) set(p plan) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.plan = p
+}
+
 // KillAt plans to kill the process that makes the call with that number, once, by
 // SIGKILL. It replaces an earlier plan.
 func (w *Wire) KillAt(number int, p Point) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.killAt, w.point = number, p
+	w.set(plan{number: number, point: p, meet: func(call Call) error { w.kill(call); return wire.ErrCut }})
+}
+
+// LoseAt plans to lose the response to the call with that number, once: the server has
+// received the call, and the function's connection is cut. It replaces an earlier plan.
+func (w *Wire) LoseAt(number int) {
+	w.set(plan{number: number, point: After, meet: func(call Call) error { w.strikes(call); return wire.ErrCut }})
+}
+
+// HoldAt plans to hold the call with that number, once, until release is called: a test
+// freezes the process when held is closed, and thaws it afterwards. A call that is held
+// [Before] reaches its server late. It replaces an earlier plan. release returns when the
+// server has responded, and must be called before Close.
+func (w *Wire) HoldAt(number int, p Point) (held <-chan struct{}, release func()) {
+	reached, released, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	w.set(plan{number: number, point: p, done: done, meet: func(call Call) error {
+		w.strikes(call)
+		close(reached)
+		<-released
+		return nil
+	}})
+	return reached, sync.OnceFunc(func() {
+		close(released)
+		select {
+		case <-reached:
+			<-done
+		default:
+		}
+	})
 }
 
 // Calls returns all calls so far.
@@ -96,7 +137,7 @@ func (w *Wire) Calls() []Call {
 	return slices.Clone(w.calls)
 }
 
-// Struck returns the call at which a process was killed.
+// Struck returns the call that a plan has met.
 func (w *Wire) Struck() (_ Call, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,15 +155,21 @@ func (w *Wire) start(c supervise.Command) (*supervise.Process, error) {
 	return p, err
 }
 
-func (w *Wire) arrives(server, operation string) (call Call, point Point) {
+func (w *Wire) strikes(call Call) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.struck = call
+}
+
+func (w *Wire) arrives(server, operation string) (call Call, met plan) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	call = Call{Number: len(w.calls) + 1, Server: server, Operation: operation}
 	w.calls = append(w.calls, call)
-	if w.killAt == call.Number {
-		point, w.killAt = w.point, 0
+	if w.plan.number == call.Number {
+		met, w.plan = w.plan, plan{}
 	}
-	return call, point
+	return call, met
 }
 
 // kill returns when the process has exited, because it must not notice that its
@@ -136,10 +183,7 @@ func (w *Wire) kill(call Call) {
 		return // by other means
 	default:
 	}
-	// Set before the kill: a test that notices the exit may call Struck.
-	w.mu.Lock()
-	w.struck = call
-	w.mu.Unlock()
+	w.strikes(call) // before the kill: a test that notices the exit may call Struck
 	if err := process.Kill(); err != nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()

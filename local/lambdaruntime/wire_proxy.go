@@ -42,7 +42,7 @@ func (w *Wire) To(server, target string) (string, error) {
 	return to.String(), nil
 }
 
-// carry counts the calls to a server, and kills the process as planned.
+// carry counts the calls to a server, and does what is planned.
 func (w *Wire) carry(server string) wire.Carry {
 	return func(r *wire.Request) (*wire.Response, error) {
 		operation := r.Operation
@@ -52,18 +52,22 @@ func (w *Wire) carry(server string) wire.Carry {
 		case server == RuntimeAPI:
 			operation = path.Base(operation)
 		}
-		call, point := w.arrives(server, operation)
-		switch point {
-		case Before:
-			w.kill(call)
-			return nil, wire.ErrCut
-		case After:
-			// The process must not receive the first byte of the response.
-			_, err := r.Send()
-			w.kill(call)
-			return nil, errors.Join(wire.ErrCut, err)
+		call, met := w.arrives(server, operation)
+		if met.done != nil {
+			defer close(met.done)
+		}
+		if met.point == Before {
+			if err := met.meet(call); err != nil {
+				return nil, err
+			}
 		}
 		res, err := r.Send()
+		if met.point == After {
+			// The process must not receive the first byte of the response before.
+			if cut := met.meet(call); cut != nil {
+				return nil, errors.Join(cut, err)
+			}
+		}
 		if err != nil && r.Header != nil {
 			return &wire.Response{Status: http.StatusBadGateway, Body: []byte("the server does not respond")}, nil
 		}

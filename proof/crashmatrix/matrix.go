@@ -81,7 +81,7 @@ func (m *matrix) fill(ctx context.Context, s *stage) {
 	calm.Err = err
 	m.results = []kill.Run{calm}
 	if err == nil {
-		m.results = append(m.results, scene.PlayAll(ctx, calm.Calls, m.short)...)
+		m.results = append(m.results, scene.PlayAll(ctx, kill.Kills(calm.Calls, m.short))...)
 	}
 }
 
