@@ -267,7 +267,7 @@ func TestRecordThatMeetsADuplicateAheadIsDecidedAgainInItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, seen := &distant{Store: memory.New(0)}, &observed{}
 		time.AfterFunc(time.Second, elsewhere(t, d.Store, order{ID: "o01"}))
-		o := handlers.SQSOptions{Wait: time.Nanosecond, Visibility: func(context.Context, events.SQSMessage, time.Duration) error {
+		o := handlers.SQSOptions{Wait: time.Millisecond, Visibility: func(context.Context, events.SQSMessage, time.Duration) error {
 			t.Error("the visibility changed")
 			return nil
 		}}
@@ -336,6 +336,6 @@ func TestMarginIsCheckedAgainInTurn(t *testing.T) {
 		reports(t, within(t, 10*time.Second), handler, messages, "m02 m03")
 		check.Slice(t, d.started, []string{"o00", "o01"})
 		allAre(t, failures, handlers.ErrNotStarted)
-		reports(t, t.Context(), d.queue(t, nil, handlers.SQSOptions{Wait: time.Nanosecond}), messages, "", "the claims were given back")
+		reports(t, t.Context(), d.queue(t, nil, handlers.SQSOptions{Wait: time.Millisecond}), messages, "", "the claims were given back")
 	})
 }

@@ -93,6 +93,8 @@ func (o EventOptions) check(source string, mistakes *driver.Mistakes) {
 	refuse(o.Unrecorded < 0, "Unrecorded", o.Unrecorded)
 	refuse(o.Margin < 0, "Margin", o.Margin)
 	refuse(o.Wait < 0, "Wait", o.Wait)
+	mistakes.Unit("handlers: "+source+": the option Margin", o.Margin)
+	mistakes.Unit("handlers: "+source+": the option Wait", o.Wait)
 }
 
 // filled returns o with its defaults, but for the Margin, whose default depends on the

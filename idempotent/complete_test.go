@@ -121,7 +121,7 @@ func TestEventReportsADroppedResult(t *testing.T) {
 func TestCompletionIsSentOnceDespiteATinyReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
-		config := &idempotent.Config{Lease: 10 * time.Second, Reserve: time.Nanosecond}
+		config := &idempotent.Config{Lease: 10 * time.Second, Reserve: time.Millisecond}
 		p := hooked(store, func(w write) (driver.Record, bool, error) {
 			if isExtend(w) {
 				return driver.Record{}, false, errNetwork

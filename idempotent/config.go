@@ -245,6 +245,9 @@ func (c *Config) validate(mistakes *driver.Mistakes) {
 	refuse(c.Shared && c.Payloads != nil, "Payloads with Shared: the other library cannot follow a reference to a result")
 	refuse(c.Shared && c.Sealer != nil, "Sealer with Shared: the other library cannot read what is sealed")
 	refuse(c.Wait < 0, "Wait is %v, below 0", c.Wait)
+	mistakes.Unit("idempotent: Config.ClockSkew", c.ClockSkew)
+	mistakes.Unit("idempotent: Config.Reserve", c.Reserve)
+	mistakes.Unit("idempotent: Config.Wait", c.Wait)
 	lease := c.Lease
 	orElse(&lease, protocol.DefaultLease)
 	refuse(lease < 10*time.Millisecond, "Lease is %v, below 10 ms: leases are stored in milliseconds", lease)

@@ -28,6 +28,9 @@ func TestNewRefusesMistakes(t *testing.T) {
 		"Reserve":            {Reserve: -1},
 		"Retention":          {Retention: time.Second - 1},
 		"Wait":               {Wait: -1},
+		"ClockSkew is 5ns":   {ClockSkew: 5},
+		"Reserve is 500ns":   {Reserve: 500},
+		"Wait is 999.999µs":  {Wait: time.Millisecond - 1},
 		"FailOpen":           {OnStoreError: idempotent.FailOpen, MaxAttempts: 1},
 	} {
 		_, err := idempotent.New("op", memory.New(0), &config)
@@ -39,6 +42,9 @@ func TestNewRefusesMistakes(t *testing.T) {
 	}
 	_, err := idempotent.New("op", nil, nil)
 	check.Failed(t, err, "a nil store is accepted")
+	var none *memory.Store // as after an error of its constructor
+	_, err = idempotent.New("op", none, nil)
+	check.Says(t, err, "the store is a nil *memory.Store")
 	t.Setenv("ONCE_DISABLED", "perhaps")
 	_, err = idempotent.New("op", memory.New(0), nil)
 	check.Failed(t, err, "ONCE_DISABLED=perhaps is accepted")

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -36,6 +37,8 @@ type Executor struct {
 	transactional driver.Transactional
 	// storeID tells whether a nested call is on the same store.
 	storeID any
+	// carried are the types of results that JSON carries, as far as calls had them.
+	carried sync.Map
 	// spread adds jitter to a pause, so that callers do not meet again and
 	// again.
 	spread func(time.Duration) time.Duration
@@ -61,7 +64,9 @@ func New(operation string, store driver.Store, config *Config) (*Executor, error
 	var mistakes driver.Mistakes
 	err := checkOperation(operation)
 	mistakes.If(err != nil, "%w", err)
+	v := reflect.ValueOf(store)
 	mistakes.If(store == nil, "idempotent: the store is nil")
+	mistakes.If(v.Kind() == reflect.Pointer && v.IsNil(), "idempotent: the store is a nil %T; look at the error of its constructor", store)
 	transactional, _ := store.(driver.Transactional)
 	mistakes.If(store != nil && full.Optimistic && transactional == nil, "idempotent: Config.Optimistic needs a store with transactions, and a %T has none", store)
 	full.validate(&mistakes)
@@ -91,7 +96,7 @@ func New(operation string, store driver.Store, config *Config) (*Executor, error
 		x.warnAtStart()
 	}
 	x.storeID = x
-	if reflect.ValueOf(store).Comparable() {
+	if v.Comparable() {
 		x.storeID = store
 	}
 	if full.CacheEntries > 0 {

@@ -85,7 +85,7 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 			call(t, memory.New(0), c, untilItEnds(func(ctx context.Context) error { return errors.Join(errors.New(handlersText), ctx.Err()) }))
 		}},
 		"result that does not encode": {"its result is unavailable", func(t *testing.T, c *idempotent.Config) {
-			_, err := idempotent.Do(t.Context(), newExecutor(t, lasting{memory.New(0)}, c), theKey, func(context.Context) (func(), error) { return func() {}, nil })
+			_, err := idempotent.Do(t.Context(), newExecutor(t, lasting{memory.New(0)}, c), theKey, func(context.Context) (any, error) { return func() {}, nil })
 			check.Nil(t, err)
 		}},
 		"result of a step that does not encode": {"level=WARN", func(t *testing.T, c *idempotent.Config) {

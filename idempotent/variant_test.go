@@ -81,14 +81,14 @@ func TestExecutionStepNeverFailsOpen(t *testing.T) {
 
 // Nothing would record the effect of the step, whether or not the run has a claim.
 func TestFinishedExecutionThatRunsAgainHasNoSteps(t *testing.T) {
-	unencodable := func(context.Context) (chan int, error) { return make(chan int), nil }
+	unencodable := func(context.Context) (any, error) { return make(chan int), nil }
 	x := newExecutor(t, memory.New(0), nil)
 	execution := adapter.Execution{ID: []string{"arn"}, Until: time.Now().Add(time.Hour), Settle: func(error) idempotent.Outcome { return idempotent.OutcomeExecuted }}
 	ctx := adapter.With(t.Context(), adapter.Durable(execution))
 	_, err := idempotent.Do(ctx, x, theKey, unencodable)
 	check.Must(t, err)
 	ran := false
-	_, err = idempotent.Do(ctx, x, theKey, func(ctx context.Context) (chan int, error) {
+	_, err = idempotent.Do(ctx, x, theKey, func(ctx context.Context) (any, error) {
 		_, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { ran = true; return 1, nil })
 		return nil, err
 	})

@@ -1,6 +1,12 @@
 package idempotent
 
-import "context"
+import (
+	"context"
+	"reflect"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/canonical"
+)
 
 // Wrap returns a Lambda handler that calls fn once per key, and returns the
 // first result to every repetition. It calls key before fn, so fn may change
@@ -8,9 +14,12 @@ import "context"
 // those of [Do].
 //
 // The returned function has the plain type that lambda.Start accepts. Wrap
-// panics if an argument is nil.
+// panics with a [*driver.ConfigError] if an argument is nil, or if the Codec is
+// [JSON], which carries no result of type Resp: a struct without exported fields, a
+// function, a channel or a complex number.
 func Wrap[Req, Resp any](x *Executor, key func(Req) (Key, error), fn func(context.Context, Req) (Resp, error)) func(context.Context, Req) (Resp, error) {
 	requireParts("Wrap", x, key != nil, fn != nil)
+	requireResult[Resp]("Wrap", x)
 	return func(ctx context.Context, request Req) (Resp, error) {
 		k, err := key(request)
 		w := wrapped[Req, Resp]{typed: typed[Resp]{codec: x.config.Codec}, handler: fn, request: request}
@@ -25,21 +34,37 @@ func Wrap[Req, Resp any](x *Executor, key func(Req) (Key, error), fn func(contex
 // requireParts panics when the function starts, and not in its first
 // invocation.
 func requireParts(of string, x *Executor, key, fn bool) {
-	switch {
-	case x == nil:
-		panic("idempotent: " + of + ": the Executor is nil")
-	case x.store == nil:
-		panic("idempotent: " + of + ": the Executor is the zero value; use New")
-	case !key:
-		panic("idempotent: " + of + ": the key function is nil; there is no default key")
-	case !fn:
-		panic("idempotent: " + of + ": the handler is nil")
+	if x != nil && x.store != nil && key && fn {
+		return // without an allocation for each call of Do
 	}
+	var mistakes driver.Mistakes
+	mistakes.If(x == nil, "idempotent: %s: the Executor is nil", of)
+	mistakes.If(x != nil && x.store == nil, "idempotent: %s: the Executor is the zero value; use New", of)
+	mistakes.If(!key, "idempotent: %s: the key function is nil; there is no default key", of)
+	mistakes.If(!fn, "idempotent: %s: the handler is nil", of)
+	mistakes.Panic()
+}
+
+// requireResult panics if JSON carries no result of type T: each repetition would receive
+// an empty one, without an error. A different Codec may carry it.
+func requireResult[T any](of string, x *Executor) {
+	t := reflect.TypeFor[T]()
+	if _, ok := x.carried.Load(t); ok {
+		return
+	}
+	if _, ok := x.config.Codec.(JSON); ok {
+		var mistakes driver.Mistakes
+		lost := canonical.Lost(t)
+		mistakes.If(lost != "", "idempotent: %s: the result: %s; or set Config.Codec", of, lost)
+		mistakes.Panic()
+	}
+	x.carried.Store(t, nil)
 }
 
 // Do calls fn once for the key, and returns the first result to every
 // repetition. Every error is one of this package's types, or fn's own. Do
-// panics if fn is nil, or if x does not come from [New].
+// panics if fn is nil, if x does not come from [New], or if [JSON] carries no result
+// of type T (see [Wrap]).
 //
 // An error of fn wrapped with [Permanent] is stored. An error without it releases
 // the key for a retry. Do drops a result that fn returns along with an error.
@@ -56,6 +81,7 @@ func requireParts(of string, x *Executor, key, fn bool) {
 // [TimedOutError].
 func Do[T any](ctx context.Context, x *Executor, key Key, fn func(context.Context) (T, error)) (T, error) {
 	requireParts("Do", x, true, fn != nil)
+	requireResult[T]("Do", x)
 	w := typed[T]{codec: x.config.Codec, fn: fn}
 	if err := x.do(ctx, key, nil, &w); err != nil {
 		var none T

@@ -2,12 +2,15 @@ package idempotent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
@@ -32,8 +35,75 @@ func TestWrapRefusesNil(t *testing.T) {
 		"Do: the handler is nil":    func() { _, _ = idempotent.Do[string](t.Context(), x, theKey, nil) },
 		"Step: the function is nil": func() { _, _ = idempotent.Step[string](idempotent.Unprotected(t.Context()), "s", nil) },
 	} {
-		check.Contains(t, fmt.Sprint(panicOf(wrap)), name)
+		panicked := panicOf(wrap)
+		check.Contains(t, fmt.Sprint(panicked), name)
+		if _, ok := panicked.(*driver.ConfigError); !ok && name != "Step: the function is nil" {
+			t.Errorf("%s: the panic is a %T", name, panicked)
+		}
 	}
+}
+
+type (
+	hidden    struct{ charge string }
+	shown     struct{ hidden, Charge string }
+	spelled   struct{ charge string }
+	spelledAt struct{ charge string }
+	tagged    struct {
+		Charge string `json:"-"`
+	}
+	notifying struct{ Done chan int }
+	noted     struct {
+		ID   string
+		Done chan int `json:"-"`
+	}
+	tree []tree
+)
+
+func (s spelled) MarshalJSON() ([]byte, error) { return []byte(`"` + s.charge + `"`), nil }
+
+func (s *spelledAt) MarshalText() ([]byte, error) { return []byte(s.charge), nil }
+
+// refusal returns why a handler with this result is refused, and "" if it is not.
+func refusal[T any](x *idempotent.Executor) string {
+	key := idempotent.Field(func(s string) string { return s })
+	p := panicOf(func() {
+		idempotent.Wrap(x, key, func(context.Context, string) (t T, err error) { return t, nil })
+	})
+	if err, ok := p.(*driver.ConfigError); ok {
+		return err.Error()
+	}
+	return ""
+}
+
+func TestWrapRefusesAResultThatJSONDoesNotCarry(t *testing.T) {
+	x := newExecutor(t, memory.New(0), nil)
+	for name, refused := range map[string]func(*idempotent.Executor) string{
+		"hidden has no field": refusal[hidden], "*idempotent_test.hidden has": refusal[*hidden], "[]idempotent_test.hidden has": refusal[[]hidden],
+		"tagged has": refusal[tagged], "spelledAt has": refusal[spelledAt], "func() has no JSON form": refusal[func()],
+		"chan int has": refusal[chan int], "complex128 has": refusal[complex128], "its field Done: type chan int": refusal[notifying],
+	} {
+		check.Contains(t, refused(x), name)
+	}
+	for n, accepted := range []func(*idempotent.Executor) string{
+		refusal[struct{}], refusal[any], refusal[error], refusal[string], refusal[shown], refusal[spelled], refusal[*spelledAt], refusal[[]spelledAt],
+		refusal[noted], refusal[tree], refusal[time.Time], refusal[map[string]any], refusal[json.RawMessage],
+	} {
+		check.Equal(t, accepted(x), "", n)
+	}
+	gob := newExecutor(t, memory.New(0), &idempotent.Config{Codec: indented{}})
+	check.Equal(t, refusal[hidden](gob), "", "with a Codec of its own")
+}
+
+// Do learns of the type with the call.
+func TestWorkWhoseResultJSONDoesNotCarryDoesNotRun(t *testing.T) {
+	x := newExecutor(t, memory.New(0), nil)
+	p := panicOf(func() {
+		_, _ = idempotent.Do(t.Context(), x, theKey, func(context.Context) (hidden, error) {
+			t.Error("the work ran")
+			return hidden{}, nil
+		})
+	})
+	check.Contains(t, fmt.Sprint(p), "hidden has no field that encoding/json writes")
 }
 
 // The key is read before the handler runs. A handler that changes its request

@@ -94,6 +94,7 @@ func (o *Options) layout(table string, mistakes driver.Mistakes) (*layout, error
 		"postgres: Options.MaxSize is %d with Options.DSQL; a column of Aurora DSQL has at most %d bytes", o.MaxSize, defaultMaxSize)
 	mistakes.If(o.DSQL && o.TransactionTimeout != 0,
 		"postgres: Options.TransactionTimeout is set with Options.DSQL, which has a limit of its own")
+	mistakes.Unit("postgres: Options.TransactionTimeout", o.TransactionTimeout)
 	checkName(&mistakes, "the table", table, maxTableName)
 	quoted := func(names ...string) string { return pgx.Identifier(names).Sanitize() }
 	l := &layout{

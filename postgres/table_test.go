@@ -138,16 +138,17 @@ func TestOptionsThatAreNotValidAreRefused(t *testing.T) {
 		table   string
 		options *Options
 	}{
-		"no table":              {"", nil},
-		"long table":            {strings.Repeat("n", maxTableName+1), nil},
-		"NUL in the table":      {"a\x00b", nil},
-		"broken UTF-8":          {"a\xff", nil},
-		"long schema":           {table, &Options{Schema: long}},
-		"long column":           {table, &Options{Columns: Columns{Data: long}}},
-		"two columns of a name": {table, &Options{Columns: Columns{Data: "owner"}}},
-		"negative size":         {table, &Options{MaxSize: -1}},
-		"too large for DSQL":    {table, &Options{DSQL: true, MaxSize: 1<<20 + 1}},
-		"a timeout with DSQL":   {table, &Options{DSQL: true, TransactionTimeout: 1}},
+		"no table":               {"", nil},
+		"long table":             {strings.Repeat("n", maxTableName+1), nil},
+		"NUL in the table":       {"a\x00b", nil},
+		"broken UTF-8":           {"a\xff", nil},
+		"long schema":            {table, &Options{Schema: long}},
+		"long column":            {table, &Options{Columns: Columns{Data: long}}},
+		"two columns of a name":  {table, &Options{Columns: Columns{Data: "owner"}}},
+		"negative size":          {table, &Options{MaxSize: -1}},
+		"too large for DSQL":     {table, &Options{DSQL: true, MaxSize: 1<<20 + 1}},
+		"a timeout without unit": {table, &Options{TransactionTimeout: 30}},
+		"a timeout with DSQL":    {table, &Options{DSQL: true, TransactionTimeout: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var want *driver.ConfigError

@@ -73,6 +73,7 @@ func New(client Client, table string, options *Options) (*Outbox, error) {
 	mistakes.If(client == nil, "outbox: the client is nil")
 	mistakes.If(table == "", "outbox: the name of the table is empty")
 	mistakes.If(o.Retention < 0, "outbox: Options.Retention is %v; it must not be negative", o.Retention)
+	mistakes.Unit("outbox: Options.Retention", o.Retention)
 	if err := mistakes.Err(); err != nil {
 		return nil, err
 	}

@@ -277,6 +277,9 @@ func TestMistakesInOptionsHaveAnExportedType(t *testing.T) {
 		"retention": func() (*outbox.Outbox, error) {
 			return outbox.New(client, "outbox", &outbox.Options{Retention: -1})
 		},
+		"retention without unit": func() (*outbox.Outbox, error) {
+			return outbox.New(client, "outbox", &outbox.Options{Retention: 24})
+		},
 	} {
 		o, err := make()
 		if _, ok := err.(*driver.ConfigError); !ok || o != nil {

@@ -95,6 +95,7 @@ func Outbox(publish Publisher, o *Options) func(context.Context, events.DynamoDB
 	mistakes.If(o.BatchSize < 0, "relay: Options.BatchSize is %d; it must not be negative", o.BatchSize)
 	mistakes.If(o.Concurrency < 0, "relay: Options.Concurrency is %d; it must not be negative", o.Concurrency)
 	mistakes.If(o.Margin < 0, "relay: Options.Margin is %v; it must not be negative", o.Margin)
+	mistakes.Unit("relay: Options.Margin", o.Margin)
 	mistakes.Panic()
 	r := &relay{publish: publish, options: *o, recent: newRecent(10_000)}
 	r.options.BatchSize = cmp.Or(o.BatchSize, 10)

@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // A ConfigError reports the mistakes in the arguments of a constructor, all of them,
@@ -30,6 +31,15 @@ func (m *Mistakes) Add(format string, args ...any) {
 func (m *Mistakes) If(wrong bool, format string, args ...any) {
 	if wrong {
 		m.Add(format, args...)
+	}
+}
+
+// Unit adds a mistake for a duration of less than a millisecond that is not 0, nor below:
+// a number without its unit counts nanoseconds. The name is that of the argument, with its
+// package.
+func (m *Mistakes) Unit(name string, d time.Duration) {
+	if 0 < d && d < time.Millisecond {
+		m.Add("%s is %v, below 1 ms; a number counts nanoseconds, so multiply it by a unit such as time.Second", name, d)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -26,17 +27,60 @@ func AppendValue(dst []byte, v any) ([]byte, error) {
 	if err != nil {
 		return dst, marshalError(err)
 	}
-	if string(raw) == "{}" && losesAllFields(v) {
-		return dst, &Error{Offset: -1, Reason: fmt.Sprintf(
-			"type %T has no field that encoding/json writes, so every value of it is {}; export its fields or select a part of it", v)}
+	if string(raw) == "{}" && losesAllFields(reflect.TypeOf(v)) {
+		return dst, &Error{Offset: -1, Reason: lossOf(reflect.TypeOf(v)) + " or select a part of it"}
 	}
 	return canonicalize(dst, raw, true)
 }
 
-// losesAllFields reports whether v is a struct with fields none of which JSON
+// Lost returns why JSON carries no value of type t, or "". It looks into pointers and
+// slices, and not into the types of fields: a struct with one field that JSON writes is in
+// use with others that it does not.
+func Lost(t reflect.Type) string {
+	of, addressable := t, false
+	for range 16 { // a type may be a slice of itself
+		kind := t.Kind()
+		switch {
+		case marshalsItself(t) || addressable && marshalsItself(reflect.PointerTo(t)):
+			return ""
+		case kind == reflect.Pointer || kind == reflect.Slice:
+			t, addressable = t.Elem(), true
+			continue
+		case kind == reflect.Chan || kind == reflect.Func || kind == reflect.Complex64 || kind == reflect.Complex128:
+			return noForm(t)
+		case losesAllFields(t):
+			return lossOf(of)
+		case kind == reflect.Struct:
+			return lostField(t)
+		}
+		break
+	}
+	return ""
+}
+
+// lostField returns why a struct never marshals: a field that always is written cannot be.
+func lostField(t reflect.Type) string {
+	for f := range t.Fields() {
+		switch f.Type.Kind() {
+		case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128:
+			tag := f.Tag.Get("json")
+			if f.IsExported() && tag != "-" && !strings.Contains(tag, "omitzero") && !marshalsItself(f.Type) {
+				return "its field " + f.Name + ": " + noForm(f.Type)
+			}
+		}
+	}
+	return ""
+}
+
+func noForm(t reflect.Type) string { return "type " + t.String() + " has no JSON form" }
+
+func lossOf(t reflect.Type) string {
+	return "type " + t.String() + " has no field that encoding/json writes, so every value of it is {}; export its fields"
+}
+
+// losesAllFields reports whether t is a struct with fields none of which JSON
 // writes. A struct{} loses nothing.
-func losesAllFields(v any) bool {
-	t := reflect.TypeOf(v)
+func losesAllFields(t reflect.Type) bool {
 	for t.Kind() == reflect.Pointer && !marshalsItself(t) {
 		t = t.Elem()
 	}
@@ -78,7 +122,7 @@ func hasJSONField(t reflect.Type, within []reflect.Type) bool {
 func marshalError(err error) error {
 	reason := fmt.Sprintf("not marshalled as JSON (%T)", err)
 	if t := new(json.UnsupportedTypeError); errors.As(err, &t) {
-		reason = "type " + t.Type.String() + " has no JSON form"
+		reason = noForm(t.Type)
 	}
 	return &Error{Offset: -1, Reason: reason, Err: err}
 }
