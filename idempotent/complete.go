@@ -3,6 +3,7 @@ package idempotent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
@@ -30,8 +31,11 @@ func (c *call) completion(ctx context.Context, l *lease, onExit func(withoutResu
 	}()
 	data, err := c.work.encode()
 	change := withoutResult
-	if err == nil {
+	switch {
+	case err == nil:
 		change, err = c.finishedWith(ctx, l, driver.Completed, data)
+	case errors.Is(err, driver.ErrTooLarge):
+		change.Unavailable = "the result was too large"
 	}
 	returned = true
 	if err != nil {

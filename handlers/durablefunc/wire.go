@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // The statuses with which an invocation of a durable function answers.
@@ -45,7 +47,7 @@ var ErrResponse = errors.New("durablefunc: the durable function's response")
 // for a result that is not stored, because the response does not contain it.
 type ResponseError struct {
 	Reason string
-	Err    error // of the JSON, or nil
+	Err    error // of the JSON, [driver.ErrTooLarge], or nil
 }
 
 func (e *ResponseError) Error() string { return ErrResponse.Error() + " " + e.Reason }
@@ -110,7 +112,7 @@ func readResponse(text []byte) (response, error) {
 	return response{}, &ResponseError{"has a status that is none of PENDING, SUCCEEDED and FAILED", nil}
 }
 
-var errElsewhere = &ResponseError{"has no result: it is only in the history of the execution, because it is too large", nil}
+var errElsewhere = &ResponseError{"has no result: it is only in the history of the execution, because it is too large", driver.ErrTooLarge}
 
 // MarshalJSON is called for the record.
 func (r response) MarshalJSON() ([]byte, error) {

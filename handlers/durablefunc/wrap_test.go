@@ -175,6 +175,13 @@ func TestDurableReplaysTheResponse(t *testing.T) {
 	}
 }
 
+// The service keeps a result above 6 MB in the history of the execution.
+func TestDurableSaysThatAResultIsTooLarge(t *testing.T) {
+	store := memory.New(0)
+	answered(t, sold(t, store, answers(`{"Status":"SUCCEEDED","Result":""}`)), begun(t, "durable-request.json"), `{"Status":"SUCCEEDED","Result":""}`)
+	check.Equal(t, durableRecord(t, store).Unavailable, "the result was too large")
+}
+
 // Another kind of handler has stored its own result under the key. No retry would
 // find another one.
 func TestDurableReplaysNothingThatIsNoResponse(t *testing.T) {
