@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -310,8 +311,12 @@ func TestTransactionBesideATxPanics(t *testing.T) {
 	b := newBench(t, nil, nil)
 	_, err := b.do(in(func(ctx context.Context, _ pgx.Tx) error {
 		defer func() {
-			if recover() == nil {
-				t.Error("both in one call")
+			p := fmt.Sprint(recover())
+			if !strings.Contains(p, "transaction of another kind") {
+				t.Errorf("both in one call: %s", p)
+			}
+			if strings.Contains(p, "openTx") {
+				t.Errorf("it names a type that no user knows: %s", p)
 			}
 		}()
 		Collect(ctx)

@@ -2,7 +2,6 @@ package driver
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/internal/options"
@@ -74,7 +73,7 @@ func Attach[A Attachment](ctx context.Context, create func() A) A {
 	attached := call.Attach(func() Attachment { return create() })
 	a, ok := attached.(A)
 	if !ok {
-		panic(fmt.Sprintf("idempotent: Attach: the call already has a %T", attached))
+		panic("idempotent: the call already has a transaction of another kind; use one kind in a call, such as postgres.Collect or postgres.Transaction")
 	}
 	return a
 }
