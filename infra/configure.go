@@ -61,6 +61,7 @@ func (p *IdempotentFunctionProps) refuseConfigured(before, props *awslambda.Func
 	}
 	if p.Durable != nil {
 		advice["CurrentVersionOptions"] = "it keeps the versions of suspended executions"
+		advice["FunctionName"] = "Lambda makes a function durable only when it creates it, and two functions cannot have one name; leave the name to CDK"
 	}
 	found = refuseChanges(before, props, advice)
 	found.when(props.Code == nil, "Code: it is required, here or in Configure")

@@ -98,7 +98,7 @@ func TestGrantReadExecutions(t *testing.T) {
 		}
 	}
 	check.Equal(t, got, map[string]any{
-		"lambda:ListDurableExecutionsByFunction": arn("Function"),
+		"lambda:ListDurableExecutionsByFunction": arn("FunctionDurable"),
 		"lambda:GetDurableExecution":             ownExecutions(),
 	})
 }

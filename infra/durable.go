@@ -17,8 +17,13 @@ type DurableOptions struct {
 	// ExecutionTimeout is how long an execution may take, with its suspensions:
 	// whole seconds, 1 s to 366 days. Pass the same one to durablefunc.Wrap. An
 	// execution that is stopped holds its key for as long. Queues and streams wait
-	// at most 15 min for it, and an HTTP API 30 s.
+	// at most 15 min for it, 90 min on Managed Instances, and an HTTP API 30 s.
 	ExecutionTimeout time.Duration
+
+	// ManagedInstances says that the function runs on Lambda Managed Instances, to which
+	// AddFunction of a CapacityProvider of CDK adds it. Timeout may then be up to 90 min.
+	// Default: false.
+	ManagedInstances bool
 
 	// Retention is how long the history of an execution is kept after its end, and with it
 	// the name that a dispatcher gave the execution: whole days, 1 to 90. Default: 14 days.
@@ -41,8 +46,40 @@ func (o *DurableOptions) refuse() (found problems) {
 	return found
 }
 
-// maxMappingTime is the time for which an event source mapping waits for a whole execution.
-const maxMappingTime = 15 * time.Minute
+// maxMappingTime is the time for which Lambda waits for a whole execution that a function
+// URL or a state machine starts, and an event source mapping for one that is not on
+// Managed Instances. It is also the longest timeout of an invocation there.
+const (
+	maxMappingTime = 15 * time.Minute
+	maxManagedTime = 90 * time.Minute
+)
+
+func (o *DurableOptions) mappingTime() time.Duration {
+	if orZero(o).ManagedInstances {
+		return maxManagedTime
+	}
+	return maxMappingTime
+}
+
+// newDurable creates a durable function. Lambda makes a function durable only when it
+// creates it, so it has a logical id of its own: CloudFormation then creates a new function
+// in place of an update that Lambda refuses.
+func (p *IdempotentFunctionProps) newDurable(own constructs.Construct, props *awslambda.FunctionProps) awslambda.Function {
+	function := awslambda.NewFunction(own, jsii.String("Durable"), props)
+	if p.Key == nil {
+		return function
+	}
+	stack := awscdk.Stack_Of(own)
+	functions := stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("lambda"), Resource: jsii.String("function"), ResourceName: jsii.String("*"), ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME})
+	// The function's own ARN would be a circle: the function waits for its key.
+	allowService(p.Key, "lambda.amazonaws.com", &map[string]any{
+		"ArnLike":      map[string]any{"kms:EncryptionContext:aws:lambda:FunctionArn": functions},
+		"StringEquals": map[string]any{"aws:SourceAccount": stack.Account()},
+	}, "kms:Decrypt", "kms:GenerateDataKey*")
+	p.Key.GrantDecrypt(function)
+	function.Node().DefaultChild().(awslambda.CfnFunction).AddPropertyOverride(jsii.String("DurableConfig.KMSKeyArn"), p.Key.KeyArn())
+	return function
+}
 
 // grantOwnExecutions allows a durable function to read its own executions. The managed
 // policy that CDK attaches allows the other calls of the service.
@@ -110,12 +147,15 @@ func (f *IdempotentFunction) GrantStartExecution(grantee awsiam.IGrantable) awsi
 // GrantReadExecutions allows a dispatcher to compare a record with the execution
 // that was started for its key: lambda:ListDurableExecutionsByFunction on the
 // unqualified function, and lambda:GetDurableExecution on its executions. It is for
-// clients with durablefunc.ExecutionReader.
+// clients with durablefunc.ExecutionReader. With Key, it allows decryption as well.
 //
 // GrantReadExecutions panics with a [*PropsError] if the function is not durable.
 func (f *IdempotentFunction) GrantReadExecutions(grantee awsiam.IGrantable) awsiam.Grant {
 	f.refuseExecutions(grantee).panic(f.scope, "")
 	list := allow(grantee, []*string{f.Function.FunctionArn()}, nil, "lambda:ListDurableExecutionsByFunction")
+	if key := f.props.Key; key != nil {
+		key.GrantDecrypt(grantee)
+	}
 	return list.Combine(allow(grantee, []*string{executionsOf(f.Function)}, nil, "lambda:GetDurableExecution"))
 }
 

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
+
 	"github.com/lambda-once/once/infra/internal/check"
 )
 
@@ -42,6 +45,74 @@ func TestDurableFunctionRefuses(t *testing.T) {
 		"Retention: -24h0m0s":    {ExecutionTimeout: time.Hour, Retention: -day},
 	}, func(o DurableOptions) {
 		newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Durable = &o })
+	})
+}
+
+// Lambda makes a function durable only when it creates it, and refuses the update of one.
+// A name that is fixed is taken when the new function is created.
+func TestFunctionThatBecomesDurableIsReplaced(t *testing.T) {
+	ids := map[bool]string{}
+	for _, isDurable := range []bool{false, true} {
+		stack := newStack()
+		newFunction(t, stack, func(p *IdempotentFunctionProps) {
+			if p.Live = new(LiveOptions); isDurable {
+				durable(time.Hour)(p)
+			}
+		})
+		ids[isDurable] = fmt.Sprint(synth(t, stack).IDs("AWS::Lambda::Function"))
+	}
+	check.Equal(t, ids[false] == ids[true], false, "the logical id is the same")
+	named := func(p *IdempotentFunctionProps) {
+		p.Configure = func(f *awslambda.FunctionProps) { f.FunctionName = jsii.String("pay") }
+	}
+	wantRefusal(t, "", func() { newFunction(t, newStack(), named) })
+	wantRefusal(t, "it changes FunctionName; Lambda makes a function durable only when it creates it", func() {
+		newFunction(t, newStack(), func(p *IdempotentFunctionProps) { durable(time.Hour)(p); named(p) })
+	})
+}
+
+// The history of an execution has the input, each step and the result in it.
+func TestKeyEncryptsTheHistoriesOfADurableFunction(t *testing.T) {
+	stack := newStack()
+	f := newFunction(t, stack, func(p *IdempotentFunctionProps) { durable(time.Hour)(p); p.Key = ownKey(stack) })
+	reader := NewIdempotentFunction(stack, "Reader", &IdempotentFunctionProps{Code: zip(t), Table: f.props.Table})
+	f.GrantReadExecutions(reader.Function)
+	deployed := synth(t, stack)
+	config := deployed.Resources()["FunctionDurable"].Properties()["DurableConfig"].(map[string]any)
+	check.Equal(t, config["KMSKeyArn"], any(arn("Key")))
+	check.Equal(t, config["ExecutionTimeout"], any(3600.0))
+	check.Equal(t, users(t, deployed)["lambda.amazonaws.com"], "[kms:Decrypt kms:GenerateDataKey*] "+
+		"map[ArnLike:map[kms:EncryptionContext:aws:lambda:FunctionArn:map[Fn::Join:[ [arn: map[Ref:AWS::Partition] :lambda:eu-west-1:111122223333:function:*]]]] "+
+		"StringEquals:map[aws:SourceAccount:111122223333]]")
+	for _, f := range deployed.Functions() {
+		check.Contains(t, fmt.Sprint(f.Statements), "kms:Decrypt", f.ID)
+	}
+}
+
+func TestManagedInstancesWaitNinetyMinutes(t *testing.T) {
+	longest := map[string]time.Duration{"SQS": 90 * time.Minute, "Kinesis": 90 * time.Minute, "URL": 15 * time.Minute}
+	for name, longest := range longest {
+		source, known := sources()[name]
+		check.Equal(t, known, true, name)
+		managed := func(timeout time.Duration) func() {
+			return func() {
+				source.add(newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
+					durable(timeout)(p)
+					p.Durable.ManagedInstances, p.Timeout = true, 90*time.Minute
+				}))
+			}
+		}
+		wantRefusal(t, "", managed(longest))
+		wantRefusal(t, "waits for the whole execution", managed(longest+time.Second))
+	}
+	wantRefusal(t, "1 s to 90 min", func() {
+		newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
+			durable(time.Hour)(p)
+			p.Durable.ManagedInstances, p.Timeout = true, 90*time.Minute+time.Second
+		})
+	})
+	wantRefusal(t, "1 s to 15 min", func() {
+		newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Timeout = 15*time.Minute + time.Second })
 	})
 }
 
@@ -139,7 +210,7 @@ func TestDurableFunctionMayReadItsOwnExecutions(t *testing.T) {
 
 // ownExecutions is the pattern of the function's executions.
 func ownExecutions() map[string]any {
-	return map[string]any{"Fn::Join": []any{"", []any{arn("Function"), ":*/durable-execution/*"}}}
+	return map[string]any{"Fn::Join": []any{"", []any{arn("FunctionDurable"), ":*/durable-execution/*"}}}
 }
 
 // A message that becomes visible while its execution runs is delivered in vain.

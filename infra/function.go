@@ -37,7 +37,10 @@ type IdempotentFunctionProps struct {
 	Dispatches *IdempotentFunction
 
 	// Durable makes the function a durable one, for durablefunc.Wrap. It gets an Alias, and
-	// its role may make checkpoints and read its executions. Default: none.
+	// its role may make checkpoints and read its executions. A function that becomes
+	// durable, or ceases to be, is replaced by a new one: to drain its queue first, create
+	// the new one under another id, and remove the old one later. Configure may not set
+	// FunctionName. Default: none.
 	Durable *DurableOptions
 
 	// Environment adds variables to IDEMPOTENCY_TABLE, ONCE_METRICS and AWS_LAMBDA_LOG_LEVEL.
@@ -54,7 +57,8 @@ type IdempotentFunctionProps struct {
 	// seconds, 1 min to 14 days. Default: 14 days.
 	FailureRetention time.Duration
 
-	// Key encrypts the logs, the failure queues and the queues of AddQueue. Its policy
+	// Key encrypts the logs, the failure queues, the queues of AddQueue, and the histories
+	// of a durable function: inputs, steps and results of its executions. Its policy
 	// then lets AWS use it for them; the policy of an imported key must do so already.
 	// Default: keys of AWS.
 	Key awskms.IKey
@@ -100,7 +104,8 @@ type IdempotentFunctionProps struct {
 	// Table is the table of the records. A dispatcher has none.
 	Table *IdempotencyTable
 
-	// Timeout is the timeout of an invocation: whole seconds, 1 s to 15 min. Default: 10 s.
+	// Timeout is the timeout of an invocation: whole seconds, 1 s to 15 min, or 90 min with
+	// Durable.ManagedInstances. Default: 10 s.
 	Timeout time.Duration
 
 	// Tracing turns X-Ray on: Tracing_ACTIVE samples calls, and Tracing_PASS_THROUGH
@@ -177,7 +182,8 @@ func (p *IdempotentFunctionProps) refuse() (found problems) {
 // refuseFacts reports mistakes in the facts of the function's code.
 func (p *IdempotentFunctionProps) refuseFacts() (found problems) {
 	found.when(!wholeSeconds(p.FailureRetention, time.Minute, maxKept), "FailureRetention: %s is not whole seconds, 1 min to 14 days", p.FailureRetention)
-	found.when(!wholeSeconds(p.Timeout, time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 1 s to 15 min", p.Timeout)
+	longest := p.Durable.mappingTime()
+	found.when(!wholeSeconds(p.Timeout, time.Second, longest), "Timeout: %s is not whole seconds, 1 s to %.0f min", p.Timeout, longest.Minutes())
 	found.when(p.Retention < 0, "Retention: %s is negative", p.Retention)
 	found = append(found, refuseKey(p.Key)...)
 	found = append(found, refuseOperations(p.Operations)...)

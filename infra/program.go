@@ -49,6 +49,9 @@ func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral boo
 		s.configure(props)
 	}
 	p.configure(own, props, logs)
+	if p.Durable != nil {
+		return p.newDurable(own, props)
+	}
 	return awslambda.NewFunction(own, jsii.String("Function"), props)
 }
 
