@@ -120,11 +120,14 @@ const sweepBatch = 500
 func TestInterruptedSweepOfPostgreSQLSaysWhatItDid(t *testing.T) {
 	s := newPostgresScene(t, "idempotency", nil)
 	s.fill(3 * sweepBatch)
+	// A sweep passes a row that is locked, so the deletion of the row waits in a trigger.
+	s.exec("CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(29); RETURN OLD; END $$")
+	s.exec(fmt.Sprintf("CREATE TRIGGER hold BEFORE DELETE ON idempotency FOR EACH ROW WHEN (OLD.id = 'pay#%d') EXECUTE FUNCTION hold()", sweepBatch+1))
 	tx, err := s.pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(t.Context(), "SELECT FROM idempotency WHERE id = $1 FOR UPDATE", fmt.Sprint("pay#", sweepBatch+1)); err != nil {
+	if _, err := tx.Exec(t.Context(), "SELECT pg_advisory_xact_lock(29)"); err != nil {
 		t.Fatal(err)
 	}
 	command := s.interruptible("sweep", "--yes", "--postgres", s.url)
