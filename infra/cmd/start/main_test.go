@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,13 +15,17 @@ import (
 	"github.com/lambda-once/once/infra/internal/template"
 )
 
+var update = flag.Bool("update", false, "write the alarms")
+
 func TestMain(m *testing.M) {
+	flag.Parse()
 	code := m.Run()
 	jsii.Close()
 	os.Exit(code)
 }
 
-func TestAppKeepsTheRulesOfADeployment(t *testing.T) {
+func synthesized(t *testing.T) template.Template {
+	t.Helper()
 	dir := t.TempDir()
 	code, out := filepath.Join(dir, "bootstrap.zip"), filepath.Join(dir, "cdk.out")
 	check.Must(t, fake.WriteFunction(code))
@@ -30,6 +36,11 @@ func TestAppKeepsTheRulesOfADeployment(t *testing.T) {
 	check.Must(t, err)
 	deployed, err := template.Parse(text)
 	check.Must(t, err)
+	return deployed
+}
+
+func TestAppKeepsTheRulesOfADeployment(t *testing.T) {
+	deployed := synthesized(t)
 	actions, err := template.StoreActions("../../../dynamo", "Client")
 	check.Must(t, err)
 	if n := len(deployed.Functions()); n != 1 {
@@ -40,4 +51,28 @@ func TestAppKeepsTheRulesOfADeployment(t *testing.T) {
 			t.Errorf("%s: %s", rule, problem)
 		}
 	}
+}
+
+// The tests of the pages drive the function into the failure that each alarm names, with
+// the variables of the deployment, and compare the metrics that it writes with these.
+func TestAlarmsAreThoseThatThePagesSeeRing(t *testing.T) {
+	const file = "testdata/alarms.json"
+	deployed, err := synthesized(t).Readable()
+	check.Must(t, err)
+	type alarm struct {
+		Threshold any
+		Readings  []template.Reading
+	}
+	alarms := map[string]alarm{}
+	for id, r := range deployed.Resources("AWS::CloudWatch::Alarm") {
+		alarms[id] = alarm{r.Properties()["Threshold"], r.Readings()}
+	}
+	got, err := json.MarshalIndent(map[string]any{"Alarms": alarms, "Environment": deployed.Functions()[0].Properties["Environment"]}, "", "  ")
+	check.Must(t, err)
+	if *update {
+		check.Must(t, os.WriteFile(file, append(got, '\n'), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	check.Must(t, err)
+	check.Equal(t, string(got)+"\n", string(want), "if that is meant, run with -update")
 }

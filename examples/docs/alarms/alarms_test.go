@@ -1,0 +1,389 @@
+// Package alarms_test compiles the functions that README and docs/start.md print, drives
+// them into the failure that each alarm of their deployment names, and compares the metrics
+// that they write with those that the alarm reads.
+package alarms_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/lambdaruntime"
+	"github.com/lambda-once/once/local/wire"
+)
+
+func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
+
+// A page prints a function. Its provider is a stub, which the tests make slow: for an amount
+// of 1 in every call, and for an amount of 4 in the first one, which then succeeds.
+type page struct {
+	file, operation string
+	provider        [2]string // the text of the stub, and its replacement
+	config          [2]string // where options go, and with %s in their place
+	downstream      [2]string // what an optimistic call cannot use
+	event           func(id string, amount int) string
+}
+
+const slow = `
+	if %[1]s == 1 {
+		<-ctx.Done()
+		return %[2]s
+	}
+	if %[1]s == 4 && os.Mkdir(os.Getenv("FIRST"), 0o700) == nil {
+		log.Print("the first call waits")
+		<-ctx.Done()
+		return %[3]s
+	}
+`
+
+var pages = map[string]page{
+	"README": {
+		file: "../readme/main.go", operation: "create-payment",
+		provider:   [2]string{"\treturn rand.Text(), nil\n", fmt.Sprintf(slow, "amount", `"", ctx.Err()`, `"late", nil`) + "\treturn rand.Text(), nil\n"},
+		config:     [2]string{`"create-payment", store, nil`, `"create-payment", store, &idempotent.Config{%s}`},
+		downstream: [2]string{`idempotent.DownstreamKey(ctx, "charge")`, `p.ID`},
+		event: func(id string, amount int) string {
+			return fmt.Sprintf(`{"Customer": "ada", "ID": %q, "Amount": %d}`, id, amount)
+		},
+	},
+	"start": {
+		file: "../start/main.go", operation: "place-order",
+		provider: [2]string{
+			"func(_ context.Context, key string, o order) error {\n",
+			"func(ctx context.Context, key string, o order) error {\n" + fmt.Sprintf(slow, "o.Quantity", "ctx.Err()", "nil"),
+		},
+		config:     [2]string{"\tRetention: 28", "\t%s\n\tRetention: 28"},
+		downstream: [2]string{`idempotent.DownstreamKey(ctx, "ship")`, `m.Body.OrderID`},
+		event: func(id string, amount int) string {
+			return fmt.Sprintf(`{"Records": [{"messageId": "m-1", "body": "{\"orderId\": \"%s\", \"quantity\": %d}"}]}`, id, amount)
+		},
+	},
+}
+
+// build compiles the function of a page with a provider that can be slow, and with options.
+func (p page) build(t *testing.T, options string) string {
+	t.Helper()
+	path, err := filepath.Abs(p.file)
+	must(t, err)
+	text, err := os.ReadFile(path)
+	must(t, err)
+	edits := [][2]string{p.provider, {"\t\"log\"\n", "\t\"log\"\n\t\"os\"\n"}}
+	if options != "" {
+		edits = append(edits, [2]string{p.config[0], fmt.Sprintf(p.config[1], options)})
+	}
+	if strings.Contains(options, "Optimistic") {
+		edits = append(edits, p.downstream)
+	}
+	for _, edit := range edits {
+		if n := strings.Count(string(text), edit[0]); n != 1 {
+			t.Fatalf("%s has %d times %q", p.file, n, edit[0])
+		}
+		text = []byte(strings.Replace(string(text), edit[0], edit[1], 1))
+	}
+	dir := t.TempDir()
+	changed, overlay := filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json")
+	must(t, os.WriteFile(changed, text, 0o600))
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{path: changed}})
+	must(t, err)
+	must(t, os.WriteFile(overlay, replace, 0o600))
+	t.Setenv("GOFLAGS", strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	return lambdaruntime.BuildTest(t, filepath.Dir(path), ".")
+}
+
+// An alarm is one of the synthesized template of docs/start.md.
+type alarm struct {
+	Readings []struct {
+		Metric, Statistic string
+		Period            float64
+		Dimensions        map[string]any
+	}
+}
+
+type deployment struct {
+	Alarms      map[string]alarm
+	Environment struct{ Variables map[string]any }
+}
+
+func deployed(t *testing.T) (d deployment) {
+	t.Helper()
+	text, err := os.ReadFile("../../../infra/cmd/start/testdata/alarms.json")
+	must(t, err)
+	must(t, json.Unmarshal(text, &d))
+	return d
+}
+
+// A failure drives a function until its alarm has a reading.
+type failure struct {
+	options string
+	drive   func(w *world)
+}
+
+var failures = map[string]failure{
+	"LeaseLost":    {"Lease: 2e9,", func(w *world) { w.freezeBeforeItsRecord(); w.until("LeaseLost", func() {}) }},
+	"Unknown":      {"MaxAttempts: 1,", func(w *world) { w.crashBeforeItsRecord(); w.until("Unknown", func() { w.call("k", 2) }) }},
+	"TimedOut":     {"", func(w *world) { w.until("TimedOut", func() { w.call("k", 1) }) }},
+	"Repeated":     {"Optimistic: true,", func(w *world) { w.until("Repeated", func() { w.call("k", 2) }) }},
+	"Mismatch":     {"", func(w *world) { w.call("k", 2); w.until("Mismatch", func() { w.call("k", 3) }) }},
+	"Takeovers":    {"MaxAttempts: 2,", func(w *world) { w.crashBeforeItsRecord(); w.until("Takeovers", func() { w.call("k", 2) }) }},
+	"LapsedLeases": {"", func(w *world) { w.crashBeforeItsRecord(); w.until("LapsedLeases", func() { w.call("k", 2) }) }},
+	"Refused":      {"", func(w *world) { w.until("Refused", func() { w.call("", 2) }) }},
+	"StoreErrors": {"", func(w *world) {
+		w.answer("ResourceNotFoundException")
+		w.until("StoreErrors", func() { w.call("k", 2) })
+	}},
+	"StoreThrottles": {"", func(w *world) {
+		w.answer("ProvisionedThroughputExceededException")
+		w.until("StoreThrottles", func() { w.call("k", 2) })
+	}},
+	"Conflicts": {"", func(w *world) { w.crashBeforeItsRecord(); w.until("Conflicts", func() { w.call("k", 2) }) }},
+}
+
+// Each alarm of an operation rings on metrics that the functions of the pages write, with
+// the variables of their deployment and no further code.
+func TestEachAlarmOfThePagesHasBeenSeenToRing(t *testing.T) {
+	all := deployed(t)
+	var ours []string
+	for id, a := range all.Alarms {
+		name, operation := strings.CutPrefix(id, "Alarmsplaceorder")
+		if operation {
+			ours = append(ours, name)
+			continue
+		}
+		for _, r := range a.Readings { // of AWS alone, but for Silent
+			if strings.HasPrefix(r.Metric, "Once ") != (id == "AlarmsOrdersSilent" && r.Metric == "Once Calls") {
+				t.Errorf("%s reads %s", id, r.Metric)
+			}
+		}
+	}
+	slices.Sort(ours)
+	if driven := slices.Sorted(maps.Keys(failures)); !slices.Equal(ours, driven) {
+		t.Fatalf("alarms %q, failures %q", ours, driven)
+	}
+	for name, p := range pages {
+		binaries := map[string]string{}
+		for id, f := range failures {
+			if binaries[f.options] == "" {
+				binaries[f.options] = p.build(t, f.options)
+			}
+			t.Run(name+"/"+id, func(t *testing.T) {
+				timeout := 2 * time.Second
+				if strings.Contains(f.options, "Lease") {
+					timeout = time.Minute // longer than the lease
+				}
+				w := newWorld(t, p, all, binaries[f.options], timeout)
+				w.call("before", 2)
+				w.await("Silent", func() bool { return w.sees("AlarmsOrdersSilent") })
+				if w.sees("Alarmsplaceorder" + id) {
+					t.Error("it rings before the failure")
+				}
+				f.drive(w)
+			})
+		}
+	}
+}
+
+// A world is a function in two environments, its table, and the network between them.
+type world struct {
+	t        *testing.T
+	page     page
+	deployed deployment
+	lambda   *lambdaruntime.Runtime
+	lines    *lines
+
+	mu    sync.Mutex
+	carry wire.Carry
+}
+
+func newWorld(t *testing.T, p page, d deployment, binary string, timeout time.Duration) *world {
+	t.Helper()
+	_, table := dynamodblocal.NewTable(t)
+	w := &world{t: t, page: p, deployed: d, lines: &lines{}}
+	w.let(func(r *wire.Request) (*wire.Response, error) { return r.Send() })
+	proxy, err := wire.HTTP(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), func(r *wire.Request) (*wire.Response, error) {
+		w.mu.Lock()
+		carry := w.carry
+		w.mu.Unlock()
+		return carry(r)
+	})
+	must(t, err)
+	t.Cleanup(func() { must(t, proxy.Close()) })
+	env := []string{"AWS_ENDPOINT_URL_DYNAMODB=" + proxy.URL(), "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "FIRST=" + filepath.Join(t.TempDir(), "first")}
+	for name, value := range d.Environment.Variables {
+		if name == "IDEMPOTENCY_TABLE" {
+			value = table
+		}
+		env = append(env, fmt.Sprint(name, "=", value))
+	}
+	w.lambda = lambdaruntime.StartTest(t, lambdaruntime.Function{
+		Binary: binary, Env: env, Environments: 2, InitTimeout: time.Minute, Log: w.lines, Timeout: timeout,
+	})
+	return w
+}
+
+func (w *world) let(carry wire.Carry) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.carry = carry
+}
+
+// call invokes the function. What it returns does not matter: alarms read metrics alone.
+func (w *world) call(id string, amount int) { w.in(0, id, amount) }
+
+func (w *world) in(environment int, id string, amount int) {
+	_, err := w.lambda.Environment(environment).Invoke(context.Background(), []byte(w.page.event(id, amount)))
+	if err != nil {
+		w.t.Log(err)
+	}
+}
+
+// answer lets DynamoDB refuse each request.
+func (w *world) answer(exception string) {
+	w.let(func(r *wire.Request) (*wire.Response, error) {
+		response, err := r.Send()
+		if err == nil {
+			response.Status, response.Body = 400, []byte(`{"__type": "com.amazonaws.dynamodb.v20120810#`+exception+`", "message": "no"}`)
+			response.Header.Del("X-Amz-Crc32")
+			response.Header.Del("Content-Length")
+		}
+		return response, err
+	})
+}
+
+// crashBeforeItsRecord kills a call after its effect, before it records its result.
+func (w *world) crashBeforeItsRecord() {
+	sent, returned := make(chan struct{}), make(chan struct{})
+	var once atomic.Bool
+	w.let(func(r *wire.Request) (*wire.Response, error) {
+		if r.Operation != "UpdateItem" || !once.CompareAndSwap(false, true) {
+			return r.Send()
+		}
+		close(sent)
+		<-returned // the request is lost with its sender
+		return nil, wire.ErrCut
+	})
+	go func() { w.in(1, "k", 2); close(returned) }()
+	<-sent
+	must(w.t, w.lambda.Environment(1).Kill())
+	<-returned
+}
+
+// freezeBeforeItsRecord freezes a call with a lease of its own in the provider, lets a
+// second one take the record over, and then the first one go on.
+func (w *world) freezeBeforeItsRecord() {
+	returned := make(chan struct{})
+	go func() { w.in(1, "k", 4); close(returned) }()
+	w.await("the provider", func() bool { return strings.Contains(w.lines.String(), "the first call waits") })
+	must(w.t, w.lambda.Environment(1).Freeze())
+	w.until("LapsedLeases", func() { w.call("k", 4) })
+	must(w.t, w.lambda.Environment(1).Thaw())
+	<-returned
+}
+
+func (w *world) until(alarm string, act func()) {
+	w.t.Helper()
+	w.await(alarm, func() bool { act(); return w.sees("Alarmsplaceorder" + alarm) })
+}
+
+// await tries for as long as a lease and the start of a process can take.
+func (w *world) await(what string, done func() bool) {
+	w.t.Helper()
+	for end := time.Now().Add(time.Minute); !done(); {
+		if time.Now().After(end) {
+			w.t.Fatalf("%s does not ring; the function wrote\n%s", what, w.lines)
+		}
+	}
+}
+
+// sees reports whether all metrics of ours that an alarm reads were written, and are not 0.
+func (w *world) sees(id string) bool {
+	w.t.Helper()
+	for _, r := range w.deployed.Alarms[id].Readings {
+		if !strings.HasPrefix(r.Metric, "Once ") {
+			continue
+		}
+		if r.Statistic != "Sum" || r.Period < 300 {
+			w.t.Fatalf("%s reads the %s of %g s, and the lines are counted here", id, r.Statistic, r.Period)
+		}
+		dimensions := maps.Clone(r.Dimensions)
+		dimensions["operation"] = w.page.operation
+		if w.lines.sum(w.t, r.Metric, dimensions) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// lines are those of the log, as CloudWatch receives them.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// sum adds up a metric as CloudWatch does: over the lines that declare its namespace, its
+// name and the names of its dimensions, and that have the values of these.
+func (l *lines) sum(t *testing.T, metric string, dimensions map[string]any) (sum float64) {
+	t.Helper()
+	for line := range strings.Lines(l.String()) {
+		_, text, found := strings.Cut(line, `{"_aws":`)
+		if !found {
+			continue
+		}
+		var members map[string]any
+		must(t, json.Unmarshal([]byte(`{"_aws":`+text), &members))
+		var declared struct {
+			AWS struct {
+				CloudWatchMetrics []struct {
+					Namespace  string
+					Dimensions [][]string
+					Metrics    []struct{ Name string }
+				}
+			} `json:"_aws"`
+		}
+		must(t, json.Unmarshal([]byte(`{"_aws":`+text), &declared))
+		for _, d := range declared.AWS.CloudWatchMetrics {
+			for _, m := range d.Metrics {
+				for _, names := range d.Dimensions {
+					slices.Sort(names)
+					equal := d.Namespace+" "+m.Name == metric && slices.Equal(names, slices.Sorted(maps.Keys(dimensions)))
+					for name, value := range dimensions {
+						equal = equal && members[name] == value
+					}
+					if equal {
+						sum += members[m.Name].(float64)
+					}
+				}
+			}
+		}
+	}
+	return sum
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
