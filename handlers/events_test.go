@@ -101,7 +101,9 @@ func TestMistakesAreReportedTogether(t *testing.T) {
 		handlers.Kafka(x, nil, place[events.KafkaRecord](&shop{}), &handlers.KafkaOptions{Wait: -1})
 	}, "Wait is -1ns")
 	handlertest.CheckMistakes(t, func() {
-		handlers.SQS(x, func(m handlers.SQSMessage[order]) (idempotent.Key, error) { return idempotent.Key{ID: m.Source.MessageId}, nil }, func(context.Context, handlers.SQSMessage[order]) error { return nil }, &handlers.SQSOptions{Margin: 2, Wait: 5})
+		handlers.SQS(x, func(m handlers.SQSMessage[order]) (idempotent.Key, error) {
+			return idempotent.Key{ID: m.Source.MessageId}, nil
+		}, func(context.Context, handlers.SQSMessage[order]) error { return nil }, &handlers.SQSOptions{Margin: 2, Wait: 5})
 	}, "Margin is 2ns, below 1 ms", "Wait is 5ns, below 1 ms")
 	handlertest.CheckMistakes(t, func() { handlers.Invoke[order, order](nil, nil, nil) }, "the executor is nil", "the key function is nil", "the handler is nil")
 }

@@ -59,6 +59,10 @@ type (
 	tree []tree
 )
 
+func (h hidden) String() string { return h.charge }
+
+func (s shown) String() string { return s.hidden }
+
 func (s spelled) MarshalJSON() ([]byte, error) { return []byte(`"` + s.charge + `"`), nil }
 
 func (s *spelledAt) MarshalText() ([]byte, error) { return []byte(s.charge), nil }
