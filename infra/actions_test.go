@@ -57,7 +57,7 @@ func TestFunctionIsAnActionOfEveryAlarm(t *testing.T) {
 			pages++
 		}
 	}
-	check.Equal(t, pages, 5)
+	check.Equal(t, pages, 6)
 	check.Equal(t, len(deployed.IDs("AWS::Lambda::Permission")), pages)
 }
 
