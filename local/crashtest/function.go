@@ -172,7 +172,10 @@ func (f Function) scene(name string, event func(context.Context, string) ([]byte
 			if err != nil {
 				return nil, fmt.Errorf("event: %w", err)
 			}
-			w := &kill.World{Event: payload, Other: otherPayload(payload, run), Final: f.Final}
+			w := &kill.World{Event: payload, Final: f.Final}
+			if !f.AnyPayload {
+				w.Other = []byte(otherPayload(string(payload), run))
+			}
 			for _, s := range f.Servers {
 				w.Servers = append(w.Servers, kill.Server(s))
 			}

@@ -94,11 +94,8 @@ func Play(ctx context.Context, f Function, event func(ctx context.Context, run s
 	if err := f.uncalled(calm.Calls); err != nil {
 		return r, err
 	}
-	points := append(kill.Kills(calm.Calls, false), kill.Faults(calm.Calls)...)
-	if f.AnyPayload || calm.Other == nil {
-		points = points[:len(points)-1]
-	}
-	for _, run := range scene.PlayAll(ctx, points) {
+	points := kill.Kills(calm.Calls, false)
+	for _, run := range scene.PlayAll(ctx, append(points, kill.Faults(calm)...)) {
 		r.Results = append(r.Results, resultOf(run))
 	}
 	return r, nil
@@ -120,13 +117,11 @@ func resultOf(run kill.Run) Result {
 	if run.Err == nil {
 		r.Answer = summary(run.Answer)
 	}
-	switch run.Fate {
-	case kill.Killed, kill.Frozen:
-		if run.At != 0 {
-			r.Crash = KilledBefore + 2*Crash(run.Fate) + Crash(run.At-lambdaruntime.Before)
-		}
-	default:
+	switch {
+	case run.Fate >= kill.Lost:
 		r.Crash = AnswerLost + Crash(run.Fate-kill.Lost)
+	case run.At != 0:
+		r.Crash = KilledBefore + 2*Crash(run.Fate) + Crash(run.At-lambdaruntime.Before)
 	}
 	if run.At != 0 {
 		r.Call = run.Call.Server + " " + run.Call.Operation

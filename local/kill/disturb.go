@@ -2,7 +2,6 @@ package kill
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,82 +9,80 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/local/lambdaruntime"
+	"github.com/lambda-once/once/local/wire"
 )
 
-// freeze stops the process at its call. Other processes are asked until an answer is
-// final: when the lease of the frozen one has lapsed, they take over. Then it continues,
-// and its call with it. Its own answer must be theirs, if it succeeds.
-func (s *Scene) freeze(ctx context.Context, w *World, function *lambdaruntime.Runtime, wire *lambdaruntime.Wire, r *Run) (err error) {
-	held, release := wire.HoldAt(r.Call.Number, r.At)
-	defer release()
-	var late lambdaruntime.Response
-	var failed error
-	gone := make(chan struct{})
+func lost(call *wire.Request) (*wire.Response, error) {
+	_, err := call.Send()
+	return nil, errors.Join(wire.ErrCut, err)
+}
+
+// freeze stops the process at a call. Another process is asked until its answer is final:
+// when the lease of the frozen one has lapsed, it takes over. Then the frozen one
+// continues, and its call with it. Its own answer must be the same, if it succeeds.
+func (s *Scene) freeze(ctx context.Context, w *World, function *lambdaruntime.Runtime, net *lambdaruntime.Wire, number int, r *Run) (err error) {
+	frozen, answered := make(chan struct{}), make(chan struct{})
+	net.CarryAt(number, func(call *wire.Request) (res *wire.Response, err error) {
+		if err := function.Environment(0).Freeze(); err != nil {
+			return nil, err
+		}
+		if r.At == lambdaruntime.After {
+			res, err = call.Send()
+		}
+		close(frozen)
+		select {
+		case <-answered:
+		// A process that holds a lock in a database, which the other waits for,
+		// continues before that has answered, and five seconds after its lease.
+		case <-time.After(2*(s.Function.Timeout+Backoff) + 5*time.Second):
+		}
+		if r.At == lambdaruntime.Before {
+			res, err = call.Send()
+		}
+		return res, errors.Join(err, function.Environment(0).Thaw())
+	})
+	over := make(chan Run, 1)
 	go func() {
-		defer close(gone)
-		late, failed = function.Invoke(ctx, w.Event)
+		answer, err := function.Invoke(ctx, w.Event)
+		over <- Run{Answer: answer, Err: err}
 	}()
 	select {
-	case <-held:
-	case <-gone: // a busy machine ended it, and struck reports that
+	case <-frozen:
+		err = s.beside(ctx, w, r)
+	case late := <-over: // on a busy machine
+		r.disturbed = errors.Join(errors.New("no process froze"), late.Err)
 		r.Answer, err = s.ask(ctx, w, function, r)
 		return err
 	}
-	if err := function.Environment(0).Freeze(); err != nil {
-		return err
-	}
-	var thawed error
-	thaw := sync.OnceFunc(func() {
-		release()
-		thawed = function.Environment(0).Thaw()
-	})
-	// A process that holds a lock in a database, which the others wait for, continues
-	// before they have answered.
-	patience := time.AfterFunc(2*(s.Function.Timeout+Backoff)+lapse, thaw)
-	defer patience.Stop()
-	err = s.beside(ctx, w, func(other *lambdaruntime.Runtime) (err error) {
-		r.Answer, err = s.ask(ctx, w, other, r)
-		return err
-	})
-	thaw()
-	<-gone
+	close(answered)
+	late := <-over
 	r.disturbed = nil // a lock explains every timeout
-	if err == nil && failed == nil && late.FunctionError == nil && w.Final(late) && s.Same != nil {
-		r.Broken = cmp.Or(r.Broken, s.Same(r.Answer, late))
+	if err == nil && late.Err == nil && late.Answer.FunctionError == nil && w.Final(late.Answer) {
+		s.compare(r, late.Answer)
 	}
-	return errors.Join(err, thawed)
+	return err
 }
 
-// lapse is more than the time between the end of an invocation and that of its lease.
-const lapse = 5 * time.Second
-
-// double delivers the event to several processes at once. Their answers must be equal.
-func (s *Scene) double(ctx context.Context, w *World, function *lambdaruntime.Runtime, r *Run) error {
-	const others = 2
-	runs, errs := make([]Run, others), make([]error, others)
+// double delivers the event to three processes at once. Their answers must be equal.
+func (s *Scene) double(ctx context.Context, w *World, function *lambdaruntime.Runtime, r *Run) (err error) {
+	var others [2]Run
 	var group sync.WaitGroup
 	for i := range others {
-		group.Go(func() {
-			errs[i] = s.beside(ctx, w, func(other *lambdaruntime.Runtime) (err error) {
-				runs[i].Answer, err = s.ask(ctx, w, other, &runs[i])
-				return err
-			})
-		})
+		group.Go(func() { others[i].Err = s.beside(ctx, w, &others[i]) })
 	}
-	var err error
 	r.Answer, err = s.ask(ctx, w, function, r)
 	group.Wait()
-	for _, other := range runs {
-		if s.Same != nil && err == nil && errors.Join(errs...) == nil {
-			r.Broken = cmp.Or(r.Broken, s.Same(r.Answer, other.Answer))
+	for _, other := range others {
+		if err = errors.Join(err, other.Err); err == nil {
+			s.compare(r, other.Answer)
 		}
 	}
-	return errors.Join(append(errs, err)...)
+	return err
 }
 
 // change delivers the other event, once, when an answer is final.
 func (s *Scene) change(ctx context.Context, w *World, function *lambdaruntime.Runtime, r *Run) (err error) {
-	if r.Answer, err = s.ask(ctx, w, function, r); err != nil || w.Other == nil {
+	if r.Answer, err = s.ask(ctx, w, function, r); err != nil {
 		return err
 	}
 	other, err := function.Invoke(ctx, w.Other)
@@ -95,13 +92,21 @@ func (s *Scene) change(ctx context.Context, w *World, function *lambdaruntime.Ru
 	return err
 }
 
-// beside runs play with a runtime of its own.
-func (s *Scene) beside(ctx context.Context, w *World, play func(*lambdaruntime.Runtime) error) (err error) {
-	wire := lambdaruntime.NewWire()
-	function, err := s.deploy(ctx, w, wire)
+// beside delivers the event to a process of its own.
+func (s *Scene) beside(ctx context.Context, w *World, r *Run) (err error) {
+	net := lambdaruntime.NewWire()
+	function, err := s.deploy(ctx, w, net)
 	if err != nil {
-		return errors.Join(err, wire.Close())
+		return errors.Join(err, net.Close())
 	}
-	defer func() { err = errors.Join(err, function.Close(), wire.Close()) }()
-	return play(function)
+	defer func() { err = errors.Join(err, function.Close(), net.Close()) }()
+	r.Answer, err = s.ask(ctx, w, function, r)
+	return err
+}
+
+// compare compares another answer with that of the run, unless that is broken.
+func (s *Scene) compare(r *Run, other lambdaruntime.Response) {
+	if r.Broken == nil && s.Same != nil {
+		r.Broken = s.Same(r.Answer, other)
+	}
 }

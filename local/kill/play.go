@@ -86,15 +86,18 @@ func Kills(calls []lambdaruntime.Call, afterOnly bool) (points []Point) {
 
 // Faults returns the points of all other fates. The calls to the Lambda Runtime API have
 // none: on AWS, nothing comes between a process and it.
-func Faults(calls []lambdaruntime.Call) (points []Point) {
-	for _, call := range calls {
-		if call.Server == lambdaruntime.RuntimeAPI {
-			continue
+func Faults(calm Run) (points []Point) {
+	for _, call := range calm.Calls {
+		if call.Server != lambdaruntime.RuntimeAPI {
+			points = append(points, Point{Call: call, At: lambdaruntime.Before, Fate: Frozen},
+				Point{Call: call, At: lambdaruntime.After, Fate: Frozen}, Point{Call: call, At: lambdaruntime.After, Fate: Lost})
 		}
-		points = append(points, Point{Call: call, At: lambdaruntime.Before, Fate: Frozen},
-			Point{Call: call, At: lambdaruntime.After, Fate: Frozen}, Point{Call: call, At: lambdaruntime.After, Fate: Lost})
 	}
-	return append(points, Point{Fate: Doubled}, Point{Fate: Changed})
+	points = append(points, Point{Fate: Doubled})
+	if len(calm.Other) > 0 {
+		points = append(points, Point{Fate: Changed})
+	}
+	return points
 }
 
 // PlayAll plays the points, all at once.
@@ -159,10 +162,10 @@ func (s *Scene) take(ctx context.Context, p Point) (r Run, err error) {
 		wire.KillAt(number, p.At)
 		r.Answer, err = s.ask(ctx, w, function, &r)
 	case Lost:
-		wire.LoseAt(number)
+		wire.CarryAt(number, lost)
 		r.Answer, err = s.ask(ctx, w, function, &r)
 	case Frozen:
-		err = s.freeze(ctx, w, function, wire, &r)
+		err = s.freeze(ctx, w, function, wire, number, &r)
 	case Doubled:
 		err = s.double(ctx, w, function, &r)
 	case Changed:
@@ -182,9 +185,8 @@ func (s *Scene) take(ctx context.Context, p Point) (r Run, err error) {
 	if err != nil {
 		return r, err
 	}
-	if r.Broken = cmp.Or(broken, r.Broken); r.Broken == nil && s.Same != nil {
-		r.Broken = s.Same(r.Answer, later)
-	}
+	r.Broken = cmp.Or(broken, r.Broken)
+	s.compare(&r, later)
 	r.disturbed = errors.Join(r.disturbed, s.struck(p, wire, before))
 	return r, nil
 }

@@ -16,7 +16,7 @@ type World struct {
 	Env []string
 	// Event is the payload of every delivery.
 	Event []byte
-	// Other is an event that must not have the answer of Event. Nil means none.
+	// Other is an event that must not have the answer of Event, if it is not empty.
 	Other []byte
 	// Final reports whether the event is not delivered again after this
 	// response.

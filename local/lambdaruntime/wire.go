@@ -11,8 +11,7 @@ import (
 )
 
 // A Wire is the network between a function and its servers, for tests of crashes. It
-// counts the calls of the function. At any of them it can kill its process, hold the call,
-// or lose the response:
+// counts the calls of the function, and can kill its process at any of them:
 //
 //	wire := lambdaruntime.NewWire()
 //	defer wire.Close()
@@ -35,6 +34,7 @@ type Wire struct {
 
 	mu      sync.Mutex
 	calls   []Call
+	number  int // of the call that plan carries
 	plan    plan
 	struck  Call
 	proxies map[*wire.Proxy]string // the names of their servers
@@ -81,52 +81,33 @@ func (p Point) String() string {
 // NewWire returns a wire without servers. Close it after the runtime.
 func NewWire() *Wire { return &Wire{proxies: map[*wire.Proxy]string{}} }
 
-// A plan is what happens at a call, once. If meet returns an error, the function does not
-// receive the response. done, which may be nil, is closed when the call is over.
-type plan struct {
-	number int // of the call, or 0
-	point  Point
-	meet   func(Call) error
-	done   chan struct{}
-}
+// A plan carries one call.
+type plan func(Call, *wire.Request) (*wire.Response, error)
 
-func (w *Wire) set(p plan) {
+func (w *Wire) set(number int, p plan) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.plan = p
+	w.number, w.plan = number, p
 }
 
 // KillAt plans to kill the process that makes the call with that number, once, by
 // SIGKILL. It replaces an earlier plan.
 func (w *Wire) KillAt(number int, p Point) {
-	w.set(plan{number: number, point: p, meet: func(call Call) error { w.kill(call); return wire.ErrCut }})
-}
-
-// LoseAt plans to lose the response to the call with that number, once: the server has
-// received the call, and the function's connection is cut. It replaces an earlier plan.
-func (w *Wire) LoseAt(number int) {
-	w.set(plan{number: number, point: After, meet: func(call Call) error { w.strikes(call); return wire.ErrCut }})
-}
-
-// HoldAt plans to hold the call with that number, once, until release is called: a test
-// freezes the process when held is closed, and thaws it afterwards. A call that is held
-// [Before] reaches its server late. It replaces an earlier plan. release returns when the
-// server has responded, and must be called before Close.
-func (w *Wire) HoldAt(number int, p Point) (held <-chan struct{}, release func()) {
-	reached, released, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	w.set(plan{number: number, point: p, done: done, meet: func(call Call) error {
-		w.strikes(call)
-		close(reached)
-		<-released
-		return nil
-	}})
-	return reached, sync.OnceFunc(func() {
-		close(released)
-		select {
-		case <-reached:
-			<-done
-		default:
+	w.set(number, func(call Call, r *wire.Request) (_ *wire.Response, err error) {
+		if p == After { // and before the process receives the first byte of the response
+			_, err = r.Send()
 		}
+		w.kill(call)
+		return nil, errors.Join(wire.ErrCut, err)
+	})
+}
+
+// CarryAt plans that carry decides on the fate of the call with that number, once: it may
+// hold the call, or lose the response. It replaces an earlier plan.
+func (w *Wire) CarryAt(number int, carry wire.Carry) {
+	w.set(number, func(call Call, r *wire.Request) (*wire.Response, error) {
+		w.strikes(call)
+		return carry(r)
 	})
 }
 
@@ -166,8 +147,8 @@ func (w *Wire) arrives(server, operation string) (call Call, met plan) {
 	defer w.mu.Unlock()
 	call = Call{Number: len(w.calls) + 1, Server: server, Operation: operation}
 	w.calls = append(w.calls, call)
-	if w.plan.number == call.Number {
-		met, w.plan = w.plan, plan{}
+	if w.number == call.Number {
+		met, w.plan = w.plan, nil
 	}
 	return call, met
 }

@@ -1,7 +1,6 @@
 package lambdaruntime
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -52,22 +51,10 @@ func (w *Wire) carry(server string) wire.Carry {
 		case server == RuntimeAPI:
 			operation = path.Base(operation)
 		}
-		call, met := w.arrives(server, operation)
-		if met.done != nil {
-			defer close(met.done)
-		}
-		if met.point == Before {
-			if err := met.meet(call); err != nil {
-				return nil, err
-			}
+		if call, carry := w.arrives(server, operation); carry != nil {
+			return carry(call, r)
 		}
 		res, err := r.Send()
-		if met.point == After {
-			// The process must not receive the first byte of the response before.
-			if cut := met.meet(call); cut != nil {
-				return nil, errors.Join(cut, err)
-			}
-		}
 		if err != nil && r.Header != nil {
 			return &wire.Response{Status: http.StatusBadGateway, Body: []byte("the server does not respond")}, nil
 		}

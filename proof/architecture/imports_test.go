@@ -52,7 +52,7 @@ var order = map[string]string{
 	"handlers/httpapi":                    "handlers/internal/digest handlers/internal/lambdaerror handlers/internal/panics idempotent idempotent/adapter idempotent/driver",
 	"handlers/durablefunc":                "handlers idempotent idempotent/adapter idempotent/driver internal/canonical",
 	"local/wire":                          "",
-	"local/kill":                          "local/lambdaruntime",
+	"local/kill":                          "local/lambdaruntime local/wire",
 	"proof/durable":                       "",
 	"local/crashtest":                     "idempotent idempotent/driver idempotent/memory local/kill local/lambdaruntime",
 }
