@@ -1,9 +1,6 @@
 // Package relay publishes the messages that transactions have written to an outbox:
 //
-//	publish := relay.Route(map[string]relay.Publisher{
-//		"order-events": sqspublisher.New(sqs.NewFromConfig(cfg), queueURL),
-//		"audit":        eventbridgepublisher.New(eventbridge.NewFromConfig(cfg), "default", "com.example.orders"),
-//	})
+//	publish := sqspublisher.New(sqs.NewFromConfig(cfg), queueURL)
 //	lambda.Start(relay.Outbox(publish, &relay.Options{Mark: box.MarkAll}))
 //
 // An outbox is a table with a stream, and [Outbox] handles the stream. It needs no

@@ -18,9 +18,7 @@ var ownErrors = map[string]func(t *testing.T) error{
 	"UnmarkedError": func(t *testing.T) error {
 		return relayed(t, &relay.Options{Mark: func(context.Context, []relay.Key) error { return &handlertest.DeclinedError{} }}, nil)
 	},
-	"RefusedError":    func(t *testing.T) error { return published(t, newService(t).queue("q"), batch(refusedBody))[0] },
-	"UnansweredError": func(t *testing.T) error { return published(t, newService(t).queue("q"), batch(forgottenBody))[0] },
-	"UnsendableError": func(t *testing.T) error { return published(t, newService(t).queue("q"), batch(""))[0] },
+	"MessageError": func(t *testing.T) error { return published(t, newService(t).queue("q"), batch(""))[0] },
 }
 
 func relayed(t *testing.T, o *relay.Options, answer []error) error {

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -65,6 +66,7 @@ func (i *item) decode(image map[string]events.DynamoDBAttributeValue) error {
 		if m.Attributes == nil {
 			m.Attributes = map[string]string{}
 		}
+		m.Attributes[handlers.ChainAttribute] = cmp.Or(m.Attributes[handlers.ChainAttribute], m.ID)
 		i.messages = append(i.messages, m)
 	}
 	return nil

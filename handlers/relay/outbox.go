@@ -63,11 +63,6 @@ type Options struct {
 // retries, or one item that cannot be published blocks its shard for a day. An
 // item whose retries are used up stays in the table, unmarked.
 //
-// publish receives messages of one destination. It returns an error for all of
-// them, or a list with one error for each message, nil if it is published; a nil
-// list means that all are. It must be safe for concurrent use if Concurrency is
-// more than 1. It may receive a message again, with the same ID.
-//
 // Messages of one aggregate are published in order, whatever the destination: a
 // message is published only after all before it. So a batch never contains two
 // messages of one aggregate: if the first failed, the second would overtake it.

@@ -7,57 +7,40 @@ import (
 	"github.com/lambda-once/once/idempotent/outbound"
 )
 
-// A Publisher publishes messages to one destination. [Outbox] says what it returns.
-// No two messages of a batch have the same aggregate. Packages sqspublisher,
-// snspublisher and eventbridgepublisher contain those of AWS.
+// A Publisher publishes messages to one destination. It returns an error for all of
+// them, or a list with one error for each message, nil if it is published; a nil
+// list means that all are. It must be safe for concurrent use if Concurrency is more
+// than 1. It may receive a message again, with the same ID.
+//
+// Packages sqspublisher, snspublisher and eventbridgepublisher publish to AWS.
 type Publisher = func(ctx context.Context, destination string, batch []outbound.Message) (failed []error, err error)
 
 // Route returns a Publisher that calls one of several, by the name of the destination.
-// Messages of any other destination fail with an [*UnsendableError], and stay in the
+// Messages of any other destination fail with a [*MessageError], and stay in the
 // outbox until a relay knows it.
 func Route(routes map[string]Publisher) Publisher {
 	return func(ctx context.Context, destination string, batch []outbound.Message) ([]error, error) {
-		publish, ok := routes[destination]
-		if !ok {
-			return nil, &UnsendableError{Reason: fmt.Sprintf("the relay has no route to %q", destination)}
+		if publish, ok := routes[destination]; ok {
+			return publish(ctx, destination, batch)
 		}
-		return publish(ctx, destination, batch)
+		return nil, &MessageError{Reason: fmt.Sprintf("the relay has no route to %q", destination), Permanent: true}
 	}
 }
 
-// UnsendableError reports a message that was not sent, because its destination is
-// unknown or can never accept it. Such a message would fail all others of its call.
-type UnsendableError struct{ Reason string }
-
-func (e *UnsendableError) Error() string { return "relay: the message was not sent: " + e.Reason }
-
-// SafeText returns the whole text.
-func (e *UnsendableError) SafeText() string { return e.Error() }
-
-// RefusedError reports a message that the service refused, in a call that succeeded
-// for others.
-type RefusedError struct {
-	Code string
-	// Message is the text of the service, which may quote the message.
-	Message string
-	// SenderFault reports whether the service would refuse the message again.
-	// EventBridge does not say.
-	SenderFault bool
+// A MessageError reports a message that does not count as published, whatever became of
+// the others of its call.
+type MessageError struct {
+	// Reason is the code of a service that refused the message. Otherwise it says why the
+	// message was not sent, or that the service returned no result for it.
+	Reason string
+	// Text is what the service said beside the code. It may quote the message.
+	Text string
+	// Permanent reports whether the message would fail again. EventBridge does not say.
+	Permanent bool
 }
 
-// Error does not contain Message.
-func (e *RefusedError) Error() string { return "relay: the service refused the message: " + e.Code }
+// Error does not contain Text.
+func (e *MessageError) Error() string { return "relay: the message is not published: " + e.Reason }
 
 // SafeText returns the whole text.
-func (e *RefusedError) SafeText() string { return e.Error() }
-
-// UnansweredError reports a message without a result in the answer of the service. It
-// may have been sent, and is sent again.
-type UnansweredError struct{}
-
-func (e *UnansweredError) Error() string {
-	return "relay: the service returned no result for the message"
-}
-
-// SafeText returns the whole text.
-func (e *UnansweredError) SafeText() string { return e.Error() }
+func (e *MessageError) SafeText() string { return e.Error() }

@@ -52,9 +52,9 @@ func TestFailureOfAnEntryIsThatOfItsMessage(t *testing.T) {
 			failed := published(t, publish, batch(`{"a":1}`, refusedBody, `{"a":2}`, forgottenBody, "\xff", `{"a":3}`, ""))
 			check.Slice(t, which(failed), []int{1, 3, 4, 6})
 			check.Lacks(t, fmt.Sprint(failed), "secret")
-			refused := check.As[*relay.RefusedError](t, failed[1])
-			check.Equal(t, *refused, relay.RefusedError{Code: "InvalidMessageContents", Message: "secret", SenderFault: name != "EventBridge"})
-			check.As[*relay.UnansweredError](t, failed[3])
+			refused := check.As[*relay.MessageError](t, failed[1])
+			check.Equal(t, *refused, relay.MessageError{Reason: "InvalidMessageContents", Text: "secret", Permanent: name != "EventBridge"})
+			check.Says(t, failed[3], "no result")
 			check.Equal(t, len(s.calls), 1)
 			check.Equal(t, len(s.calls[0]), 5)
 			check.Equal(t, s.destination, "orders")
@@ -129,23 +129,15 @@ func TestRequests(t *testing.T) {
 
 func TestFIFODestinationDropsWhatIsPublishedAgain(t *testing.T) {
 	s := newService(t)
-	for name, publish := range map[string]relay.Publisher{"orders": s.queue("orders"), "orders.fifo": s.queue("orders.fifo")} {
-		for range 2 {
+	for name, want := range map[string][2]string{"orders": {}, "orders.fifo": {"order-0", "id-0"}} {
+		s.calls = nil
+		for _, publish := range []relay.Publisher{s.queue(name), s.queue(name), s.topicOf(name), s.topicOf(name)} {
 			published(t, publish, batch("{}"))
-		}
-		for _, publish := range []relay.Publisher{s.topicOf(name), s.topicOf(name)} {
-			published(t, publish, batch("{}"))
-		}
-		for _, call := range s.calls {
-			group, deduplication := "", ""
-			if strings.HasSuffix(name, ".fifo") {
-				group, deduplication = "order-0", "id-0"
-			}
-			check.Equal(t, call[0].MessageGroupID, group)
-			check.Equal(t, call[0].MessageDeduplicationID, deduplication)
 		}
 		check.Equal(t, len(s.calls), 4)
-		s.calls = nil
+		for _, call := range s.calls {
+			check.Equal(t, [2]string{call[0].MessageGroupID, call[0].MessageDeduplicationID}, want)
+		}
 	}
 }
 
@@ -172,8 +164,8 @@ func TestEventNeedsATypeAndNoFurtherAttributes(t *testing.T) {
 	messages[2].Type = ""
 	failed := published(t, newService(t).bus("bus", "shop"), messages)
 	check.Slice(t, which(failed), []int{1, 2, 3})
-	check.As[*relay.UnsendableError](t, failed[1])
-	check.As[*relay.UnsendableError](t, failed[2])
+	check.True(t, check.As[*relay.MessageError](t, failed[1]).Permanent)
+	check.True(t, check.As[*relay.MessageError](t, failed[2]).Permanent)
 	check.Is(t, failed[3], handlers.ErrDetail)
 }
 
@@ -251,7 +243,7 @@ func TestRouteKnowsItsDestinations(t *testing.T) {
 	check.Must(t, err)
 	check.Slice(t, which(failed), nil)
 	_, err = publish(t.Context(), "elsewhere", batch("{}"))
-	check.Says(t, check.As[*relay.UnsendableError](t, err), `"elsewhere"`)
+	check.Says(t, check.As[*relay.MessageError](t, err), `"elsewhere"`)
 }
 
 func TestPublishersReportAllMistakes(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/internal/lanes"
 	"github.com/lambda-once/once/handlers/internal/panics"
-	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // source is the name of the source in errors and logs.
@@ -17,7 +16,7 @@ const source = "outbox"
 
 // relay publishes the messages of an event, round by round.
 type relay struct {
-	publish func(context.Context, string, []outbound.Message) ([]error, error)
+	publish Publisher
 	options Options // complete
 	recent  *recent
 }
@@ -82,11 +81,6 @@ func (e *event) round(ctx context.Context) bool {
 // send calls publish. It returns the error of each message, or nil, and an
 // error for the messages without one of their own.
 func (r *relay) send(ctx context.Context, b *batch) (failed []error, _ error) {
-	for _, m := range b.messages {
-		if m.Attributes[handlers.ChainAttribute] == "" {
-			m.Attributes[handlers.ChainAttribute] = m.ID
-		}
-	}
 	failed, err := r.publish(ctx, b.destination, b.messages)
 	switch {
 	case len(failed) == len(b.messages):

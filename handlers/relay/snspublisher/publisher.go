@@ -1,7 +1,4 @@
-// Package snspublisher publishes the messages of an outbox to a topic of SNS:
-//
-//	publish := snspublisher.New(sns.NewFromConfig(cfg), topicARN)
-//	lambda.Start(relay.Outbox(publish, &relay.Options{Mark: box.MarkAll}))
+// Package snspublisher publishes the messages of an outbox to a topic of SNS.
 package snspublisher
 
 import (
@@ -17,10 +14,7 @@ import (
 	"github.com/lambda-once/once/idempotent/outbound"
 )
 
-// maxBytes is the limit of a call. A topic may allow more.
-const maxBytes = 256 << 10
-
-// Client is the part of SNS that a publisher calls. *sns.Client implements it.
+// Client is the part of SNS that a publisher calls: an *sns.Client.
 type Client interface {
 	PublishBatch(context.Context, *sns.PublishBatchInput, ...func(*sns.Options)) (*sns.PublishBatchOutput, error)
 }
@@ -34,30 +28,25 @@ func New(client Client, topicARN string) relay.Publisher {
 	mistakes.If(client == nil, "snspublisher: the client is nil")
 	mistakes.If(topicARN == "", "snspublisher: the ARN of the topic is empty")
 	mistakes.Panic()
-	return calls.Publisher(maxBytes,
-		func(m outbound.Message) (types.PublishBatchRequestEntry, int, error) {
-			t, err := calls.NewText(m, topicARN)
-			attributes := make(map[string]types.MessageAttributeValue, len(t.Attributes))
-			for name, value := range t.Attributes {
+	return calls.Publisher(256<<10, // a topic may allow more
+		func(id string, m outbound.Message) (types.PublishBatchRequestEntry, int, error) {
+			attributes := map[string]types.MessageAttributeValue{}
+			t, err := calls.NewText(m, topicARN, func(name, value string) {
 				attributes[name] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: &value}
-			}
-			return types.PublishBatchRequestEntry{
-				Message: &t.Body, MessageAttributes: attributes, MessageGroupId: t.Group, MessageDeduplicationId: t.Deduplication,
-			}, t.Bytes, err
+			})
+			return types.PublishBatchRequestEntry{Id: &id, Message: aws.String(string(m.Body)), MessageAttributes: attributes,
+				MessageGroupId: t.Group, MessageDeduplicationId: t.Deduplication}, t.Bytes, err
 		},
-		func(ctx context.Context, entries []types.PublishBatchRequestEntry, r calls.Results) error {
-			for i := range entries {
-				entries[i].Id = calls.ID(i)
-			}
+		func(ctx context.Context, _ []string, entries []types.PublishBatchRequestEntry, failed map[string]error) error {
 			out, err := client.PublishBatch(ctx, &sns.PublishBatchInput{TopicArn: &topicARN, PublishBatchRequestEntries: entries})
 			if err != nil {
 				return err
 			}
 			for _, e := range out.Successful {
-				r.Sent(e.Id)
+				delete(failed, *e.Id)
 			}
 			for _, e := range out.Failed {
-				r.Refused(e.Id, e.Code, e.Message, e.SenderFault)
+				failed[*e.Id] = &relay.MessageError{Reason: aws.ToString(e.Code), Text: aws.ToString(e.Message), Permanent: e.SenderFault}
 			}
 			return nil
 		})

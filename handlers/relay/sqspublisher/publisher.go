@@ -1,7 +1,4 @@
-// Package sqspublisher publishes the messages of an outbox to a queue of SQS:
-//
-//	publish := sqspublisher.New(sqs.NewFromConfig(cfg), queueURL)
-//	lambda.Start(relay.Outbox(publish, &relay.Options{Mark: box.MarkAll}))
+// Package sqspublisher publishes the messages of an outbox to a queue of SQS.
 package sqspublisher
 
 import (
@@ -17,10 +14,7 @@ import (
 	"github.com/lambda-once/once/idempotent/outbound"
 )
 
-// maxBytes is the limit of a call, and of a message if the queue allows it.
-const maxBytes = 1 << 20
-
-// Client is the part of SQS that a publisher calls. *sqs.Client implements it.
+// Client is the part of SQS that a publisher calls: an *sqs.Client.
 type Client interface {
 	SendMessageBatch(context.Context, *sqs.SendMessageBatchInput, ...func(*sqs.Options)) (*sqs.SendMessageBatchOutput, error)
 }
@@ -30,8 +24,7 @@ type Client interface {
 // message's ID: the queue drops a message that is published again within 5 minutes.
 //
 // Bodies are text. Attributes are strings, with the Type as "type" and the chain key.
-// A body or an attribute that SQS does not take fails alone, with a
-// [*relay.UnsendableError].
+// A message with others fails alone, with a [*relay.MessageError].
 //
 // New panics with a [*driver.ConfigError] if the client is nil or the URL is empty.
 func New(client Client, queueURL string) relay.Publisher {
@@ -39,30 +32,25 @@ func New(client Client, queueURL string) relay.Publisher {
 	mistakes.If(client == nil, "sqspublisher: the client is nil")
 	mistakes.If(queueURL == "", "sqspublisher: the URL of the queue is empty")
 	mistakes.Panic()
-	return calls.Publisher(maxBytes,
-		func(m outbound.Message) (types.SendMessageBatchRequestEntry, int, error) {
-			t, err := calls.NewText(m, queueURL)
-			attributes := make(map[string]types.MessageAttributeValue, len(t.Attributes))
-			for name, value := range t.Attributes {
+	return calls.Publisher(1<<20, // also the limit of a message, if the queue allows it
+		func(id string, m outbound.Message) (types.SendMessageBatchRequestEntry, int, error) {
+			attributes := map[string]types.MessageAttributeValue{}
+			t, err := calls.NewText(m, queueURL, func(name, value string) {
 				attributes[name] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: &value}
-			}
-			return types.SendMessageBatchRequestEntry{
-				MessageBody: &t.Body, MessageAttributes: attributes, MessageGroupId: t.Group, MessageDeduplicationId: t.Deduplication,
-			}, t.Bytes, err
+			})
+			return types.SendMessageBatchRequestEntry{Id: &id, MessageBody: aws.String(string(m.Body)), MessageAttributes: attributes,
+				MessageGroupId: t.Group, MessageDeduplicationId: t.Deduplication}, t.Bytes, err
 		},
-		func(ctx context.Context, entries []types.SendMessageBatchRequestEntry, r calls.Results) error {
-			for i := range entries {
-				entries[i].Id = calls.ID(i)
-			}
+		func(ctx context.Context, _ []string, entries []types.SendMessageBatchRequestEntry, failed map[string]error) error {
 			out, err := client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &queueURL, Entries: entries})
 			if err != nil {
 				return err
 			}
 			for _, e := range out.Successful {
-				r.Sent(e.Id)
+				delete(failed, *e.Id)
 			}
 			for _, e := range out.Failed {
-				r.Refused(e.Id, e.Code, e.Message, e.SenderFault)
+				failed[*e.Id] = &relay.MessageError{Reason: aws.ToString(e.Code), Text: aws.ToString(e.Message), Permanent: e.SenderFault}
 			}
 			return nil
 		})

@@ -6,76 +6,48 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
 	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/idempotent/outbound"
 )
 
-// maxEntries bounds the messages of a call, at SQS, SNS and EventBridge.
-const maxEntries = 10
-
-// Publisher returns a Publisher whose calls have at most maxBytes. A longer message is
-// sent alone: the service decides whether it accepts it. An error of prepare applies to
-// its message. An error of send applies to all messages of the call.
+// Publisher returns a Publisher whose calls have at most 10 entries, as SQS, SNS and
+// EventBridge take, and at most maxBytes. A longer message is sent alone: the service
+// decides whether it accepts it. An error of prepare applies to its message. send deletes
+// the ids of the messages that are sent from failed; its error applies to all ids.
 func Publisher[E any](maxBytes int,
-	prepare func(m outbound.Message) (entry E, bytes int, err error),
-	send func(ctx context.Context, entries []E, r Results) error,
+	prepare func(id string, m outbound.Message) (entry E, bytes int, err error),
+	send func(ctx context.Context, ids []string, entries []E, failed map[string]error) error,
 ) relay.Publisher {
 	return func(ctx context.Context, _ string, batch []outbound.Message) ([]error, error) {
-		failed := make([]error, len(batch))
-		var places []int // in the batch
-		var entries []E
-		size := 0
+		failed := make(map[string]error, len(batch))
+		ids, entries, size := []string{}, []E{}, 0 // of the next call
 		flush := func() {
-			if len(entries) == 0 {
-				return
-			}
-			r := make(Results, len(entries))
-			for i := range r {
-				r[i] = &relay.UnansweredError{}
-			}
-			err := send(ctx, entries, r)
-			for i, at := range places {
-				if failed[at] = r[i]; err != nil {
-					failed[at] = err
+			if err := send(ctx, ids, entries, failed); err != nil {
+				for _, id := range ids {
+					failed[id] = err
 				}
 			}
-			places, entries, size = nil, nil, 0
+			ids, entries, size = nil, nil, 0
 		}
 		for i, m := range batch {
-			entry, bytes, err := prepare(m)
-			if err != nil {
-				failed[i] = err
+			id := strconv.Itoa(i)
+			entry, bytes, err := prepare(id, m)
+			if failed[id] = err; err != nil {
 				continue
 			}
-			if len(entries) == maxEntries || size+bytes > maxBytes {
+			if len(ids) == 10 || len(ids) > 0 && size+bytes > maxBytes {
 				flush()
 			}
-			places, entries, size = append(places, i), append(entries, entry), size+bytes
+			failed[id] = &relay.MessageError{Reason: "the service returned no result for it"}
+			ids, entries, size = append(ids, id), append(entries, entry), size+bytes
 		}
-		flush()
-		return failed, nil
-	}
-}
-
-// Results are the results of a call, of each of its entries.
-type Results []error
-
-// ID returns the id of an entry: its index.
-func ID(i int) *string { return aws.String(strconv.Itoa(i)) }
-
-// Sent stores that the entry was accepted.
-func (r Results) Sent(id *string) { r.set(id, nil) }
-
-// Refused stores that the entry was refused.
-func (r Results) Refused(id, code, message *string, senderFault bool) {
-	r.set(id, &relay.RefusedError{Code: aws.ToString(code), Message: aws.ToString(message), SenderFault: senderFault})
-}
-
-// set ignores an id that the call did not have.
-func (r Results) set(id *string, err error) {
-	if i, wrong := strconv.Atoi(aws.ToString(id)); wrong == nil && i >= 0 && i < len(r) {
-		r[i] = err
+		if len(ids) > 0 {
+			flush()
+		}
+		results := make([]error, len(batch))
+		for i := range results {
+			results[i] = failed[strconv.Itoa(i)]
+		}
+		return results, nil
 	}
 }
