@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"unicode/utf8"
 
 	"github.com/lambda-once/once/handlers/internal/digest"
 	"github.com/lambda-once/once/idempotent"
@@ -55,6 +56,8 @@ func DetailWithChain(detail []byte, key string) ([]byte, error) {
 	switch {
 	case key == "":
 		reason = "the key is empty"
+	case !utf8.Valid(detail):
+		reason = "it is not UTF-8"
 	case reason != "":
 	case found == key:
 		return bytes.Clone(detail), nil

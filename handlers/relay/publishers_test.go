@@ -159,14 +159,15 @@ func TestProducersAttributesAreSent(t *testing.T) {
 }
 
 func TestEventNeedsATypeAndNoFurtherAttributes(t *testing.T) {
-	messages := batch("{}", "{}", "{}", "[]")
+	messages := batch("{}", "{}", "{}", "[]", "{\"a\":\"\xff\"}") // whose last byte the SDK would replace
 	messages[1].Attributes["tenant"] = "ada"
 	messages[2].Type = ""
 	failed := published(t, newService(t).bus("bus", "shop"), messages)
-	check.Slice(t, which(failed), []int{1, 2, 3})
+	check.Slice(t, which(failed), []int{1, 2, 3, 4})
 	check.True(t, check.As[*relay.MessageError](t, failed[1]).Permanent)
 	check.True(t, check.As[*relay.MessageError](t, failed[2]).Permanent)
 	check.Is(t, failed[3], handlers.ErrDetail)
+	check.Is(t, failed[4], handlers.ErrDetail)
 }
 
 // One message with attributes that SQS does not take would fail all in its call.
