@@ -81,11 +81,11 @@ type worker struct {
 	connections *http.Transport
 	client      *dynamodb.Client // past the weather
 	direct      *dynamo.Store    // past the weather
-	handlers    map[Kind]lambda.Handler
+	functions   map[Kind]any     // for Lambda
 }
 
 func newWorker(s Settings) (*worker, error) {
-	w := &worker{Settings: s, connections: &http.Transport{MaxIdleConnsPerHost: 32}, handlers: map[Kind]lambda.Handler{}}
+	w := &worker{Settings: s, connections: &http.Transport{MaxIdleConnsPerHost: 32}, functions: map[Kind]any{}}
 	shared := &http.Client{Transport: w.connections}
 	w.client = function.ClientOf(s.Direct, shared)
 	store, err := dynamo.New(function.ClientOf(s.Endpoint, shared), s.Records, &dynamo.Options{Group: s.Group})
@@ -103,7 +103,7 @@ func newWorker(s Settings) (*worker, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.handlers[kind] = lambda.NewHandler(w.protect(kind, x))
+		w.functions[kind] = w.protect(kind, x)
 	}
 	return w, nil
 }
@@ -141,7 +141,9 @@ func (w *worker) Deliver(d Delivery, r *Report) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	j := &journal{delivery: d.ID, stumbled: map[string]bool{}}
-	out, failed := invoke(context.WithValue(ctx, journalKey{}, j), w.handlers[d.Kind], d.Event)
+	// The bytes that a Handler returns are of a buffer that its next call may already fill.
+	// So each delivery has a Handler of its own.
+	out, failed := invoke(context.WithValue(ctx, journalKey{}, j), lambda.NewHandler(w.functions[d.Kind]), d.Event)
 	var err error
 	switch {
 	case failed != nil:
