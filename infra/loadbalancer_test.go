@@ -17,14 +17,7 @@ func TestListenerRule(t *testing.T) {
 	stack := newStack()
 	f := newFunction(t, stack, nil)
 	f.AddListenerRule("Payments", newListener(f), &ListenerRuleProps{
-		Authenticate: func(next awselasticloadbalancingv2.ListenerAction) awselasticloadbalancingv2.ListenerAction {
-			return awselasticloadbalancingv2.ListenerAction_AuthenticateOidc(&awselasticloadbalancingv2.AuthenticateOidcOptions{
-				AuthorizationEndpoint: jsii.String("https://id.example.com/a"), ClientId: jsii.String("shop"),
-				ClientSecret: awscdk.SecretValue_UnsafePlainText(jsii.String("x")), Issuer: jsii.String("https://id.example.com"),
-				Next: next, TokenEndpoint: jsii.String("https://id.example.com/t"), UserInfoEndpoint: jsii.String("https://id.example.com/u"),
-			})
-		},
-		Conditions: anyPath(), Priority: 7,
+		Authenticate: oidc, Conditions: anyPath(), Priority: 7,
 	})
 	NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}})
 	deployed := synth(t, stack)
@@ -82,6 +75,14 @@ func TestPriorityIsThatOfOneRule(t *testing.T) {
 			f.AddListenerRule(fmt.Sprint("Rule", priority), again, &ListenerRuleProps{Conditions: anyPath(), Priority: priority, Public: true})
 		})
 	}
+}
+
+func oidc(next awselasticloadbalancingv2.ListenerAction) awselasticloadbalancingv2.ListenerAction {
+	return awselasticloadbalancingv2.ListenerAction_AuthenticateOidc(&awselasticloadbalancingv2.AuthenticateOidcOptions{
+		AuthorizationEndpoint: jsii.String("https://id.example.com/a"), ClientId: jsii.String("shop"),
+		ClientSecret: awscdk.SecretValue_UnsafePlainText(jsii.String("x")), Issuer: jsii.String("https://id.example.com"),
+		Next: next, TokenEndpoint: jsii.String("https://id.example.com/t"), UserInfoEndpoint: jsii.String("https://id.example.com/u"),
+	})
 }
 
 func anyPath() []awselasticloadbalancingv2.ListenerCondition {

@@ -1,0 +1,105 @@
+package infra
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/check"
+)
+
+// A prop that is ignored changes nothing. One that is read in place of its neighbour changes
+// nothing either, or the same.
+func TestEachPropChangesTheTemplateInItsOwnWay(t *testing.T) {
+	invisible, tried := map[string]string{}, map[string]bool{}
+	for reason, fields := range unseen {
+		for field := range strings.FieldsSeq(fields) {
+			invisible[field] = reason
+		}
+	}
+	for _, deploy := range deployments {
+		base := &trial{t: t, structs: map[string]reflect.Type{}}
+		before := base.template(deploy)
+		for name, props := range base.structs {
+			changes := map[string]string{}
+			for field := range props.Fields() {
+				field := name + "." + field.Name
+				after := (&trial{t: t, structs: base.structs, field: field}).template(deploy)
+				tried[name], tried[field] = true, true
+				check.Equal(t, after == before, invisible[field] != "", field, "changes nothing")
+				check.Equal(t, changes[after], "", field, "changes the same as this one")
+				if after != before {
+					changes[after] = field
+				}
+			}
+		}
+	}
+	for field := range invisible {
+		check.Equal(t, tried[field], true, field, "exists")
+	}
+	files, err := filepath.Glob("*.go")
+	check.Must(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		check.Must(t, err)
+		for _, m := range regexp.MustCompile(`(?m)^type ([A-Z]\w+(?:Props|Options)) struct`).FindAllSubmatch(text, -1) {
+			check.Equal(t, tried[string(m[1])], true, string(m[1]), "is deployed")
+		}
+	}
+}
+
+// A trial deploys props in an app of its own, with one field changed.
+type trial struct {
+	site
+	t       *testing.T
+	field   string                  // as in QueueProps.FIFO
+	structs map[string]reflect.Type // of the props
+	props   any                     // those with the field
+}
+
+func (tr *trial) template(deploy func(*trial)) string {
+	tr.t.Helper()
+	tr.site = newSite(tr.t)
+	if refused := refusal(tr.t, func() { deploy(tr) }); refused != nil {
+		tr.t.Fatalf("%s: %v", tr.field, refused)
+	}
+	text, err := os.ReadFile(filepath.Join(*awscdk.Stage_Of(tr.stack).Synth(nil).Directory(), "S.template.json"))
+	check.Must(tr.t, err)
+	return string(text)
+}
+
+// try returns props, with the field of the trial changed if it is one of theirs.
+func try[P any](tr *trial, props *P) *P {
+	v := reflect.ValueOf(props).Elem()
+	tr.structs[v.Type().Name()] = v.Type()
+	name, field, _ := strings.Cut(tr.field, ".") // none in the base
+	if name == v.Type().Name() {
+		tr.props = props
+		if excluded := instead[tr.field]; excluded != "" {
+			v.FieldByName(excluded).SetZero()
+		}
+		at := v.FieldByName(field)
+		for _, key := range []string{tr.field, field, at.Type().String(), at.Kind().String()} {
+			if other, ok := tr.others()[key]; ok {
+				if of, construct := other.(func() any); construct {
+					other = of()
+				}
+				at.Set(reflect.ValueOf(other).Convert(at.Type()))
+				break
+			}
+		}
+	}
+	return props
+}
+
+// aside returns a stack for constructs of a changed field, which are no change of the template.
+func (tr *trial) aside() awscdk.Stack {
+	env := &awscdk.Environment{Account: jsii.String("111122223333"), Region: jsii.String("eu-west-1")}
+	return awscdk.NewStack(awscdk.Stage_Of(tr.stack), jsii.String("Aside"), &awscdk.StackProps{Env: env})
+}
