@@ -6,9 +6,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -32,9 +32,7 @@ type item = map[string]types.AttributeValue
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-func number(n int64) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
-}
+func number(n any) types.AttributeValue { return &types.AttributeValueMemberN{Value: fmt.Sprint(n)} }
 
 type bookkeeper struct {
 	client *dynamodb.Client
@@ -45,46 +43,31 @@ type bookkeeper struct {
 func (b bookkeeper) booked(p payment) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName: &b.table, Key: item{"id": text(p.Account)},
-		UpdateExpression: aws.String("ADD balance :cents"), ExpressionAttributeValues: item{":cents": number(int64(p.Cents))},
+		UpdateExpression: aws.String("ADD balance :cents"), ExpressionAttributeValues: item{":cents": number(p.Cents)},
 	}}
 }
-
-var errRunning = errors.New("the payment is being booked")
 
 // byHand claims the payment, and books it in the transaction that completes the claim. A
 // claim whose invocation is over is taken over.
 func (b bookkeeper) byHand(ctx context.Context, p payment) (string, error) {
-	key, deadline := "by-hand-"+p.ID, time.Now().Add(time.Minute)
-	if end, ok := ctx.Deadline(); ok {
-		deadline = end
-	}
+	key := "by-hand-" + p.ID
+	deadline, _ := ctx.Deadline()
 	_, err := b.client.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName:                &b.table,
-		Item:                     item{"id": text(key), "status": text("running"), "until": number(deadline.UnixMilli())},
-		ConditionExpression:      aws.String("attribute_not_exists(id) OR (#status = :running AND #until < :now)"),
-		ExpressionAttributeNames: map[string]string{"#status": "status", "#until": "until"},
-		ExpressionAttributeValues: item{
-			":running": text("running"), ":now": number(time.Now().UnixMilli()),
-		},
+		TableName: &b.table, Item: item{"id": text(key), "lease": number(deadline.UnixMilli())},
+		ConditionExpression:                 aws.String("attribute_not_exists(id) OR lease < :now"),
+		ExpressionAttributeValues:           item{":now": number(time.Now().UnixMilli())},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
 	if taken := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &taken) {
-		out, err := b.client.GetItem(ctx, &dynamodb.GetItemInput{
-			TableName: &b.table, Key: item{"id": text(key)}, ConsistentRead: aws.Bool(true),
-		})
-		if err != nil {
-			return "", err
-		}
-		if result, ok := out.Item["result"].(*types.AttributeValueMemberS); ok {
+		if result, ok := taken.Item["result"].(*types.AttributeValueMemberS); ok {
 			return result.Value, nil
 		}
-		return "", errRunning
 	}
 	if err != nil {
 		return "", err
 	}
 	_, err = b.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
-		b.booked(p),
-		{Put: &types.Put{TableName: &b.table, Item: item{"id": text(key), "status": text("done"), "result": text("booked")}}},
+		b.booked(p), {Put: &types.Put{TableName: &b.table, Item: item{"id": text(key), "result": text("booked")}}},
 	}})
 	return "booked", err
 }
