@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -57,14 +56,11 @@ func (q *FIFO) Send(group, body string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.sent++
-	id := fmt.Sprintf("message-%d", q.sent)
-	q.messages = append(q.messages, &queued{group: group, Message: types.Message{
-		MessageId: &id, Body: &body,
-		Attributes: map[string]string{
-			"MessageGroupId": group, "MessageDeduplicationId": id, "SequenceNumber": fmt.Sprintf("%020d", q.sent),
-			"SentTimestamp": strconv.FormatInt(time.Now().UnixMilli(), 10),
-		},
-	}})
+	id := fmt.Sprint("message-", q.sent)
+	q.messages = append(q.messages, &queued{group: group, Message: types.Message{MessageId: &id, Body: &body, Attributes: map[string]string{
+		"MessageGroupId": group, "MessageDeduplicationId": id, "SequenceNumber": fmt.Sprintf("%020d", q.sent),
+		"SentTimestamp": fmt.Sprint(time.Now().UnixMilli()),
+	}}})
 }
 
 // DeadLetters returns the messages in the dead-letter queue.
@@ -76,14 +72,15 @@ func (q *FIFO) DeadLetters() []types.Message {
 
 // ReceiveMessage looks for visible messages ten times a second.
 func (q *FIFO) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput, _ ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error) {
-	end := time.Now().Add(time.Duration(in.WaitTimeSeconds) * time.Second)
+	end := time.After(time.Duration(in.WaitTimeSeconds) * time.Second)
 	for {
-		received := q.receive(int(in.MaxNumberOfMessages))
-		if len(received) > 0 || !time.Now().Before(end) {
+		if received := q.receive(int(in.MaxNumberOfMessages)); len(received) > 0 {
 			return &sqs.ReceiveMessageOutput{Messages: received}, nil
 		}
 		select {
 		case <-time.After(100 * time.Millisecond):
+		case <-end:
+			return &sqs.ReceiveMessageOutput{}, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -108,7 +105,7 @@ func (q *FIFO) receive(most int) (received []types.Message) {
 		m.receives++
 		m.hidden = now.Add(q.options.VisibilityTimeout)
 		m.Attributes = maps.Clone(m.Attributes) // the receiver before may keep them
-		m.Attributes["ApproximateReceiveCount"] = strconv.Itoa(m.receives)
+		m.Attributes["ApproximateReceiveCount"] = fmt.Sprint(m.receives)
 		m.ReceiptHandle = aws.String(fmt.Sprint(*m.MessageId, "/", m.receives))
 		received = append(received, m.Message)
 		return false
@@ -123,13 +120,13 @@ func (q *FIFO) DeleteMessageBatch(_ context.Context, in *sqs.DeleteMessageBatchI
 	defer q.mu.Unlock()
 	out := new(sqs.DeleteMessageBatchOutput)
 	for _, e := range in.Entries {
-		left := len(q.messages)
-		q.messages = slices.DeleteFunc(q.messages, func(m *queued) bool { return aws.ToString(m.ReceiptHandle) == *e.ReceiptHandle })
-		if len(q.messages) < left {
-			out.Successful = append(out.Successful, types.DeleteMessageBatchResultEntry{Id: e.Id})
-		} else {
+		i := slices.IndexFunc(q.messages, func(m *queued) bool { return aws.ToString(m.ReceiptHandle) == *e.ReceiptHandle })
+		if i < 0 {
 			out.Failed = append(out.Failed, types.BatchResultErrorEntry{Id: e.Id, Code: aws.String("ReceiptHandleIsInvalid"), SenderFault: true})
+			continue
 		}
+		q.messages = slices.Delete(q.messages, i, i+1)
+		out.Successful = append(out.Successful, types.DeleteMessageBatchResultEntry{Id: e.Id})
 	}
 	return out, nil
 }

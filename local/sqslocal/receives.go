@@ -14,16 +14,14 @@ import (
 // in ApproximateReceiveCount, which the server always says is 1.
 func countReceives() func(*middleware.Stack) error {
 	var mu sync.Mutex
-	type message struct{ queue, id string }
-	counts := map[message]int{}
+	counts := map[[2]string]int{} // by queue and message
 	count := func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 		out, metadata, err := next.HandleInitialize(ctx, in)
 		if received, ok := out.Result.(*sqs.ReceiveMessageOutput); ok {
-			queue := aws.ToString(in.Parameters.(*sqs.ReceiveMessageInput).QueueUrl)
 			mu.Lock()
 			defer mu.Unlock()
 			for _, m := range received.Messages {
-				k := message{queue, aws.ToString(m.MessageId)}
+				k := [2]string{aws.ToString(in.Parameters.(*sqs.ReceiveMessageInput).QueueUrl), aws.ToString(m.MessageId)}
 				counts[k]++
 				if m.Attributes != nil { // it was asked for
 					m.Attributes["ApproximateReceiveCount"] = strconv.Itoa(counts[k])
