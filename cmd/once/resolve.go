@@ -4,12 +4,16 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
+	"strings"
 	"time"
 
+	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -46,8 +50,9 @@ it until their processes end.
 type resolution struct {
 	writeFlags
 	completed, noResult    bool
-	data                   string
-	http                   response
+	file                   string // of --data, or of --body
+	status                 int    // of an HTTP response
+	headers                http.Header
 	message, kind, errCode string
 	retention              time.Duration
 }
@@ -55,9 +60,19 @@ type resolution struct {
 func (o *resolution) add(f *flag.FlagSet) {
 	o.writeFlags.add(f)
 	f.BoolVar(&o.completed, "completed", false, "the work was done")
-	f.StringVar(&o.data, "data", "", "a `file` with the result's JSON; - is standard input, and then --yes is needed")
+	f.StringVar(&o.file, "data", "", "a `file` with the result's JSON; - is standard input, and then --yes is needed")
 	f.BoolVar(&o.noResult, "no-result", false, "with --completed: there is no result, and calls get the zero value")
-	o.http.add(f)
+	f.IntVar(&o.status, "http", 0, "for callers of package httpapi: the response's `status`")
+	f.StringVar(&o.file, "body", "", "with --http, a `file` with the response's body; - is standard input, and then --yes is needed")
+	o.headers = http.Header{}
+	f.Func("header", "with --http, a header of the response as `name:value`; several are allowed", func(line string) error {
+		name, value, ok := strings.Cut(line, ":")
+		if !ok {
+			return errors.New("it is not name:value")
+		}
+		o.headers.Add(name, strings.TrimSpace(value))
+		return nil
+	})
 	f.StringVar(&o.message, "failed", "", "the work failed permanently: the error's `message`")
 	f.StringVar(&o.kind, "error-type", "OperatorError", "with --failed, the error's type `name`, on which Step Functions match")
 	f.StringVar(&o.errCode, "error-code", "", "with --failed, the error's `code`")
@@ -95,7 +110,7 @@ func resolve(ctx context.Context, c *call) error {
 	switch {
 	case c.given("http"):
 		change.Owner = driver.OperatorHTTPOwner + rand.Text()
-		what = fmt.Sprintf("It will be COMPLETED: until %s, all callers of package httpapi get this response (status %d, text of %s), and others an error; after that the key runs again.", stamp(expires), o.http.status, digest(data))
+		what = fmt.Sprintf("It will be COMPLETED: until %s, all callers of package httpapi get this response (status %d, text of %s), and others an error; after that the key runs again.", stamp(expires), o.status, digest(data))
 	case o.noResult:
 		what = fmt.Sprintf("It will be COMPLETED until %s, without a result: all calls get the zero value of their type; after that the key runs again.", stamp(expires))
 	case !o.completed:
@@ -109,28 +124,24 @@ func resolve(ctx context.Context, c *call) error {
 }
 
 func (o *resolution) check(c *call) error {
-	if err := o.http.check(c); err != nil {
-		return err
-	}
+	response, file := c.given("http"), c.given("data") || c.given("body")
+	o.completed = o.completed || response
 	switch {
-	case c.given("http"):
-		if o.noResult || c.given("data") || c.given("failed") {
-			return endf(codeUsage, "--http excludes --data, --no-result and --failed")
-		}
-		o.completed = true
+	case response && (o.noResult || c.given("data") || c.given("failed")):
+		return endf(codeUsage, "--http excludes --data, --no-result and --failed")
+	case !response && (c.given("body") || c.given("header")):
+		return endf(codeUsage, "--body and --header are for --http")
 	case o.completed == c.given("failed"):
 		return endf(codeUsage, "set either --completed or --failed MESSAGE")
 	case !o.completed && o.message == "":
 		return endf(codeUsage, "--failed has an empty message; is a variable unset?")
-	case (c.given("data") || o.noResult) && !o.completed:
+	case (file || o.noResult) && !o.completed:
 		return endf(codeUsage, "--data and --no-result are for --completed")
-	case c.given("data") && o.data == "":
-		return endf(codeUsage, "--data names no file; is a variable unset?")
-	case o.completed && o.noResult == c.given("data"):
+	case file && o.file == "":
+		return endf(codeUsage, "--data or --body names no file; is a variable unset?")
+	case !response && o.completed && o.noResult == file:
 		return endf(codeUsage, "set --data FILE, --no-result or --http STATUS: all calls get the result that is stored")
-	}
-	switch {
-	case (o.data == "-" || o.http.body == "-") && !o.yes:
+	case o.file == "-" && !o.yes:
 		return endf(codeUsage, "the file - is standard input, so that nothing can be confirmed: set --yes as well")
 	case o.retention < time.Second:
 		return endf(codeUsage, "--retention is less than a second")
@@ -145,7 +156,7 @@ func (o *resolution) mayResolve(t *store, r *record) error {
 		return err
 	case r.Status != driver.InProgress && !r.Resolved():
 		return endf(codeRefused, "the record is finished (%s), and not by an operator: some callers may have its result already, and all must get the same; nothing was written", r.Status)
-	case o.http.status != 0 && r.Fingerprint == "":
+	case o.status != 0 && r.Fingerprint == "":
 		return endf(codeRefused, "the record has no fingerprint, as every record of package httpapi has: its callers could not read an HTTP response; use --data or --no-result; nothing was written")
 	}
 	if r.undoing {
@@ -176,14 +187,15 @@ func (o *resolution) expires(r *record, now time.Time, given bool) (time.Time, e
 // record without data.
 func (o *resolution) outcome(c *call) ([]byte, error) {
 	switch {
-	case c.given("http"):
-		return o.http.encode(c.in)
 	case !o.completed:
 		return (&idempotent.ReplayedError{Type: o.kind, Message: o.message, Code: o.errCode}).Encode()
 	case o.noResult:
 		return []byte("null"), nil
 	}
-	data, err := readFile(o.data, c.in)
+	data, err := readFile(o.file, c.in)
+	if err == nil && c.given("http") {
+		data, err = httpapi.EncodeResponse(o.status, o.headers, data)
+	}
 	if err != nil {
 		return nil, &ending{codeUsage, err}
 	}
@@ -194,7 +206,10 @@ func (o *resolution) outcome(c *call) ([]byte, error) {
 }
 
 func readFile(name string, in io.Reader) ([]byte, error) {
-	if name == "-" {
+	switch name {
+	case "": // a response without a body
+		return nil, nil
+	case "-":
 		return io.ReadAll(in)
 	}
 	return os.ReadFile(name)
