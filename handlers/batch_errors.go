@@ -54,35 +54,21 @@ func (e *NoIDError) Error() string { return "handlers: the record has no id to r
 // SafeText returns the whole text.
 func (e *NoIDError) SafeText() string { return e.Error() }
 
-// NoKeyError reports that a record has no key because of its body. It is the
-// [idempotent.MissingKeyError] of a key function, with the likely reason. No retry
-// can succeed.
-type NoKeyError struct {
-	Reason string // and what to do
-	Err    error
-}
-
-func (e *NoKeyError) Error() string { return "handlers: the record has no key: " + e.Reason }
-
-// SafeText returns the whole text.
-func (e *NoKeyError) SafeText() string { return e.Error() }
-
-// Unwrap returns the *idempotent.MissingKeyError.
-func (e *NoKeyError) Unwrap() error { return e.Err }
-
 // explained returns the error of a record that did not run, and adds what its body says
 // of a missing key.
 func (r *record[D]) explained(err error) error {
 	missing, ok := err.(*idempotent.MissingKeyError)
-	switch {
-	case !ok || r.began || missing.Part != "id":
+	if !ok || r.began || missing.Part != "id" {
 		return err
-	case isNotification(r.text):
-		return &NoKeyError{Reason: "its body is " + aNotification, Err: err}
-	case r.zero != "":
-		return &NoKeyError{Reason: "its body decodes to the zero value of " + r.zero + ": compare the names of its members with the type's fields and tags", Err: err}
 	}
-	return err
+	explained := *missing
+	switch {
+	case isNotification(r.text):
+		explained.Reason = "the body is " + aNotification
+	case r.zero != "":
+		explained.Reason = "the body decodes to the zero value of " + r.zero + ": compare the names of its members with the type's fields and tags"
+	}
+	return &explained
 }
 
 // ErrNoRecords matches errors of type [*NoRecordsError].

@@ -25,12 +25,6 @@ var ownErrors = map[string]func(t *testing.T) error{
 	"DecodeError":    func(t *testing.T) error { return queued(t, fails, events.SQSMessage{MessageId: "m", Body: "null"}) },
 	"ShapeError":     func(t *testing.T) error { return queued(t, fails, events.SQSMessage{MessageId: "m", Body: "null"}) },
 	"NoIDError":      func(t *testing.T) error { return queued(t, fails, message("", order{})) },
-	"NoKeyError": func(t *testing.T) error {
-		var failures received
-		handler := handlers.SQS(newExecutor(t, memory.New(0), nil), orderID, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{OnFailure: failures.Receive})
-		reports(t, t.Context(), handler, batch{message("m", order{})}, "m")
-		return failures.Failed[0]
-	},
 	"NotStartedError": func(t *testing.T) error {
 		return queued(t, fails, inGroups(batch{message("m0", order{}), message("m1", order{})}, "g")...)
 	},

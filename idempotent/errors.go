@@ -162,10 +162,16 @@ type MissingKeyError struct {
 	// At is where the key was looked for, such as the expression "body.id", or
 	// "" if that is not known.
 	At string
+	// Reason is why a record of package handlers has none, or "".
+	Reason string
 }
 
 func (e *MissingKeyError) Error() string {
-	return fmt.Sprintf("idempotent: the request has no idempotency key: its %s is missing, null or empty", e.Part)
+	text := "idempotent: the request has no idempotency key: its " + e.Part + " is missing, null or empty"
+	if e.Reason != "" {
+		text += "; " + e.Reason
+	}
+	return text
 }
 
 // SafeText returns the whole text.
