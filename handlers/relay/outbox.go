@@ -44,10 +44,10 @@ type Options struct {
 	// It must not mark an item whose time of creation is not Created: that item
 	// was rewritten since, and its messages may not be published.
 	//
-	// If Mark fails, the item is published but unmarked, and is not tried again:
-	// OnFailure receives an [*UnmarkedError], and the item stays in the table
-	// until a search for pending items finds it. Default: nothing is marked, and
-	// nothing expires.
+	// If Mark fails, one of its items at least is published but unmarked, and none is
+	// tried again: OnFailure receives an [*UnmarkedError] for each. An unmarked item
+	// stays in the table until a search for pending items finds it. Default: nothing is
+	// marked, and nothing expires.
 	Mark func(context.Context, []Key) error
 
 	// OnFailure receives every record that is not done, when the batch has been
@@ -111,8 +111,8 @@ func Outbox(publish Publisher, o *Options) func(context.Context, events.DynamoDB
 var ErrUnmarked = errors.New("relay: published but not marked")
 
 // UnmarkedError reports that all messages of an item of the outbox are
-// published, but the item is not marked, so it never expires. Mark it, or
-// publish its messages again: their ids are the same.
+// published, but the item, or one that was to be marked with it, is not marked, so it
+// never expires. Mark it, or publish its messages again: their ids are the same.
 type UnmarkedError struct {
 	Key Key
 	Err error
@@ -120,7 +120,7 @@ type UnmarkedError struct {
 
 // Error does not contain the text of Err, which may quote the item.
 func (e *UnmarkedError) Error() string {
-	return "relay: the item is published but not marked: it stays in the outbox and does not expire"
+	return "relay: the item is published but may not be marked: it then stays in the outbox and does not expire"
 }
 
 // SafeText returns the whole text.
