@@ -34,29 +34,27 @@ func New(client Client, bus, source string) relay.Publisher {
 	mistakes.If(client == nil, "eventbridgepublisher: the client is nil")
 	mistakes.If(bus == "" || source == "", "eventbridgepublisher: the name of the bus or of the source is empty")
 	mistakes.Panic()
-	return calls.Publisher(256<<10-1, // EventBridge wants less than 256 KiB
-		func(_ string, m outbound.Message) (types.PutEventsRequestEntry, int, error) {
-			others := len(m.Attributes) > 1 || len(m.Attributes) == 1 && m.Attributes[handlers.ChainAttribute] == ""
-			if m.Type == "" || others {
-				return types.PutEventsRequestEntry{}, 0, &relay.MessageError{Reason: "an event needs a type, and cannot have attributes; put them into the body", Permanent: true}
+	return calls.Publisher(func(_ string, m outbound.Message) (types.PutEventsRequestEntry, int, error) {
+		others := len(m.Attributes) > 1 || len(m.Attributes) == 1 && m.Attributes[handlers.ChainAttribute] == ""
+		if m.Type == "" || others {
+			return types.PutEventsRequestEntry{}, 0, &relay.MessageError{Reason: "an event needs a type, and cannot have attributes; put them into the body", Permanent: true}
+		}
+		detail, err := handlers.DetailWithChain(m.Body, calls.ChainKey(m))
+		return types.PutEventsRequestEntry{Detail: aws.String(string(detail)), DetailType: &m.Type, EventBusName: &bus, Source: &source},
+			len(detail) + len(m.Type) + len(source), err
+	}, func(ctx context.Context, ids []string, entries []types.PutEventsRequestEntry, failed map[string]error) error {
+		out, err := client.PutEvents(ctx, &eventbridge.PutEventsInput{Entries: entries})
+		if err != nil {
+			return err
+		}
+		for i, e := range out.Entries { // in the order of the request
+			switch {
+			case e.ErrorCode != nil:
+				failed[ids[i]] = &relay.MessageError{Reason: aws.ToString(e.ErrorCode), Text: aws.ToString(e.ErrorMessage)}
+			case aws.ToString(e.EventId) != "":
+				delete(failed, ids[i])
 			}
-			detail, err := handlers.DetailWithChain(m.Body, calls.ChainKey(m))
-			return types.PutEventsRequestEntry{Detail: aws.String(string(detail)), DetailType: &m.Type, EventBusName: &bus, Source: &source},
-				len(detail) + len(m.Type) + len(source), err
-		},
-		func(ctx context.Context, ids []string, entries []types.PutEventsRequestEntry, failed map[string]error) error {
-			out, err := client.PutEvents(ctx, &eventbridge.PutEventsInput{Entries: entries})
-			if err != nil {
-				return err
-			}
-			for i, e := range out.Entries { // in the order of the request
-				switch {
-				case e.ErrorCode != nil:
-					failed[ids[i]] = &relay.MessageError{Reason: aws.ToString(e.ErrorCode), Text: aws.ToString(e.ErrorMessage)}
-				case aws.ToString(e.EventId) != "":
-					delete(failed, ids[i])
-				}
-			}
-			return nil
-		})
+		}
+		return nil
+	})
 }

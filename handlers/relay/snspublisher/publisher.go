@@ -28,26 +28,24 @@ func New(client Client, topicARN string) relay.Publisher {
 	mistakes.If(client == nil, "snspublisher: the client is nil")
 	mistakes.If(topicARN == "", "snspublisher: the ARN of the topic is empty")
 	mistakes.Panic()
-	return calls.Publisher(256<<10, // a topic may allow more
-		func(id string, m outbound.Message) (types.PublishBatchRequestEntry, int, error) {
-			attributes := map[string]types.MessageAttributeValue{}
-			t, err := calls.NewText(m, topicARN, func(name, value string) {
-				attributes[name] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: &value}
-			})
-			return types.PublishBatchRequestEntry{Id: &id, Message: aws.String(string(m.Body)), MessageAttributes: attributes,
-				MessageGroupId: t.Group, MessageDeduplicationId: t.Deduplication}, t.Bytes, err
-		},
-		func(ctx context.Context, _ []string, entries []types.PublishBatchRequestEntry, failed map[string]error) error {
-			out, err := client.PublishBatch(ctx, &sns.PublishBatchInput{TopicArn: &topicARN, PublishBatchRequestEntries: entries})
-			if err != nil {
-				return err
-			}
-			for _, e := range out.Successful {
-				delete(failed, *e.Id)
-			}
-			for _, e := range out.Failed {
-				failed[*e.Id] = &relay.MessageError{Reason: aws.ToString(e.Code), Text: aws.ToString(e.Message), Permanent: e.SenderFault}
-			}
-			return nil
+	return calls.Publisher(func(id string, m outbound.Message) (types.PublishBatchRequestEntry, int, error) {
+		attributes := map[string]types.MessageAttributeValue{}
+		t, err := calls.NewText(m, topicARN, func(name, value string) {
+			attributes[name] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: &value}
 		})
+		return types.PublishBatchRequestEntry{Id: &id, Message: aws.String(string(m.Body)), MessageAttributes: attributes,
+			MessageGroupId: t.Group, MessageDeduplicationId: t.Deduplication}, t.Bytes, err
+	}, func(ctx context.Context, _ []string, entries []types.PublishBatchRequestEntry, failed map[string]error) error {
+		out, err := client.PublishBatch(ctx, &sns.PublishBatchInput{TopicArn: &topicARN, PublishBatchRequestEntries: entries})
+		if err != nil {
+			return err
+		}
+		for _, e := range out.Successful {
+			delete(failed, *e.Id)
+		}
+		for _, e := range out.Failed {
+			failed[*e.Id] = &relay.MessageError{Reason: aws.ToString(e.Code), Text: aws.ToString(e.Message), Permanent: e.SenderFault}
+		}
+		return nil
+	})
 }

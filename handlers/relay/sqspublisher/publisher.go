@@ -32,26 +32,24 @@ func New(client Client, queueURL string) relay.Publisher {
 	mistakes.If(client == nil, "sqspublisher: the client is nil")
 	mistakes.If(queueURL == "", "sqspublisher: the URL of the queue is empty")
 	mistakes.Panic()
-	return calls.Publisher(1<<20, // also the limit of a message, if the queue allows it
-		func(id string, m outbound.Message) (types.SendMessageBatchRequestEntry, int, error) {
-			attributes := map[string]types.MessageAttributeValue{}
-			t, err := calls.NewText(m, queueURL, func(name, value string) {
-				attributes[name] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: &value}
-			})
-			return types.SendMessageBatchRequestEntry{Id: &id, MessageBody: aws.String(string(m.Body)), MessageAttributes: attributes,
-				MessageGroupId: t.Group, MessageDeduplicationId: t.Deduplication}, t.Bytes, err
-		},
-		func(ctx context.Context, _ []string, entries []types.SendMessageBatchRequestEntry, failed map[string]error) error {
-			out, err := client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &queueURL, Entries: entries})
-			if err != nil {
-				return err
-			}
-			for _, e := range out.Successful {
-				delete(failed, *e.Id)
-			}
-			for _, e := range out.Failed {
-				failed[*e.Id] = &relay.MessageError{Reason: aws.ToString(e.Code), Text: aws.ToString(e.Message), Permanent: e.SenderFault}
-			}
-			return nil
+	return calls.Publisher(func(id string, m outbound.Message) (types.SendMessageBatchRequestEntry, int, error) {
+		attributes := map[string]types.MessageAttributeValue{}
+		t, err := calls.NewText(m, queueURL, func(name, value string) {
+			attributes[name] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: &value}
 		})
+		return types.SendMessageBatchRequestEntry{Id: &id, MessageBody: aws.String(string(m.Body)), MessageAttributes: attributes,
+			MessageGroupId: t.Group, MessageDeduplicationId: t.Deduplication}, t.Bytes, err
+	}, func(ctx context.Context, _ []string, entries []types.SendMessageBatchRequestEntry, failed map[string]error) error {
+		out, err := client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &queueURL, Entries: entries})
+		if err != nil {
+			return err
+		}
+		for _, e := range out.Successful {
+			delete(failed, *e.Id)
+		}
+		for _, e := range out.Failed {
+			failed[*e.Id] = &relay.MessageError{Reason: aws.ToString(e.Code), Text: aws.ToString(e.Message), Permanent: e.SenderFault}
+		}
+		return nil
+	})
 }

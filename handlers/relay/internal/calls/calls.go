@@ -10,11 +10,15 @@ import (
 	"github.com/lambda-once/once/idempotent/outbound"
 )
 
-// Publisher returns a Publisher whose calls have at most 10 entries, as SQS, SNS and
-// EventBridge take, and at most maxBytes. A longer message is sent alone: the service
-// decides whether it accepts it. An error of prepare applies to its message. send deletes
-// the ids of the messages that are sent from failed; its error applies to all ids.
-func Publisher[E any](maxBytes int,
+// EventBridge took less than 256 KiB until 2026. A queue or topic may have that as its
+// MaximumMessageSize, and refuses a larger call as a whole.
+const maxEntries, maxBytes = 10, 256<<10 - 1
+
+// Publisher returns a Publisher whose calls have at most maxEntries and maxBytes. A longer
+// message is sent alone: the service decides whether it accepts it. An error of prepare
+// applies to its message. send deletes the ids of the messages that are sent from failed;
+// its error applies to all ids.
+func Publisher[E any](
 	prepare func(id string, m outbound.Message) (entry E, bytes int, err error),
 	send func(ctx context.Context, ids []string, entries []E, failed map[string]error) error,
 ) relay.Publisher {
@@ -35,7 +39,7 @@ func Publisher[E any](maxBytes int,
 			if failed[id] = err; err != nil {
 				continue
 			}
-			if len(ids) == 10 || len(ids) > 0 && size+bytes > maxBytes {
+			if len(ids) == maxEntries || len(ids) > 0 && size+bytes > maxBytes {
 				flush()
 			}
 			failed[id] = &relay.MessageError{Reason: "the service returned no result for it"}
