@@ -2,7 +2,6 @@ package sqslocal_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
@@ -24,22 +24,14 @@ import (
 )
 
 // feed feeds a function from a queue for an hour of the bubble.
-func feed(t *testing.T, q *sqslocal.FIFO, fn func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)) {
+func feed(t *testing.T, q *sqslocal.FIFO, fn lambda.Handler) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	m := eventsource.Mapping{
 		Client: q, QueueURL: "local", QueueARN: q.ARN(), MaximumConcurrency: 1, ReportBatchItemFailures: true,
 		Invoke: func(ctx context.Context, payload []byte) (r lambdaruntime.Response, err error) {
-			var event events.SQSEvent
-			if err := json.Unmarshal(payload, &event); err != nil {
-				return r, err
-			}
-			report, err := fn(ctx, event)
-			if err != nil {
-				return r, err
-			}
-			r.Payload, err = json.Marshal(report)
+			r.Payload, err = fn.Invoke(ctx, payload)
 			return r, err
 		},
 	}
@@ -82,13 +74,13 @@ func TestParcelWithoutAddressInAFIFOQueue(t *testing.T) {
 					o.Poison = func(context.Context, events.SQSMessage, error) error { taken++; return nil }
 				}
 				var ran []string
-				feed(t, q, handlers.SQS(x, parcelKey, func(_ context.Context, m handlers.SQSMessage[parcel]) error {
+				feed(t, q, lambda.NewHandler(handlers.SQS(x, parcelKey, func(_ context.Context, m handlers.SQSMessage[parcel]) error {
 					if m.Body.To == "" {
 						return idempotent.Permanent(errors.New("a parcel needs an address"))
 					}
 					ran = append(ran, m.Body.ID)
 					return nil
-				}, &o))
+				}, &o)))
 				if !slices.Equal(ran, want) {
 					t.Errorf("ran %v, want %v", ran, want)
 				}
@@ -126,25 +118,24 @@ func TestFIFOKeepsTheOrderOfEachGroup(t *testing.T) {
 				t.Errorf("received %v, want %v", got, want)
 			}
 		}
-		deletes := func(handle *string) (failed int) {
+		deletes := func(handle *string, failed int) {
+			t.Helper()
 			out, err := q.DeleteMessageBatch(t.Context(), &sqs.DeleteMessageBatchInput{Entries: []types.DeleteMessageBatchRequestEntry{{Id: aws.String("0"), ReceiptHandle: handle}}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return len(out.Failed)
+			if len(out.Failed) != failed {
+				t.Errorf("%d deletes failed, want %d", len(out.Failed), failed)
+			}
 		}
 		receives(2, "a1 1", "b1 1")
 		receives(10)
 		old := handles["b1"]
-		if n := deletes(handles["a1"]); n != 0 {
-			t.Error("a1 is not deleted")
-		}
+		deletes(handles["a1"], 0)
 		receives(10, "a2 1", "a3 1")
 		time.Sleep(time.Minute)
 		receives(10, "b1 2", "a2 2", "b2 1", "a3 2")
-		if n := deletes(old); n != 1 {
-			t.Error("a receipt handle outlived its receive")
-		}
+		deletes(old, 1)
 		time.Sleep(time.Minute)
 		receives(10, "b2 2")
 		if got := len(q.DeadLetters()); got != 3 {

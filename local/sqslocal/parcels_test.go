@@ -2,12 +2,11 @@ package sqslocal_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/lambda-once/once/handlers"
@@ -50,13 +49,13 @@ func TestParcelWithoutAddressRunsOnceAndReachesTheDeadLetterQueue(t *testing.T) 
 		t.Fatal(err)
 	}
 	runs := map[string]int{}
-	handler := handlers.SQS(x, parcelKey, func(_ context.Context, m handlers.SQSMessage[parcel]) error {
+	handler := lambda.NewHandler(handlers.SQS(x, parcelKey, func(_ context.Context, m handlers.SQSMessage[parcel]) error {
 		runs[m.Body.ID]++
 		if m.Body.To == "" {
 			return idempotent.Permanent(errors.New("a parcel needs an address"))
 		}
 		return nil
-	}, nil)
+	}, nil))
 	for _, body := range []string{`{"id": "p-1", "to": "Ada"}`, `{"id": "p-1", "to": "Ada"}`, `{"id": "p-2"}`} {
 		if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &queue.URL, MessageBody: &body}); err != nil {
 			t.Fatal(err)
@@ -68,15 +67,7 @@ func TestParcelWithoutAddressRunsOnceAndReachesTheDeadLetterQueue(t *testing.T) 
 		Client: client, QueueURL: queue.URL, QueueARN: queue.ARN,
 		MaximumConcurrency: 1, ReportBatchItemFailures: true,
 		Invoke: func(ctx context.Context, payload []byte) (r lambdaruntime.Response, err error) {
-			var event events.SQSEvent
-			if err := json.Unmarshal(payload, &event); err != nil {
-				return r, err
-			}
-			report, err := handler(ctx, event)
-			if err != nil {
-				return r, err
-			}
-			r.Payload, err = json.Marshal(report)
+			r.Payload, err = handler.Invoke(ctx, payload)
 			return r, err
 		},
 	}
