@@ -24,8 +24,10 @@ end
 -- INFO memory takes longer than the rest of a claim, so noeviction holds for ten seconds:
 -- policy also returns a note, which comes back as the last of ARGV. The note names the server,
 -- as a client may not see a failover behind its connection, and the time of the server,
--- because a client may be frozen. The rights are looked at as often. A server draws its master_replid when it starts and when it
--- is promoted, so no two primaries have the same. master_replid2 is the one before.
+-- because a client may be frozen. The rights are checked as often.
+--
+-- A server draws its master_replid when it starts and when it is promoted, so no two
+-- primaries have the same. master_replid2 is the one before.
 local function policy(now)
   local server, at = string.match(ARGV[#ARGV], '^(.*) (%d+)$')
   local age = server and now - at
