@@ -4,16 +4,15 @@
 package alarms_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -123,30 +122,26 @@ func deployed(t *testing.T) (d deployment) {
 	return d
 }
 
-// A failure drives a function until its alarm has a reading.
+// A failure is what a function meets before the calls that ring its alarm.
 type failure struct {
 	options string
-	drive   func(w *world)
+	before  func(w *world)
+	id      string
+	amount  int
 }
 
 var failures = map[string]failure{
-	"LeaseLost":    {"Lease: 2e9,", func(w *world) { w.freezeBeforeItsRecord(); w.until("LeaseLost", func() {}) }},
-	"Unknown":      {"MaxAttempts: 1,", func(w *world) { w.crashBeforeItsRecord(); w.until("Unknown", func() { w.call("k", 2) }) }},
-	"TimedOut":     {"", func(w *world) { w.until("TimedOut", func() { w.call("k", 1) }) }},
-	"Repeated":     {"Optimistic: true,", func(w *world) { w.until("Repeated", func() { w.call("k", 2) }) }},
-	"Mismatch":     {"", func(w *world) { w.call("k", 2); w.until("Mismatch", func() { w.call("k", 3) }) }},
-	"Takeovers":    {"MaxAttempts: 2,", func(w *world) { w.crashBeforeItsRecord(); w.until("Takeovers", func() { w.call("k", 2) }) }},
-	"LapsedLeases": {"", func(w *world) { w.crashBeforeItsRecord(); w.until("LapsedLeases", func() { w.call("k", 2) }) }},
-	"Refused":      {"", func(w *world) { w.until("Refused", func() { w.call("", 2) }) }},
-	"StoreErrors": {"", func(w *world) {
-		w.answer("ResourceNotFoundException")
-		w.until("StoreErrors", func() { w.call("k", 2) })
-	}},
-	"StoreThrottles": {"", func(w *world) {
-		w.answer("ProvisionedThroughputExceededException")
-		w.until("StoreThrottles", func() { w.call("k", 2) })
-	}},
-	"Conflicts": {"", func(w *world) { w.crashBeforeItsRecord(); w.until("Conflicts", func() { w.call("k", 2) }) }},
+	"LeaseLost":      {"Lease: 2e9,", (*world).freezeBeforeItsRecord, "k", 4},
+	"Unknown":        {"MaxAttempts: 1,", (*world).crashBeforeItsRecord, "k", 2},
+	"TimedOut":       {"", func(*world) {}, "k", 1},
+	"Repeated":       {"Optimistic: true,", func(*world) {}, "k", 2},
+	"Mismatch":       {"", func(w *world) { w.call("k", 2) }, "k", 3},
+	"Takeovers":      {"MaxAttempts: 2,", (*world).crashBeforeItsRecord, "k", 2},
+	"LapsedLeases":   {"", (*world).crashBeforeItsRecord, "k", 2},
+	"Refused":        {"", func(*world) {}, "", 2},
+	"StoreErrors":    {"", func(w *world) { w.answer("ResourceNotFoundException") }, "k", 2},
+	"StoreThrottles": {"", func(w *world) { w.answer("ProvisionedThroughputExceededException") }, "k", 2},
+	"Conflicts":      {"", (*world).crashBeforeItsRecord, "k", 2},
 }
 
 // Each alarm of an operation rings on metrics that the functions of the pages write, with
@@ -187,7 +182,8 @@ func TestEachAlarmOfThePagesHasBeenSeenToRing(t *testing.T) {
 				if w.sees("Alarmsplaceorder" + id) {
 					t.Error("it rings before the failure")
 				}
-				f.drive(w)
+				f.before(w)
+				w.until(id, func() { w.call(f.id, f.amount) })
 			})
 		}
 	}
@@ -199,25 +195,20 @@ type world struct {
 	page     page
 	deployed deployment
 	lambda   *lambdaruntime.Runtime
-	lines    *lines
-
-	mu    sync.Mutex
-	carry wire.Carry
+	log      *os.File
+	carry    atomic.Pointer[wire.Carry]
 }
 
 func newWorld(t *testing.T, p page, d deployment, binary string, timeout time.Duration) *world {
 	t.Helper()
 	_, table := dynamodblocal.NewTable(t)
-	w := &world{t: t, page: p, deployed: d, lines: &lines{}}
-	w.let(func(r *wire.Request) (*wire.Response, error) { return r.Send() })
-	proxy, err := wire.HTTP(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), func(r *wire.Request) (*wire.Response, error) {
-		w.mu.Lock()
-		carry := w.carry
-		w.mu.Unlock()
-		return carry(r)
-	})
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	must(t, err)
-	t.Cleanup(func() { must(t, proxy.Close()) })
+	w := &world{t: t, page: p, deployed: d, log: log}
+	w.let((*wire.Request).Send)
+	proxy, err := wire.HTTP(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), func(r *wire.Request) (*wire.Response, error) { return (*w.carry.Load())(r) })
+	must(t, err)
+	t.Cleanup(func() { must(t, errors.Join(proxy.Close(), log.Close())) })
 	env := []string{"AWS_ENDPOINT_URL_DYNAMODB=" + proxy.URL(), "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "FIRST=" + filepath.Join(t.TempDir(), "first")}
 	for name, value := range d.Environment.Variables {
 		if name == "IDEMPOTENCY_TABLE" {
@@ -226,16 +217,12 @@ func newWorld(t *testing.T, p page, d deployment, binary string, timeout time.Du
 		env = append(env, fmt.Sprint(name, "=", value))
 	}
 	w.lambda = lambdaruntime.StartTest(t, lambdaruntime.Function{
-		Binary: binary, Env: env, Environments: 2, InitTimeout: time.Minute, Log: w.lines, Timeout: timeout,
+		Binary: binary, Env: env, Environments: 2, InitTimeout: time.Minute, Log: log, Timeout: timeout,
 	})
 	return w
 }
 
-func (w *world) let(carry wire.Carry) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.carry = carry
-}
+func (w *world) let(carry wire.Carry) { w.carry.Store(&carry) }
 
 // call invokes the function. What it returns does not matter: alarms read metrics alone.
 func (w *world) call(id string, amount int) { w.in(0, id, amount) }
@@ -283,7 +270,7 @@ func (w *world) crashBeforeItsRecord() {
 func (w *world) freezeBeforeItsRecord() {
 	returned := make(chan struct{})
 	go func() { w.in(1, "k", 4); close(returned) }()
-	w.await("the provider", func() bool { return strings.Contains(w.lines.String(), "the first call waits") })
+	w.await("the provider", func() bool { return strings.Contains(w.lines(), "the first call waits") })
 	must(w.t, w.lambda.Environment(1).Freeze())
 	w.until("LapsedLeases", func() { w.call("k", 4) })
 	must(w.t, w.lambda.Environment(1).Thaw())
@@ -300,7 +287,7 @@ func (w *world) await(what string, done func() bool) {
 	w.t.Helper()
 	for end := time.Now().Add(time.Minute); !done(); {
 		if time.Now().After(end) {
-			w.t.Fatalf("%s does not ring; the function wrote\n%s", what, w.lines)
+			w.t.Fatalf("%s does not ring; the function wrote\n%s", what, w.lines())
 		}
 	}
 }
@@ -317,63 +304,50 @@ func (w *world) sees(id string) bool {
 		}
 		dimensions := maps.Clone(r.Dimensions)
 		dimensions["operation"] = w.page.operation
-		if w.lines.sum(w.t, r.Metric, dimensions) == 0 {
+		if w.sum(r.Metric, dimensions) == 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// lines are those of the log, as CloudWatch receives them.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(line)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
+// lines returns what the function has logged, which CloudWatch receives.
+func (w *world) lines() string {
+	text, err := os.ReadFile(w.log.Name())
+	must(w.t, err)
+	return string(text)
 }
 
 // sum adds up a metric as CloudWatch does: over the lines that declare its namespace, its
 // name and the names of its dimensions, and that have the values of these.
-func (l *lines) sum(t *testing.T, metric string, dimensions map[string]any) (sum float64) {
-	t.Helper()
-	for line := range strings.Lines(l.String()) {
+func (w *world) sum(metric string, dimensions map[string]any) (sum float64) {
+	w.t.Helper()
+	for line := range strings.Lines(w.lines()) {
 		_, text, found := strings.Cut(line, `{"_aws":`)
 		if !found {
 			continue
 		}
 		var members map[string]any
-		must(t, json.Unmarshal([]byte(`{"_aws":`+text), &members))
 		var declared struct {
-			AWS struct {
-				CloudWatchMetrics []struct {
-					Namespace  string
-					Dimensions [][]string
-					Metrics    []struct{ Name string }
-				}
-			} `json:"_aws"`
+			CloudWatchMetrics []struct {
+				Namespace  string
+				Dimensions [][]string
+				Metrics    []struct{ Name string }
+			}
 		}
-		must(t, json.Unmarshal([]byte(`{"_aws":`+text), &declared))
-		for _, d := range declared.AWS.CloudWatchMetrics {
+		must(w.t, json.Unmarshal([]byte(`{"_aws":`+text), &members))
+		must(w.t, json.NewDecoder(strings.NewReader(text)).Decode(&declared))
+		for _, d := range declared.CloudWatchMetrics {
+			equal := func(names []string) bool {
+				values := map[string]any{}
+				for _, name := range names {
+					values[name] = members[name]
+				}
+				return maps.Equal(values, dimensions)
+			}
 			for _, m := range d.Metrics {
-				for _, names := range d.Dimensions {
-					slices.Sort(names)
-					equal := d.Namespace+" "+m.Name == metric && slices.Equal(names, slices.Sorted(maps.Keys(dimensions)))
-					for name, value := range dimensions {
-						equal = equal && members[name] == value
-					}
-					if equal {
-						sum += members[m.Name].(float64)
-					}
+				if d.Namespace+" "+m.Name == metric && slices.ContainsFunc(d.Dimensions, equal) {
+					sum += members[m.Name].(float64)
 				}
 			}
 		}
