@@ -3,7 +3,7 @@ package dynamoenv_test
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -138,82 +138,66 @@ func (c *counting) TransactWriteItems(_ context.Context, in *dynamodb.TransactWr
 	return &dynamodb.TransactWriteItemsOutput{}, nil
 }
 
-// stdout returns what a function writes to standard output.
-func stdout(t *testing.T, run func()) string {
+// called returns what a call with the store of the environment writes to standard output,
+// and its error.
+func called(t *testing.T, client dynamo.Client, shared bool, own func() idempotent.Observer) (out string, failed error) {
 	t.Helper()
+	t.Setenv("IDEMPOTENCY_TABLE", "records")
 	file, err := os.Create(filepath.Join(t.TempDir(), "stdout"))
 	check.Must(t, err)
-	before := os.Stdout
+	defer func(before *os.File) { os.Stdout = before }(os.Stdout)
 	os.Stdout = file
-	defer func() { os.Stdout = before }()
-	run()
-	check.Must(t, file.Close())
-	text, err := os.ReadFile(file.Name())
+	opened, err := dynamoenv.Open(t.Context(), &dynamoenv.Options{Client: client})
 	check.Must(t, err)
-	return string(text)
+	store := driver.Store(opened)
+	if shared {
+		store, err = opened.Shared(false)
+		check.Must(t, err)
+	}
+	x, err := idempotent.New("op", store, &idempotent.Config{Observer: own()})
+	check.Must(t, err)
+	_, failed = idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(context.Context) (int, error) { return 1, nil })
+	text, err := os.ReadFile(file.Name())
+	check.Must(t, errors.Join(err, file.Close()))
+	return string(text), failed
 }
+
+func none() idempotent.Observer { return nil }
 
 // The variable alone makes a function write the metrics that alarms read, and an
 // Observer of its own replaces them: two would count each call twice.
 func TestMetricsComeFromTheEnvironment(t *testing.T) {
-	t.Setenv("IDEMPOTENCY_TABLE", "records")
 	for name, c := range map[string]struct {
 		metrics string
-		config  idempotent.Config
+		own     func() idempotent.Observer
 		want    int
 	}{
-		"set":               {"emf", idempotent.Config{}, 1},
-		"not set":           {"", idempotent.Config{}, 0},
-		"an observer":       {"emf", idempotent.Config{Observer: idempotent.NoObserver{}}, 0},
-		"two lines are one": {"emf", idempotent.Config{Observer: idempotent.Observers{metrics(t)}}, 1},
+		"set":         {"emf", none, 1},
+		"not set":     {"", none, 0},
+		"an observer": {"emf", func() idempotent.Observer { return idempotent.NoObserver{} }, 0},
+		"two lines are one": {"emf", func() idempotent.Observer {
+			observer, err := emf.New(nil)
+			check.Must(t, err)
+			return observer
+		}, 1},
 	} {
 		for _, shared := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, shared), func(t *testing.T) {
-				t.Setenv("ONCE_METRICS", c.metrics)
-				out := stdout(t, func() {
-					opened, err := dynamoenv.Open(t.Context(), &dynamoenv.Options{Client: &counting{}})
-					check.Must(t, err)
-					store := driver.Store(opened)
-					if shared {
-						store, err = opened.Shared(false)
-						check.Must(t, err)
-					}
-					if c.config.Observer != nil && c.want > 0 {
-						c.config.Observer = metrics(t) // on this standard output
-					}
-					x, err := idempotent.New("op", store, &c.config)
-					check.Must(t, err)
-					_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(context.Context) (int, error) { return 1, nil })
-					check.Must(t, err)
-				})
-				check.Equal(t, strings.Count(out, `"CloudWatchMetrics"`), c.want)
-			})
+			t.Setenv("ONCE_METRICS", c.metrics)
+			out, err := called(t, &counting{}, shared, c.own)
+			check.Must(t, err)
+			check.Equal(t, strings.Count(out, `"CloudWatchMetrics"`), c.want, name, shared)
 		}
 	}
 }
 
-func metrics(t *testing.T) idempotent.Observer {
-	t.Helper()
-	observer, err := emf.New(nil)
-	check.Must(t, err)
-	return observer
-}
-
 // Metrics come beside the log lines of a Config without an Observer.
 func TestProblemsAreStillLogged(t *testing.T) {
-	t.Setenv("IDEMPOTENCY_TABLE", "records")
 	t.Setenv("ONCE_METRICS", "emf")
 	var lines bytes.Buffer
 	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(slog.New(slog.NewTextHandler(&lines, nil)))
-	out := stdout(t, func() {
-		store, err := dynamoenv.Open(t.Context(), &dynamoenv.Options{Client: &unreachable{}})
-		check.Must(t, err)
-		x, err := idempotent.New("op", store, nil)
-		check.Must(t, err)
-		_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(context.Context) (int, error) { return 1, nil })
-		check.Is(t, err, idempotent.ErrStore)
-	})
+	out, err := called(t, &unreachable{}, false, none)
+	check.Is(t, err, idempotent.ErrStore)
 	check.Contains(t, lines.String(), "level=ERROR")
 	check.Contains(t, out, `"StoreErrors":1`)
 }
