@@ -135,7 +135,8 @@ type IdempotentFunction struct {
 
 // NewIdempotentFunction creates a Go function on provided.al2023 and arm64 with a
 // log group of its own. It grants the function access to the table, and sets
-// IDEMPOTENCY_TABLE to the table's name and ONCE_METRICS to "emf". A dispatcher has no table; see Dispatches.
+// IDEMPOTENCY_TABLE to the table's name and ONCE_METRICS to "emf". A dispatcher has no
+// table; see Dispatches.
 //
 // NewIdempotentFunction panics with a [*PropsError] for props that cannot work.
 func NewIdempotentFunction(scope constructs.Construct, id string, props *IdempotentFunctionProps) *IdempotentFunction {

@@ -6,10 +6,11 @@
 // [SQL] returns the statements that create the table, for a migration.
 // [CreateTable] runs them.
 //
-// A claim, a completion and a duplicate cost one statement each, which is one
-// round trip. A claim returns the record that it meets. If the condition of any
-// other write fails, a second statement reads the record. Every write is conditional, so that two owners never both
-// succeed. A duplicate only reads: it locks nothing, and writes nothing to disk.
+// A claim, a completion and a duplicate cost one statement each, which is one round
+// trip. A claim returns the record that it meets. If the condition of any other write
+// fails, a second statement reads the record. Every write is conditional, so that two
+// owners never both succeed. A duplicate only reads: it locks nothing, and writes
+// nothing to disk.
 //
 // # Transactions
 //

@@ -29,6 +29,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 
 		"Store.Settle": "Store.refused makes it an Error",
 		"Store.Sweep":  "Store.fail makes it an Error",
+		"Store.write":  "Store.fail makes it an Error",
 	}) {
 		t.Error(fault)
 	}

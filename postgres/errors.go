@@ -14,11 +14,11 @@ import (
 )
 
 // An Error reports that a call to PostgreSQL failed, or was refused before it was
-// sent. It is [driver.ErrUnavailable] if the call did not reach the server or
-// found it too busy, and [driver.ErrThrottled] as well if a limit of the server
-// was reached. It is [driver.ErrNotWritten] after a conflict of
-// transactions and from a server that is read-only, and [driver.ErrTooLarge] if steps do not fit into the record. Its
-// text contains no keys and no data.
+// sent. It is [driver.ErrUnavailable] if the call did not reach the server or found it
+// too busy, and [driver.ErrThrottled] as well if a limit of the server was reached. It
+// is [driver.ErrNotWritten] after a conflict of transactions and from a server that is
+// read-only, and [driver.ErrTooLarge] if steps do not fit into the record. Its text
+// contains no keys and no data.
 type Error struct {
 	Op     string // the call, such as "Create"
 	Table  string // the store's, quoted
