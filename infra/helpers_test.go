@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
+	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
@@ -25,10 +26,12 @@ func TestMain(m *testing.M) {
 }
 
 func newStack() awscdk.Stack {
-	app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)})
-	return awscdk.NewStack(app, jsii.String("S"), &awscdk.StackProps{Env: &awscdk.Environment{
-		Account: jsii.String("111122223333"), Region: jsii.String("eu-west-1"),
-	}})
+	return stackOf(awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)}), "S")
+}
+
+func stackOf(app constructs.Construct, id string) awscdk.Stack {
+	env := &awscdk.Environment{Account: jsii.String("111122223333"), Region: jsii.String("eu-west-1")}
+	return awscdk.NewStack(app, &id, &awscdk.StackProps{Env: env})
 }
 
 func synth(t *testing.T, stack awscdk.Stack) template.Template {

@@ -1,12 +1,13 @@
 package infra
 
 import (
-	"fmt"
+	"cmp"
 	"reflect"
 	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
 )
 
 // reports finds event source mappings of the app that invoke a function without
@@ -15,37 +16,27 @@ import (
 type reports struct{ of *IdempotentFunction }
 
 func (r *reports) Validate() *[]*string {
-	var found []*string
-	var names []*string
-	all := *r.of.scope.Node().Root().Node().FindAll("")
-	for _, c := range all {
-		if f, ok := c.(awslambda.IFunction); ok && *unqualified(f).FunctionArn() == *unqualified(r.of.Function).FunctionArn() {
+	var found, names []*string
+	for _, f := range inApp[awslambda.IFunction](r.of.scope) {
+		if *unqualified(f).FunctionArn() == *unqualified(r.of.Function).FunctionArn() {
 			names = append(names, f.FunctionName(), f.FunctionArn())
 		}
 	}
-	for _, c := range all {
-		mapping, ok := c.(awslambda.CfnEventSourceMapping)
-		if !ok || !lacksReports(mapping) {
-			continue
-		}
-		stack := awscdk.Stack_Of(mapping)
-		invoked := stack.Resolve(mapping.FunctionName())
-		if slices.ContainsFunc(names, func(name *string) bool { return reflect.DeepEqual(stack.Resolve(name), invoked) }) {
-			text := fmt.Sprintf("infra: %s invokes %s without ReportBatchItemFailures, and Lambda would delete the messages that failed; set ReportBatchItemFailures of its event source",
-				*mapping.Node().Path(), *r.of.scope.Node().Path())
-			found = append(found, &text)
+	for _, mapping := range inApp[awslambda.CfnEventSourceMapping](r.of.scope) {
+		resolve := awscdk.Stack_Of(mapping).Resolve
+		invokes := func(name *string) bool { return reflect.DeepEqual(resolve(name), resolve(mapping.FunctionName())) }
+		if lacksReports(mapping) && slices.ContainsFunc(names, invokes) {
+			found = append(found, jsii.Sprintf("infra: %s invokes %s without ReportBatchItemFailures, and Lambda would delete the messages that failed; set ReportBatchItemFailures of its event source",
+				*mapping.Node().Path(), *r.of.scope.Node().Path()))
 		}
 	}
 	return &found
 }
 
-// lacksReports reports whether a mapping lacks the reports that its source has: that of a
-// queue of SQS or of a stream, which has neither topics, nor queues of a broker, nor
-// collections.
+// lacksReports reports whether a mapping lacks the reports that a queue of SQS or a stream has.
+// Kafka, Amazon MQ and DocumentDB have topics, queues and collections.
 func lacksReports(m awslambda.CfnEventSourceMapping) bool {
-	if m.Topics() != nil || m.Queues() != nil || m.DocumentDbEventSourceConfig() != nil {
-		return false
-	}
-	types := m.FunctionResponseTypes()
-	return types == nil || !slices.ContainsFunc(*types, func(kind *string) bool { return *kind == "ReportBatchItemFailures" })
+	other := m.Topics() != nil || m.Queues() != nil || m.DocumentDbEventSourceConfig() != nil
+	types := cmp.Or(m.FunctionResponseTypes(), &[]*string{})
+	return !other && !slices.ContainsFunc(*types, func(kind *string) bool { return *kind == "ReportBatchItemFailures" })
 }

@@ -159,6 +159,10 @@ func TestSourcesWithoutReportsAreRefused(t *testing.T) {
 			f.AddEventSource(awslambdaeventsources.NewKinesisEventSource(awskinesis.NewStream(s, jsii.String("Stream"), nil),
 				&awslambdaeventsources.KinesisEventSourceProps{StartingPosition: awslambda.StartingPosition_LATEST}))
 		}, true},
+		"queue of a second stack": {func(s awscdk.Stack, f awslambda.Function) {
+			second := stackOf(awscdk.Stage_Of(s), "Second")
+			awslambda.NewEventSourceMapping(second, jsii.String("Mapping"), &awslambda.EventSourceMappingProps{EventSourceArn: jsii.String(queueARN), Target: f})
+		}, true},
 		"queue with reports": {func(s awscdk.Stack, f awslambda.Function) {
 			f.AddEventSource(awslambdaeventsources.NewSqsEventSource(awssqs.NewQueue(s, jsii.String("Bare"), nil),
 				&awslambdaeventsources.SqsEventSourceProps{ReportBatchItemFailures: jsii.Bool(true)}))
