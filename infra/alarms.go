@@ -21,11 +21,9 @@ import (
 // description advises the operator, and states its severity and the page of the
 // documentation.
 //
-// The alarms of operations need the metrics that package emf writes. A function of
-// package dynamoenv writes them without further code, because its construct sets
-// ONCE_METRICS. With any other store, or with a Config.Observer of its own, its code must
-// name package emf. The alarm Silent finds a function of up to eight operations that
-// succeeds in three hours of a day and writes none.
+// The alarms of operations need the metrics of package emf. With package dynamoenv, the
+// variable ONCE_METRICS suffices; other functions must name emf in Config.Observer. The alarm
+// Silent finds a function of up to eight operations that runs and writes none.
 //
 // CloudWatch also sends each change of an alarm to EventBridge, without any action.
 //

@@ -46,17 +46,14 @@ func (o *DurableOptions) refuse() (found problems) {
 	return found
 }
 
-// maxMappingTime is the time for which Lambda waits for a whole execution that a function
-// URL or a state machine starts, and an event source mapping for one that is not on
-// Managed Instances. It is also the longest timeout of an invocation there.
-const (
-	maxMappingTime = 15 * time.Minute
-	maxManagedTime = 90 * time.Minute
-)
+// maxMappingTime is the time for which Lambda waits for a whole execution.
+const maxMappingTime = 15 * time.Minute
 
+// mappingTime returns the longest timeout of an invocation, which is also the time for which
+// an event source mapping waits for an execution.
 func (o *DurableOptions) mappingTime() time.Duration {
 	if orZero(o).ManagedInstances {
-		return maxManagedTime
+		return 90 * time.Minute
 	}
 	return maxMappingTime
 }
@@ -66,18 +63,17 @@ func (o *DurableOptions) mappingTime() time.Duration {
 // in place of an update that Lambda refuses.
 func (p *IdempotentFunctionProps) newDurable(own constructs.Construct, props *awslambda.FunctionProps) awslambda.Function {
 	function := awslambda.NewFunction(own, jsii.String("Durable"), props)
-	if p.Key == nil {
-		return function
+	if p.Key != nil {
+		stack := awscdk.Stack_Of(own)
+		// The function's own ARN would be a circle: the function waits for its key.
+		functions := stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("lambda"), Resource: jsii.String("function:*")})
+		allowService(p.Key, "lambda.amazonaws.com", &map[string]any{
+			"ArnLike":      map[string]any{"kms:EncryptionContext:aws:lambda:FunctionArn": functions},
+			"StringEquals": map[string]any{"aws:SourceAccount": stack.Account()},
+		}, "kms:Decrypt", "kms:GenerateDataKey*")
+		p.Key.GrantDecrypt(function)
+		function.Node().DefaultChild().(awslambda.CfnFunction).AddPropertyOverride(jsii.String("DurableConfig.KMSKeyArn"), p.Key.KeyArn())
 	}
-	stack := awscdk.Stack_Of(own)
-	functions := stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("lambda"), Resource: jsii.String("function"), ResourceName: jsii.String("*"), ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME})
-	// The function's own ARN would be a circle: the function waits for its key.
-	allowService(p.Key, "lambda.amazonaws.com", &map[string]any{
-		"ArnLike":      map[string]any{"kms:EncryptionContext:aws:lambda:FunctionArn": functions},
-		"StringEquals": map[string]any{"aws:SourceAccount": stack.Account()},
-	}, "kms:Decrypt", "kms:GenerateDataKey*")
-	p.Key.GrantDecrypt(function)
-	function.Node().DefaultChild().(awslambda.CfnFunction).AddPropertyOverride(jsii.String("DurableConfig.KMSKeyArn"), p.Key.KeyArn())
 	return function
 }
 

@@ -37,10 +37,9 @@ type IdempotentFunctionProps struct {
 	Dispatches *IdempotentFunction
 
 	// Durable makes the function a durable one, for durablefunc.Wrap. It gets an Alias, and
-	// its role may make checkpoints and read its executions. A function that becomes
-	// durable, or ceases to be, is replaced by a new one: to drain its queue first, create
-	// the new one under another id, and remove the old one later. Configure may not set
-	// FunctionName. Default: none.
+	// its role may make checkpoints and read its executions. A function that becomes durable,
+	// or ceases to be, is replaced: to drain its queue first, create the new one under another
+	// id. Configure may not set FunctionName. Default: none.
 	Durable *DurableOptions
 
 	// Environment adds variables to IDEMPOTENCY_TABLE, ONCE_METRICS and AWS_LAMBDA_LOG_LEVEL.
@@ -81,8 +80,8 @@ type IdempotentFunctionProps struct {
 	MemorySize int
 
 	// NoMetrics leaves out ONCE_METRICS, with which a function with a Table and without a
-	// Config.Observer writes its metrics into the log. Its operations then have no alarms
-	// and no graphs; set it also for a function whose metrics go elsewhere. Default: false.
+	// Config.Observer writes metrics into its log. Its operations then have no alarms and no
+	// graphs. Default: false.
 	NoMetrics bool
 
 	// Operations are the names that the function's code passes to idempotent.New. They are
@@ -183,8 +182,8 @@ func (p *IdempotentFunctionProps) refuse() (found problems) {
 // refuseFacts reports mistakes in the facts of the function's code.
 func (p *IdempotentFunctionProps) refuseFacts() (found problems) {
 	found.when(!wholeSeconds(p.FailureRetention, time.Minute, maxKept), "FailureRetention: %s is not whole seconds, 1 min to 14 days", p.FailureRetention)
-	longest := p.Durable.mappingTime()
-	found.when(!wholeSeconds(p.Timeout, time.Second, longest), "Timeout: %s is not whole seconds, 1 s to %.0f min", p.Timeout, longest.Minutes())
+	most := p.Durable.mappingTime()
+	found.when(!wholeSeconds(p.Timeout, time.Second, most), "Timeout: %s is not whole seconds, 1 s to %.0f min", p.Timeout, most.Minutes())
 	found.when(p.Retention < 0, "Retention: %s is negative", p.Retention)
 	found = append(found, refuseKey(p.Key)...)
 	found = append(found, refuseOperations(p.Operations)...)

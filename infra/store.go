@@ -43,8 +43,8 @@ func (p *IdempotentFunctionProps) stores() (all []store) {
 // store returns the only store of props that are not refused.
 func (p *IdempotentFunctionProps) store() store { return p.stores()[0] }
 
-// variables returns those of the store, and the one by which package dynamoenv writes
-// metrics. Other stores are opened by code of the user, which does not read it.
+// variables returns those of the store, and the one by which package dynamoenv writes metrics:
+// code of the user opens the other stores.
 func (p *IdempotentFunctionProps) variables() map[string]*string {
 	all := p.store().variables()
 	if p.Table != nil && !p.NoMetrics {

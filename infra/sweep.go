@@ -23,11 +23,9 @@ type SweepProps struct {
 	// variables, the retention of its logs. Default: none.
 	Configure func(*awslambda.FunctionProps)
 
-	// Interval is the time between the starts of two runs: whole minutes, 1 min to 24 h. A
-	// run reads a Table as a whole, at the price of its size: with 50 GB, 6.5 million read
-	// units, some 590 $ a month if it runs each hour. So it is required with Table.
-	//
-	// Default: 1 h with Postgres, which reads an index.
+	// Interval is the time between the starts of two runs: whole minutes, 1 min to 24 h. It
+	// is required with Table, which each run reads as a whole: 50 GB are 6.5 million read
+	// units, some 590 $ a month if it runs each hour. Default: 1 h with Postgres.
 	Interval time.Duration
 
 	// Notify are the topics that the alarm of the sweep notifies; see AlarmsProps.
@@ -97,8 +95,8 @@ func (p *SweepProps) refuse(program *IdempotentFunctionProps) problems {
 	for _, s := range program.stores() {
 		found = append(found, s.refuse(program)...)
 	}
-	found.when(p.Interval == 0, "Interval: it is required with Table; each run reads the whole table (50 GB: 6.5 million read units, about 0.80 $), so 24 h is often enough")
-	found.when(p.Interval != 0 && p.Interval < time.Minute || p.Interval > day || p.Interval%time.Minute != 0, "Interval: %s is not whole minutes, 1 min to 24 h", p.Interval)
+	found.when(p.Interval < time.Minute || p.Interval > day || p.Interval%time.Minute != 0,
+		"Interval: %s is not whole minutes, 1 min to 24 h; with Table it is required, because each run reads the whole table", p.Interval)
 	found.when(!wholeSeconds(p.Timeout, 30*time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 30 s to 15 min", p.Timeout)
 	return found
 }

@@ -70,14 +70,14 @@ func TestSweepRefuses(t *testing.T) {
 				Access: s.withSecret(), CABundle: bundle, Database: "shop", Instance: s.instance(nil),
 			})
 		},
-		"state one of them":                   func(_ site, p *SweepProps) { p.Table = nil },
-		"Code: it is required":                func(_ site, p *SweepProps) { p.Code = "" },
-		"Interval: it is required with Table": func(_ site, p *SweepProps) { p.Interval = 0 },
-		"Interval: 30s is not whole":          func(_ site, p *SweepProps) { p.Interval = 30 * time.Second },
-		"Interval: 48h0m0s is not whole":      func(_ site, p *SweepProps) { p.Interval = 2 * day },
-		"Timeout: 10s is not whole":           func(_ site, p *SweepProps) { p.Timeout = 10 * time.Second },
-		"Notify: one is nil":                  func(_ site, p *SweepProps) { p.Notify = []awssns.ITopic{nil} },
-		`id: "Sweep" is already in use in`:    func(s site, _ *SweepProps) { awssns.NewTopic(s.stack, jsii.String("Sweep"), nil) },
+		"state one of them":                func(_ site, p *SweepProps) { p.Table = nil },
+		"Code: it is required":             func(_ site, p *SweepProps) { p.Code = "" },
+		"Interval: 0s is not whole":        func(_ site, p *SweepProps) { p.Interval = 0 },
+		"Interval: 30s is not whole":       func(_ site, p *SweepProps) { p.Interval = 30 * time.Second },
+		"Interval: 48h0m0s is not whole":   func(_ site, p *SweepProps) { p.Interval = 2 * day },
+		"Timeout: 10s is not whole":        func(_ site, p *SweepProps) { p.Timeout = 10 * time.Second },
+		"Notify: one is nil":               func(_ site, p *SweepProps) { p.Notify = []awssns.ITopic{nil} },
+		`id: "Sweep" is already in use in`: func(s site, _ *SweepProps) { awssns.NewTopic(s.stack, jsii.String("Sweep"), nil) },
 	}, func(change func(site, *SweepProps)) {
 		s := newSite(t)
 		p := &SweepProps{Code: zip(t), Interval: day, Table: NewIdempotencyTable(s.stack, "Table", nil)}

@@ -126,11 +126,8 @@ func (c *Configuration) CloudFormation() (map[string]any, error) {
 func (c *Configuration) kept() map[string]bool {
 	all := map[string]bool{}
 	for _, r := range c.Resources {
-		if !r.prevented {
-			continue
-		}
-		all[r.Address] = true
-		if of, ok := r.Body.Attributes["triggers_replace"]; ok {
+		all[r.Address] = all[r.Address] || r.prevented
+		if of, ok := r.Body.Attributes["triggers_replace"]; ok && r.prevented {
 			for _, m := range reference.FindAllStringSubmatch(of.AsString(), -1) {
 				all[m[1]] = true
 			}

@@ -1,49 +1,31 @@
 package template
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
-// A metric that AWS or package emf writes: its statistic in our alarms, and its sets of
-// dimensions. A set with an alias or a version exists beside that of the function, and names
-// it in the dimension Resource.
-type metric struct {
-	statistic  string
-	dimensions []string
-}
-
-// emitted are the metrics of our alarms, after the pages of AWS on the metrics of each
-// service. An alarm on any other name or dimension never rings.
-var emitted = map[string]metric{
-	"AWS/ApiGateway 5XXError":                      {"Sum", []string{"ApiName"}},
-	"AWS/ApiGateway 5xx":                           {"Sum", []string{"ApiId"}},
-	"AWS/ApplicationELB HTTPCode_Target_5XX_Count": {"Sum", []string{"LoadBalancer TargetGroup"}},
-	"AWS/ApplicationELB LambdaUserError":           {"Sum", []string{"LoadBalancer TargetGroup"}},
-	"AWS/Lambda AsyncEventsDropped":                {"Sum", []string{"FunctionName"}},
-	"AWS/Lambda DeadLetterErrors":                  {"Sum", []string{"FunctionName"}},
-	"AWS/Lambda DestinationDeliveryFailures":       {"Sum", []string{"FunctionName"}},
-	"AWS/Lambda Errors":                            {"Sum", []string{"FunctionName"}},
-	"AWS/Lambda Invocations":                       {"Sum", []string{"FunctionName"}},
-	"AWS/Lambda IteratorAge":                       {"Maximum", []string{"FunctionName"}},
-	"AWS/Lambda OffsetLag":                         {"Maximum", []string{"FunctionName"}},
-	"AWS/Lambda Throttles":                         {"Sum", []string{"FunctionName"}},
-	"AWS/Lambda Url5xxCount":                       {"Sum", []string{"FunctionName"}},
-	"AWS/SQS ApproximateAgeOfOldestMessage":        {"Maximum", []string{"QueueName"}},
-	"AWS/SQS ApproximateNumberOfMessagesVisible":   {"Maximum", []string{"QueueName"}},
-	"Once Calls":                                   {"Sum", []string{"operation", "operation outcome"}},
-	"Once LapsedLeases":                            {"Sum", []string{"operation"}},
-	"Once Refused":                                 {"Sum", []string{"operation"}},
-	"Once StoreErrors":                             {"Sum", []string{"operation"}},
-	"Once StoreThrottles":                          {"Sum", []string{"operation"}},
+// emitted are the metrics that alarms may read, with statistic and dimensions: for AWS, after
+// its pages on each service. That of OffsetLag names no dimension; all metrics of functions
+// have FunctionName. An alarm on anything else never rings.
+var emitted = []string{
+	"AWS/ApiGateway 5XXError Sum [ApiName]", "AWS/ApiGateway 5xx Sum [ApiId]",
+	"AWS/ApplicationELB HTTPCode_Target_5XX_Count Sum [LoadBalancer TargetGroup]", "AWS/ApplicationELB LambdaUserError Sum [LoadBalancer TargetGroup]",
+	"AWS/Lambda AsyncEventsDropped Sum [FunctionName]", "AWS/Lambda DeadLetterErrors Sum [FunctionName]",
+	"AWS/Lambda DestinationDeliveryFailures Sum [FunctionName]", "AWS/Lambda Errors Sum [FunctionName]", "AWS/Lambda Invocations Sum [FunctionName]",
+	"AWS/Lambda IteratorAge Maximum [FunctionName]", "AWS/Lambda OffsetLag Maximum [FunctionName]", "AWS/Lambda Throttles Sum [FunctionName]",
+	"AWS/Lambda Url5xxCount Sum [FunctionName]",
+	"AWS/SQS ApproximateAgeOfOldestMessage Maximum [QueueName]", "AWS/SQS ApproximateNumberOfMessagesVisible Maximum [QueueName]",
+	"Once Calls Sum [operation]", "Once Calls Sum [operation outcome]", "Once LapsedLeases Sum [operation]",
+	"Once Refused Sum [operation]", "Once StoreErrors Sum [operation]", "Once StoreThrottles Sum [operation]",
 }
 
 // named are the types of the resources whose name is the value of a dimension.
-var named = map[string][]string{
-	"ApiId":        {"AWS::ApiGatewayV2::Api", "AWS::Serverless::HttpApi"},
-	"FunctionName": {"AWS::Lambda::Function", "AWS::Serverless::Function"},
-	"QueueName":    {"AWS::SQS::Queue"},
+var named = map[string]string{
+	"ApiId": "AWS::ApiGatewayV2::Api AWS::Serverless::HttpApi", "FunctionName": "AWS::Lambda::Function AWS::Serverless::Function", "QueueName": "AWS::SQS::Queue",
 }
 
 // A Reading is a metric that an alarm reads.
@@ -54,23 +36,20 @@ type Reading struct {
 	Dimensions map[string]any
 }
 
-// Readings returns the metrics that an alarm reads.
+// Readings returns the metrics that an alarm reads, alone or in an expression.
 func (r Resource) Readings() (all []Reading) {
-	add := func(metric, settings any, statistic string) {
+	for _, m := range append(list(r.at("Metrics")), r["Properties"]) {
+		settings := cmp.Or(at(m, "MetricStat"), m)
+		metric := cmp.Or(at(settings, "Metric"), m)
+		if at(metric, "MetricName") == nil {
+			continue // an expression
+		}
 		of := map[string]any{}
 		for _, d := range list(at(metric, "Dimensions")) {
 			of[fmt.Sprint(at(d, "Name"))] = at(d, "Value")
 		}
 		name := fmt.Sprint(at(metric, "Namespace"), " ", at(metric, "MetricName"))
-		all = append(all, Reading{Metric: name, Statistic: at(settings, statistic), Period: number(at(settings, "Period")), Dimensions: of})
-	}
-	if r.at("MetricName") != nil {
-		add(r["Properties"], r["Properties"], "Statistic")
-	}
-	for _, m := range list(r.at("Metrics")) {
-		if stat := at(m, "MetricStat"); stat != nil {
-			add(at(stat, "Metric"), stat, "Stat")
-		}
+		all = append(all, Reading{name, cmp.Or(at(settings, "Stat"), at(settings, "Statistic")), number(at(settings, "Period")), of})
 	}
 	return all
 }
@@ -82,21 +61,15 @@ func (c *checker) readings() {
 			c.say("%s reads no metric", id)
 		}
 		for _, r := range readings {
-			known := emitted[r.Metric]
-			var names []string
-			for name, value := range r.Dimensions {
-				names = append(names, name)
-				kind := fmt.Sprint(c.Resources()[target(value)]["Type"])
-				if target(value) != "" && named[name] != nil && kind != "<nil>" && !slices.Contains(named[name], kind) {
-					c.say("%s: the %s is that of a %s", id, name, kind)
-				}
-				if text, literal := value.(string); literal && name == "FunctionName" && strings.Contains(text, ":") {
-					c.say("%s: AWS writes no metrics with the FunctionName %s", id, text)
-				}
+			if text := fmt.Sprint(r.Metric, " ", r.Statistic, " ", slices.Sorted(maps.Keys(r.Dimensions))); !slices.Contains(emitted, text) {
+				c.say("%s: nobody writes %s", id, text)
 			}
-			slices.Sort(names)
-			if !slices.Contains(known.dimensions, strings.Join(names, " ")) || r.Statistic != known.statistic {
-				c.say("%s: nobody writes %s as the %v by %v", id, r.Metric, r.Statistic, names)
+			for name, value := range r.Dimensions { // such as an alias as FunctionName
+				kind, known := c.Resources()[target(value)]["Type"].(string)
+				text, _ := value.(string)
+				if known && named[name] != "" && !strings.Contains(named[name], kind) || name == "FunctionName" && strings.Contains(text, ":") {
+					c.say("%s: AWS writes no metrics of the %s %v", id, name, value)
+				}
 			}
 		}
 	}
