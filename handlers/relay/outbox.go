@@ -33,9 +33,10 @@ type Options struct {
 	HideErrorText bool
 
 	// Margin is the time left of the invocation below which publish is not
-	// called. Set it longer than the slowest call takes. A Margin that leaves no
-	// room for a call fails the invocation with a [*handlers.MarginError]. Default 1 s,
-	// and at most half of the invocation's time.
+	// called. The contexts of publish and Mark end when half of it is left. Set it to
+	// twice the time of the slowest call. A Margin that leaves no room for a call fails
+	// the invocation with a [*handlers.MarginError]. Default 1 s, and at most half of the
+	// invocation's time.
 	Margin time.Duration
 
 	// Mark marks items in the table as published, so that they expire. With

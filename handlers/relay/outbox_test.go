@@ -222,6 +222,23 @@ func TestOutboxReportsAllMistakes(t *testing.T) {
 	}, "Margin is 2ns, below 1 ms")
 }
 
+// Otherwise the invocation times out, and the next process publishes everything again.
+func TestAMarkThatHangsEndsBeforeTheInvocation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		var p mailbox
+		var failures handlertest.Received
+		handler := relay.Outbox(p.publish, &relay.Options{OnFailure: failures.Receive, Mark: func(ctx context.Context, _ []relay.Key) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}})
+		continuesFrom(t, ctx, handler, outboxEvent("a:q"), "")
+		check.Nil(t, ctx.Err())
+		check.Is(t, failures.Failed[0], relay.ErrUnmarked)
+	})
+}
+
 // It remembers 10,000 messages, so that it does not grow for the life of its process. The
 // one before them is published again.
 func TestOutboxForgetsTheOldestMessage(t *testing.T) {

@@ -20,7 +20,7 @@ type Publisher = func(ctx context.Context, destination string, batch []outbound.
 // outbox until a relay knows it.
 func Route(routes map[string]Publisher) Publisher {
 	return func(ctx context.Context, destination string, batch []outbound.Message) ([]error, error) {
-		if publish, ok := routes[destination]; ok {
+		if publish := routes[destination]; publish != nil {
 			return publish(ctx, destination, batch)
 		}
 		return nil, &MessageError{Reason: fmt.Sprintf("the relay has no route to %q", destination), Permanent: true}

@@ -34,16 +34,19 @@ func (r *relay) handle(ctx context.Context, stream []events.DynamoDBEventRecord)
 		}
 		items[i] = readItem(r)
 	}
-	runner := lanes.Runner{Concurrency: r.options.Concurrency, Errors: notRun}
+	runner, calls := lanes.Runner{Concurrency: r.options.Concurrency, Errors: notRun}, ctx
 	if deadline, ok := ctx.Deadline(); ok {
 		lastStart, margin, left := lanes.LastStart(deadline, r.options.Margin)
 		if left <= margin {
 			return nil, &handlers.MarginError{Source: source, Margin: margin, Left: left}
 		}
 		runner.LastStart = lastStart
+		var cancel context.CancelFunc
+		calls, cancel = context.WithDeadline(ctx, deadline.Add(-margin/2))
+		defer cancel()
 	}
 	q := newQueue(items, notRun.AfterFailure, r.options.BatchSize, r.recent)
-	e := event{relay: r, stream: stream, runner: runner, queue: q}
+	e := event{relay: r, stream: stream, runner: runner, queue: q, calls: calls}
 	for e.round(ctx) {
 	}
 	return e.report(ctx, q.results)
@@ -55,6 +58,9 @@ type event struct {
 	stream []events.DynamoDBEventRecord
 	runner lanes.Runner
 	queue  *queue
+	// calls is the context of publish and Mark. It ends before the invocation: one that
+	// times out is repeated as a whole, in a new process, which publishes all again.
+	calls context.Context
 }
 
 // round publishes the next message of every aggregate. It reports whether there
@@ -62,7 +68,7 @@ type event struct {
 func (e *event) round(ctx context.Context) bool {
 	batches, published := e.queue.round()
 	failed := make([][]error, len(batches)) // of each message
-	errs := e.runner.Run(ctx, lanes.Schedule{}, len(batches), func(ctx context.Context, turn *lanes.Turn) error {
+	errs := e.runner.Run(e.calls, lanes.Schedule{}, len(batches), func(ctx context.Context, turn *lanes.Turn) error {
 		i := turn.Index()
 		return guarded(func() (err error) { failed[i], err = e.send(ctx, batches[i]); return err })
 	})
@@ -103,7 +109,7 @@ func (e *event) markPublished(ctx context.Context, published []int) {
 		keys[i] = e.queue.items[at].key
 	}
 	// Mark, as every function of the user's, runs on a goroutine of its own.
-	errs := lanes.Runner{Concurrency: 1, Errors: notRun}.Run(ctx, lanes.Schedule{}, 1, func(ctx context.Context, _ *lanes.Turn) error {
+	errs := lanes.Runner{Concurrency: 1, Errors: notRun}.Run(e.calls, lanes.Schedule{}, 1, func(ctx context.Context, _ *lanes.Turn) error {
 		return readable(guarded(func() error { return e.options.Mark(ctx, keys) }))
 	})
 	if errs[0] == nil {
