@@ -32,6 +32,7 @@ const (
 	collected     = "collected" // with PostgreSQL only
 	optimistic    = "optimistic"
 	plain         = "plain"
+	byHand        = "by-hand" // without Once
 )
 
 // bank has a table of accounts.

@@ -68,6 +68,27 @@ func TestEveryCrashOfAPlainTransferIsFound(t *testing.T) {
 	}
 }
 
+// Kills alone find nothing in a function by hand.
+func TestTransferByHandIsBrokenByAFreezeAndByAnotherPayload(t *testing.T) {
+	t.Parallel()
+	f := newTables(t)
+	report, err := crashtest.Play(t.Context(), f.crashing(byHand), f.open, f.check)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(report)
+	var broken []string
+	for _, r := range report.Results {
+		if r.Broken != nil {
+			broken = append(broken, fmt.Sprintf("%v %d: %.17v", r.Crash, r.Number, r.Broken))
+		}
+	}
+	want := []string{"frozen before 3: alice has 40 and ", "other payload 0: the changed event"} // 3 is the transaction
+	if !slices.Equal(broken, want) {
+		t.Errorf("broken: %q, want %q", broken, want)
+	}
+}
+
 // open opens two accounts for a run, and returns its transfer.
 func (f function) open(ctx context.Context, run string) ([]byte, error) {
 	err := f.deposit(ctx, map[string]int64{"alice-" + run: 100, "bob-" + run: 50})

@@ -21,9 +21,10 @@
 //	                   schema.sql; ACCOUNTS_TABLE is not read
 //	TRANSFER_MODE      "transactional" (default): claimed first, then committed;
 //	                   "optimistic": one request, no claim; "plain": one update for each
-//	                   account, which shows the failures without a transaction. With
-//	                   PostgreSQL, "transactional" holds a connection while it runs, and
-//	                   "collected" is the same without one
+//	                   account, which shows the failures without a transaction; "by-hand":
+//	                   without Once, which shows those without a fence. With PostgreSQL,
+//	                   there is no "by-hand", "transactional" holds a connection while it
+//	                   runs, and "collected" is the same without one
 //	TRANSFER_DELAY     a pause before the commit, in plain mode between the updates,
 //	                   e.g. 200ms; default none
 //	AWS_LAMBDA_LOG_LEVEL, AWS_ENDPOINT_URL_DYNAMODB and the SDK's own
@@ -76,6 +77,9 @@ func setUp(ctx context.Context) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	if mode == byHand {
+		return move, nil
+	}
 	return handlers.Invoke(x, key, move), nil
 }
 
@@ -99,6 +103,9 @@ func open(ctx context.Context) (move handler, store driver.Store, mode string, e
 	records, err := dynamoenv.Open(ctx, &dynamoenv.Options{Client: b.client})
 	if err != nil {
 		return nil, nil, "", err
+	}
+	if b.mode == byHand {
+		return b.transferByHand, records, b.mode, nil
 	}
 	return b.transfer, records, b.mode, nil
 }
@@ -127,9 +134,9 @@ func newBank(postgres bool) (*bank, error) {
 	switch {
 	case b.mode == "":
 		b.mode = transactional
-	case b.mode == transactional, b.mode == optimistic, b.mode == plain, b.mode == collected && postgres:
+	case b.mode == transactional, b.mode == optimistic, b.mode == plain, b.mode == collected && postgres, b.mode == byHand && !postgres:
 	default:
-		return nil, fmt.Errorf("TRANSFER_MODE is %q, want transactional, optimistic or plain, or with DATABASE_URL collected", b.mode)
+		return nil, fmt.Errorf("TRANSFER_MODE is %q, want transactional, optimistic, plain, with DATABASE_URL collected, or without it by-hand", b.mode)
 	}
 	if text := os.Getenv("TRANSFER_DELAY"); text != "" {
 		var err error
