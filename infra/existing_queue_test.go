@@ -59,16 +59,6 @@ func TestImportedQueue(t *testing.T) {
 	check.Equal(t, mapping["FunctionResponseTypes"], []any{"ReportBatchItemFailures"})
 }
 
-// The alarms of a declared dead-letter queue are those of a created one.
-func TestDeclaredDeadLettersAreWatched(t *testing.T) {
-	stack := newStack()
-	f := newFunction(t, stack, longRecords)
-	dead := awssqs.Queue_FromQueueArn(stack, jsii.String("Dead"), jsii.String(queueARN+"-dead"))
-	f.AddExistingQueue(importedQueue(stack, queueARN), &ExistingQueueProps{DeadLetters: dead})
-	NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}, Operations: []string{"pay"}})
-	check.Contains(t, synth(t, stack).Resources("AWS::CloudWatch::Alarm")["AlarmsFunctionDeadLetters"], "orders-dead")
-}
-
 // A fact of a queue is read or declared, and then compared as one of AddQueue.
 func TestExistingQueueRefuses(t *testing.T) {
 	const enough = 61 * time.Second

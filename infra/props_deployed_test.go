@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2authorizers"
@@ -126,10 +127,11 @@ var instead = map[string]string{
 // others returns values that differ from those of the deployments: of one field, of each
 // field of a name, of a type, of a kind.
 func (tr *trial) others() map[string]any {
-	table, _ := tr.props.(*IdempotencyTableProps) // nil for other structs
-	topic := func() any {
-		return []awssns.ITopic{awssns.Topic_FromTopicArn(tr.aside(), jsii.String("Topic"), jsii.String("arn:aws:sns:eu-west-1:111122223333:other"))}
-	}
+	table, _ := tr.props.(*IdempotencyTableProps)        // nil for other structs
+	aside := stackOf(awscdk.Stage_Of(tr.stack), "Aside") // what is made there is no change of the template
+	topics := []awssns.ITopic{awssns.Topic_FromTopicArn(aside, jsii.String("Topic"), jsii.String("arn:aws:sns:eu-west-1:111122223333:other"))}
+	api := awsapigatewayv2.HttpApi_FromHttpApiAttributes(aside, jsii.String("API"), &awsapigatewayv2.HttpApiAttributes{HttpApiId: jsii.String("a1")})
+	key, queue := customerKey(aside), queueElsewhere(aside, "other")
 	return map[string]any{
 		"bool": true, "float64": 7, "int": 7, "map": map[string]string{"OTHER": "x"}, "slice": []string{"other"}, "string": "other", "time.Duration": 2 * time.Minute,
 		"BootstrapServers": []string{"b:9092"}, "BrokerARN": brokerARN + "2", "CABundle": "/other.pem", "ClusterARN": clusterARN + "2", "DeadLetterRetention": 10 * day,
@@ -153,7 +155,7 @@ func (tr *trial) others() map[string]any {
 		"func(*awsstepfunctionstasks.LambdaInvokeProps)": func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.Comment = jsii.String("other") },
 		"Authenticate": oidc,
 
-		"IdempotencyTableProps.Key":      func() any { table.Replicas, table.Writers = nil, WritersAnywhere; return customerKey(tr.aside()) },
+		"IdempotencyTableProps.Key":      func() any { table.Replicas, table.Writers = nil, WritersAnywhere; return key },
 		"IdempotencyTableProps.Replicas": func() any { table.Writers = WritersAnywhere; return []Replica(nil) },
 		"IdempotencyTableProps.Strong":   func() any { table.SweptElsewhere, table.Writers = true, WritersAnywhere; return true },
 		"IdempotencyTableProps.Witness": func() any {
@@ -172,42 +174,26 @@ func (tr *trial) others() map[string]any {
 		},
 		"Dispatches": func() any {
 			tr.props.(*IdempotentFunctionProps).Retention = 0
-			return newFunction(tr.t, tr.aside(), durable(time.Hour))
+			return newFunction(tr.t, aside, durable(time.Hour))
 		},
-		"*infra.IdempotencyTable": func() any { return NewIdempotencyTable(tr.aside(), "Table", nil) },
-		"*infra.Outbox":           func() any { return NewOutbox(tr.aside(), "Outbox", nil) },
-		"*infra.PostgresStore":    func() any { return NewPostgresStore(tr.aside(), "Store", tr.postgres()) },
-		"*infra.RedisStore":       func() any { return NewRedisStore(tr.aside(), "Store", tr.redis(nil)) },
-		"infra.AlarmActions":      func() any { return AlarmActions{Notify: topic().([]awssns.ITopic)} },
-		"[]awsapigatewayv2.IHttpApi": func() any {
-			return []awsapigatewayv2.IHttpApi{awsapigatewayv2.HttpApi_FromHttpApiAttributes(tr.aside(), jsii.String("API"), &awsapigatewayv2.HttpApiAttributes{HttpApiId: jsii.String("a1")})}
-		},
-		"[]awselasticloadbalancingv2.ListenerCondition": func() any {
-			return []awselasticloadbalancingv2.ListenerCondition{awselasticloadbalancingv2.ListenerCondition_PathPatterns(jsii.Strings("/other"))}
-		},
-		"[]awssns.ITopic":                      topic,
-		"[]awssqs.IQueue":                      func() any { return []awssqs.IQueue{queueElsewhere(tr.aside(), "other")} },
-		"awsapigatewayv2.IHttpRouteAuthorizer": func() any { return awsapigatewayv2authorizers.NewHttpIamAuthorizer() },
-		"awsec2.ISecurityGroup": func() any {
-			return awsec2.SecurityGroup_FromSecurityGroupId(tr.aside(), jsii.String("Group"), jsii.String("sg-2"), nil)
-		},
-		"awsec2.IVpc": func() any { return awsec2.NewVpc(tr.aside(), jsii.String("VPC"), nil) },
-		"awselasticache.CfnParameterGroup": func() any {
-			return awselasticache.NewCfnParameterGroup(tr.aside(), jsii.String("P"), &awselasticache.CfnParameterGroupProps{
-				CacheParameterGroupFamily: jsii.String("redis7"), Description: jsii.String("P"), Properties: map[string]string{"maxmemory-policy": "noeviction"},
-			})
-		},
-		"awskms.IKey":             func() any { return customerKey(tr.aside()) },
+		"*infra.IdempotencyTable": func() any { return NewIdempotencyTable(aside, "Table", nil) },
+		"*infra.Outbox":           func() any { return NewOutbox(aside, "Outbox", nil) },
+		"*infra.PostgresStore":    func() any { return NewPostgresStore(aside, "Store", tr.postgres()) },
+		"*infra.RedisStore":       func() any { return NewRedisStore(aside, "Store", tr.redis(nil)) },
+		"infra.AlarmActions":      AlarmActions{Notify: topics},
+		"awsec2.IVpc":             func() any { return awsec2.NewVpc(aside, jsii.String("VPC"), nil) },
 		"awsrds.IDatabaseCluster": func() any { return tr.cluster(nil) },
+		"awsrds.IDatabaseProxy":   func() any { return tr.proxy() },
 		"awsrds.IDatabaseInstance": func() any {
-			return tr.instance(func(p *awsrds.DatabaseInstanceAttributes) {
-				p.InstanceEndpointAddress = jsii.String("other.example.com")
-			})
+			return tr.instance(func(p *awsrds.DatabaseInstanceAttributes) { p.Port = jsii.Number(7) })
 		},
-		"awsrds.IDatabaseProxy": func() any { return tr.proxy() },
-		"awssecretsmanager.ISecret": func() any {
-			return awssecretsmanager.Secret_FromSecretNameV2(tr.aside(), jsii.String("Secret"), jsii.String("other"))
-		},
-		"awssqs.IQueue": func() any { return queueElsewhere(tr.aside(), "other") },
+		"[]awsapigatewayv2.IHttpApi": []awsapigatewayv2.IHttpApi{api}, "[]awssns.ITopic": topics, "[]awssqs.IQueue": []awssqs.IQueue{queue},
+		"awskms.IKey": key, "awssqs.IQueue": queue, "awsapigatewayv2.IHttpRouteAuthorizer": awsapigatewayv2authorizers.NewHttpIamAuthorizer(),
+		"Conditions":                []awselasticloadbalancingv2.ListenerCondition{awselasticloadbalancingv2.ListenerCondition_PathPatterns(jsii.Strings("/other"))},
+		"awsec2.ISecurityGroup":     awsec2.SecurityGroup_FromSecurityGroupId(aside, jsii.String("Group"), jsii.String("sg-2"), nil),
+		"awssecretsmanager.ISecret": awssecretsmanager.Secret_FromSecretNameV2(aside, jsii.String("Secret"), jsii.String("other")),
+		"awselasticache.CfnParameterGroup": awselasticache.NewCfnParameterGroup(aside, jsii.String("P"), &awselasticache.CfnParameterGroupProps{
+			CacheParameterGroupFamily: jsii.String("redis7"), Description: jsii.String("P"), Properties: map[string]string{"maxmemory-policy": "noeviction"},
+		}),
 	}
 }

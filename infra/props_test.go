@@ -83,9 +83,9 @@ func try[P any](tr *trial, props *P) *P {
 		if excluded := instead[tr.field]; excluded != "" {
 			v.FieldByName(excluded).SetZero()
 		}
-		at := v.FieldByName(field)
+		at, others := v.FieldByName(field), tr.others()
 		for _, key := range []string{tr.field, field, at.Type().String(), at.Kind().String()} {
-			if other, ok := tr.others()[key]; ok {
+			if other, ok := others[key]; ok {
 				if of, construct := other.(func() any); construct {
 					other = of()
 				}
@@ -96,6 +96,3 @@ func try[P any](tr *trial, props *P) *P {
 	}
 	return props
 }
-
-// aside returns a stack for constructs of a changed field, which are no change of the template.
-func (tr *trial) aside() awscdk.Stack { return stackOf(awscdk.Stage_Of(tr.stack), "Aside") }

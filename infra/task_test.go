@@ -54,14 +54,6 @@ func TestTaskRetriesForLongerThanAClaimOfACrash(t *testing.T) {
 	}
 }
 
-func TestTaskIsConfigured(t *testing.T) {
-	stack := newStack()
-	task := newFunction(t, stack, longRecords).NewTask(stack, "Pay", &TaskProps{Execution: time.Hour, Configure: func(p *awsstepfunctionstasks.LambdaInvokeProps) {
-		p.ResultPath = jsii.String("$.payment")
-	}})
-	check.Equal(t, state(t, stack, task)["ResultPath"], "$.payment")
-}
-
 func TestTaskInvokesTheAliasOfADurableFunction(t *testing.T) {
 	stack := newStack()
 	got := state(t, stack, newFunction(t, stack, durable(time.Minute)).NewTask(stack, "Pay", &TaskProps{Execution: time.Hour}))
