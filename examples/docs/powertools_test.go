@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/dynamo/dynamoenv"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/powertools"
 	"github.com/lambda-once/once/local/dynamodblocal"
@@ -30,7 +30,7 @@ func charge(_ context.Context, event json.RawMessage) (charged, error) {
 	return charged{Charge: fmt.Sprint(order.Amount, " ", order.Currency)}, nil
 }
 
-func counterpartOfTypeScript(store *dynamo.Store) (func(context.Context, json.RawMessage) (charged, error), error) {
+func counterpartOfTypeScript(store powertools.Table) (func(context.Context, json.RawMessage) (charged, error), error) {
 	x, err := powertools.NewExecutor("charge", store, powertools.TypeScript, &idempotent.Config{Retention: time.Hour})
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func counterpartOfTypeScript(store *dynamo.Store) (func(context.Context, json.Ra
 	return idempotent.Wrap(x, key, charge), nil
 }
 
-func counterpartOfPython(store *dynamo.Store) (func(context.Context, json.RawMessage) (charged, error), error) {
+func counterpartOfPython(store powertools.Table) (func(context.Context, json.RawMessage) (charged, error), error) {
 	x, err := powertools.NewExecutor("charge", store, powertools.Python, &idempotent.Config{Retention: time.Hour})
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func counterpartOfPython(store *dynamo.Store) (func(context.Context, json.RawMes
 // Each counterpart writes the record of its library, with its digests.
 func TestCounterpartsWriteTheRecordsOfTheirLibraries(t *testing.T) {
 	for name, c := range map[string]struct {
-		counterpart         func(*dynamo.Store) (func(context.Context, json.RawMessage) (charged, error), error)
+		counterpart         func(powertools.Table) (func(context.Context, json.RawMessage) (charged, error), error)
 		record, fingerprint string
 	}{
 		"TypeScript": {counterpartOfTypeScript, "payments#69n0x7BssKr10T2A5J2LkA==", "VOmgOBo2NxvSA1bHhaFmRA=="},
@@ -63,7 +63,8 @@ func TestCounterpartsWriteTheRecordsOfTheirLibraries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, table := dynamodblocal.NewTable(t)
-			store, err := dynamo.New(client, table, nil)
+			t.Setenv(dynamoenv.TableVariable, table)
+			store, err := dynamoenv.Open(t.Context(), &dynamoenv.Options{Client: client})
 			if err != nil {
 				t.Fatal(err)
 			}

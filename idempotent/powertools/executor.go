@@ -5,8 +5,8 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// A Table is a table that functions with Powertools may write, too. *dynamo.Store
-// implements it.
+// A Table is a table that functions with Powertools may write, too: the store of
+// dynamoenv.Open or of dynamo.New.
 type Table interface {
 	// Shared returns a store in the table whose results Powertools reads: as
 	// native attribute values or as JSON text, never compressed. It returns an
