@@ -27,64 +27,53 @@ func AppendValue(dst []byte, v any) ([]byte, error) {
 	if err != nil {
 		return dst, marshalError(err)
 	}
-	if string(raw) == "{}" && losesAllFields(reflect.TypeOf(v)) {
-		return dst, &Error{Offset: -1, Reason: lossOf(reflect.TypeOf(v)) + " or select a part of it"}
+	if string(raw) == "{}" {
+		if lost := Lost(reflect.TypeOf(v)); lost != "" {
+			return dst, &Error{Offset: -1, Reason: lost + " or select a part of it"}
+		}
 	}
 	return canonicalize(dst, raw, true)
 }
 
 // Lost returns why JSON carries no value of type t, or "". It looks into pointers and
 // slices, and not into the types of fields: a struct with one field that JSON writes is in
-// use with others that it does not.
+// use with others that it does not. A struct{} loses nothing.
 func Lost(t reflect.Type) string {
-	of, addressable := t, false
+	of := t
 	for range 16 { // a type may be a slice of itself
-		kind := t.Kind()
 		switch {
-		case marshalsItself(t) || addressable && marshalsItself(reflect.PointerTo(t)):
+		case marshalsItself(t):
 			return ""
-		case kind == reflect.Pointer || kind == reflect.Slice:
-			t, addressable = t.Elem(), true
-			continue
-		case kind == reflect.Chan || kind == reflect.Func || kind == reflect.Complex64 || kind == reflect.Complex128:
-			return noForm(t)
-		case losesAllFields(t):
-			return lossOf(of)
-		case kind == reflect.Struct:
-			return lostField(t)
+		case t.Kind() == reflect.Slice:
+			t = reflect.PointerTo(t.Elem()) // its elements are addressable
+		case t.Kind() == reflect.Pointer:
+			t = t.Elem()
 		}
-		break
 	}
-	return ""
-}
-
-// lostField returns why a struct never marshals: a field that always is written cannot be.
-func lostField(t reflect.Type) string {
+	if t.Kind() != reflect.Struct {
+		return formless(t)
+	}
+	if t.NumField() > 0 && !hasJSONField(t, nil) {
+		return "type " + of.String() + " has no field that encoding/json writes, so every value of it is {}; export its fields"
+	}
 	for f := range t.Fields() {
-		switch f.Type.Kind() {
-		case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128:
-			tag := f.Tag.Get("json")
-			if f.IsExported() && tag != "-" && !strings.Contains(tag, "omitzero") && !marshalsItself(f.Type) {
-				return "its field " + f.Name + ": " + noForm(f.Type)
-			}
+		tag, reason := f.Tag.Get("json"), formless(f.Type)
+		if reason != "" && f.IsExported() && tag != "-" && !strings.Contains(tag, "omitzero") {
+			return "its field " + f.Name + ": " + reason // which is always written
 		}
 	}
 	return ""
 }
 
-func noForm(t reflect.Type) string { return "type " + t.String() + " has no JSON form" }
-
-func lossOf(t reflect.Type) string {
-	return "type " + t.String() + " has no field that encoding/json writes, so every value of it is {}; export its fields"
-}
-
-// losesAllFields reports whether t is a struct with fields none of which JSON
-// writes. A struct{} loses nothing.
-func losesAllFields(t reflect.Type) bool {
-	for t.Kind() == reflect.Pointer && !marshalsItself(t) {
-		t = t.Elem()
+// formless returns why no value of type t marshals, or "".
+func formless(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128:
+		if !marshalsItself(t) {
+			return "type " + t.String() + " has no JSON form"
+		}
 	}
-	return t.Kind() == reflect.Struct && t.NumField() > 0 && !marshalsItself(t) && !hasJSONField(t, nil)
+	return ""
 }
 
 func marshalsItself(t reflect.Type) bool {
@@ -122,7 +111,7 @@ func hasJSONField(t reflect.Type, within []reflect.Type) bool {
 func marshalError(err error) error {
 	reason := fmt.Sprintf("not marshalled as JSON (%T)", err)
 	if t := new(json.UnsupportedTypeError); errors.As(err, &t) {
-		reason = noForm(t.Type)
+		reason = "type " + t.Type.String() + " has no JSON form"
 	}
 	return &Error{Offset: -1, Reason: reason, Err: err}
 }
