@@ -51,17 +51,9 @@ func TestDurableFunctionRefuses(t *testing.T) {
 // Lambda makes a function durable only when it creates it, and refuses the update of one.
 // A name that is fixed is taken when the new function is created.
 func TestFunctionThatBecomesDurableIsReplaced(t *testing.T) {
-	ids := map[bool]string{}
-	for _, isDurable := range []bool{false, true} {
-		stack := newStack()
-		newFunction(t, stack, func(p *IdempotentFunctionProps) {
-			if p.Live = new(LiveOptions); isDurable {
-				durable(time.Hour)(p)
-			}
-		})
-		ids[isDurable] = fmt.Sprint(synth(t, stack).IDs("AWS::Lambda::Function"))
-	}
-	check.Equal(t, ids[false] == ids[true], false, "the logical id is the same")
+	stack := newStack()
+	newFunction(t, stack, durable(time.Hour))
+	check.Equal(t, synth(t, stack).IDs("AWS::Lambda::Function"), []string{"FunctionDurable"}, "a logical id of its own")
 	named := func(p *IdempotentFunctionProps) {
 		p.Configure = func(f *awslambda.FunctionProps) { f.FunctionName = jsii.String("pay") }
 	}
@@ -90,27 +82,19 @@ func TestKeyEncryptsTheHistoriesOfADurableFunction(t *testing.T) {
 }
 
 func TestManagedInstancesWaitNinetyMinutes(t *testing.T) {
-	longest := map[string]time.Duration{"SQS": 90 * time.Minute, "Kinesis": 90 * time.Minute, "URL": 15 * time.Minute}
-	for name, longest := range longest {
-		source, known := sources()[name]
-		check.Equal(t, known, true, name)
-		managed := func(timeout time.Duration) func() {
-			return func() {
-				source.add(newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
-					durable(timeout)(p)
-					p.Durable.ManagedInstances, p.Timeout = true, 90*time.Minute
-				}))
-			}
+	managed := func(source string, execution, timeout time.Duration) func() {
+		return func() {
+			sources()[source].add(newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
+				durable(execution)(p)
+				p.Durable.ManagedInstances, p.Timeout = true, timeout
+			}))
 		}
-		wantRefusal(t, "", managed(longest))
-		wantRefusal(t, "waits for the whole execution", managed(longest+time.Second))
 	}
-	wantRefusal(t, "1 s to 90 min", func() {
-		newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
-			durable(time.Hour)(p)
-			p.Durable.ManagedInstances, p.Timeout = true, 90*time.Minute+time.Second
-		})
-	})
+	for source, longest := range map[string]time.Duration{"SQS": 90 * time.Minute, "Kinesis": 90 * time.Minute, "URL": 15 * time.Minute} {
+		wantRefusal(t, "", managed(source, longest, 90*time.Minute))
+		wantRefusal(t, "waits for the whole execution", managed(source, longest+time.Second, time.Minute))
+	}
+	wantRefusal(t, "1 s to 90 min", managed("SNS", time.Hour, 90*time.Minute+time.Second))
 	wantRefusal(t, "1 s to 15 min", func() {
 		newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Timeout = 15*time.Minute + time.Second })
 	})
