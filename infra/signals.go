@@ -119,14 +119,8 @@ func (r *Relay) watched() []signal {
 
 func invocations(function awslambda.IFunction) []signal {
 	return []signal{
-		{
-			id: "Errors", advice: "invocations fail. See the function's log; without a line there, it does not start.",
-			graph: failing, metric: lambdaMetric(function, "Errors", "Sum"), threshold: count(func(p *AlarmsProps) int { return p.Errors }),
-		},
-		{
-			id: "Throttles", ticket: true, advice: "Lambda throttles the function. See its concurrency, and the account's.",
-			graph: failing, metric: lambdaMetric(function, "Throttles", "Sum"), threshold: count(func(p *AlarmsProps) int { return p.Throttles }),
-		},
+		{id: "Errors", graph: failing, advice: "invocations fail. See the function's log; without a line there, it does not start.", metric: lambdaMetric(function, "Errors", "Sum"), threshold: count(func(p *AlarmsProps) int { return p.Errors })},
+		{id: "Throttles", graph: failing, ticket: true, advice: "Lambda throttles the function. See its concurrency, and the account's.", metric: lambdaMetric(function, "Throttles", "Sum"), threshold: count(func(p *AlarmsProps) int { return p.Throttles })},
 	}
 }
 
