@@ -35,7 +35,7 @@ type Wire struct {
 	mu      sync.Mutex
 	calls   []Call
 	number  int // of the call that plan carries
-	plan    plan
+	plan    wire.Carry
 	struck  Call
 	proxies map[*wire.Proxy]string // the names of their servers
 	errs    []error
@@ -81,23 +81,14 @@ func (p Point) String() string {
 // NewWire returns a wire without servers. Close it after the runtime.
 func NewWire() *Wire { return &Wire{proxies: map[*wire.Proxy]string{}} }
 
-// A plan carries one call.
-type plan func(Call, *wire.Request) (*wire.Response, error)
-
-func (w *Wire) set(number int, p plan) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.number, w.plan = number, p
-}
-
 // KillAt plans to kill the process that makes the call with that number, once, by
 // SIGKILL. It replaces an earlier plan.
 func (w *Wire) KillAt(number int, p Point) {
-	w.set(number, func(call Call, r *wire.Request) (_ *wire.Response, err error) {
+	w.set(number, func(r *wire.Request) (_ *wire.Response, err error) {
 		if p == After { // and before the process receives the first byte of the response
 			_, err = r.Send()
 		}
-		w.kill(call)
+		w.kill(number)
 		return nil, errors.Join(wire.ErrCut, err)
 	})
 }
@@ -105,10 +96,16 @@ func (w *Wire) KillAt(number int, p Point) {
 // CarryAt plans that carry decides on the fate of the call with that number, once: it may
 // hold the call, or lose the response. It replaces an earlier plan.
 func (w *Wire) CarryAt(number int, carry wire.Carry) {
-	w.set(number, func(call Call, r *wire.Request) (*wire.Response, error) {
-		w.strikes(call)
+	w.set(number, func(r *wire.Request) (*wire.Response, error) {
+		w.strikes(number)
 		return carry(r)
 	})
+}
+
+func (w *Wire) set(number int, plan wire.Carry) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.number, w.plan = number, plan
 }
 
 // Calls returns all calls so far.
@@ -136,26 +133,26 @@ func (w *Wire) start(c supervise.Command) (*supervise.Process, error) {
 	return p, err
 }
 
-func (w *Wire) strikes(call Call) {
+func (w *Wire) strikes(number int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.struck = call
+	w.struck = w.calls[number-1]
 }
 
-func (w *Wire) arrives(server, operation string) (call Call, met plan) {
+// arrives counts a call, and returns its plan, or nil.
+func (w *Wire) arrives(server, operation string) (plan wire.Carry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	call = Call{Number: len(w.calls) + 1, Server: server, Operation: operation}
-	w.calls = append(w.calls, call)
-	if w.number == call.Number {
-		met, w.plan = w.plan, nil
+	w.calls = append(w.calls, Call{Number: len(w.calls) + 1, Server: server, Operation: operation})
+	if w.number == len(w.calls) {
+		plan, w.plan = w.plan, nil
 	}
-	return call, met
+	return plan
 }
 
 // kill returns when the process has exited, because it must not notice that its
 // connection was closed.
-func (w *Wire) kill(call Call) {
+func (w *Wire) kill(number int) {
 	w.starting.Lock()
 	process := w.process
 	w.starting.Unlock()
@@ -164,7 +161,7 @@ func (w *Wire) kill(call Call) {
 		return // by other means
 	default:
 	}
-	w.strikes(call) // before the kill: a test that notices the exit may call Struck
+	w.strikes(number) // before the kill: a test that notices the exit may call Struck
 	if err := process.Kill(); err != nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()

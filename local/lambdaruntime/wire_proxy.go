@@ -51,8 +51,8 @@ func (w *Wire) carry(server string) wire.Carry {
 		case server == RuntimeAPI:
 			operation = path.Base(operation)
 		}
-		if call, carry := w.arrives(server, operation); carry != nil {
-			return carry(call, r)
+		if plan := w.arrives(server, operation); plan != nil {
+			return plan(r)
 		}
 		res, err := r.Send()
 		if err != nil && r.Header != nil {
