@@ -40,7 +40,7 @@ type MessageError struct {
 }
 
 // Error does not contain Text.
-func (e *MessageError) Error() string { return "relay: the message does not count as published: " + e.Reason }
+func (e *MessageError) Error() string { return "relay: publishing the message failed: " + e.Reason }
 
 // SafeText returns the whole text.
 func (e *MessageError) SafeText() string { return e.Error() }
