@@ -185,8 +185,7 @@ func (p *IdempotentFunctionProps) refuseFacts() (found problems) {
 	most := p.Durable.mappingTime()
 	found.when(!wholeSeconds(p.Timeout, time.Second, most), "Timeout: %s is not whole seconds, 1 s to %.0f min", p.Timeout, most.Minutes())
 	found.when(p.Retention < 0, "Retention: %s is negative", p.Retention)
-	found = append(found, refuseKey(p.Key)...)
-	found = append(found, refuseOperations(p.Operations)...)
+	found.add(refuseKey(p.Key), refuseOperations(p.Operations))
 	for _, operation := range p.Operations {
 		found.when(p.Execute != nil && len(p.Execute.Operations) > 0 && !slices.Contains(p.Execute.Operations, operation),
 			"Operations: Execute does not allow %q", operation)

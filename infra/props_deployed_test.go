@@ -31,7 +31,7 @@ import (
 // deployments have each struct of props in the state in which its fields matter.
 var deployments = []func(*trial){
 	func(tr *trial) { // sources
-		f := newFunction(tr.t, tr.stack, lasting)
+		f := newFunction(tr.t, tr.stack, longRecords)
 		f.AddQueue("Queue", try(tr, &QueueProps{}))
 		f.AddExistingQueue(importedQueue(tr.stack, queueARN), try(tr, &ExistingQueueProps{}))
 		f.AddStream("Clicks", awskinesis.Stream_FromStreamArn(tr.stack, jsii.String("Stream"), jsii.String(streamARN)), try(tr, &StreamProps{}))
@@ -55,7 +55,7 @@ var deployments = []func(*trial){
 		f.AddURL(try(tr, &URLProps{Auth: awslambda.FunctionUrlAuthType_NONE}))
 	},
 	func(tr *trial) { // functions
-		f := newFunction(tr.t, tr.stack, func(p *IdempotentFunctionProps) { lasting(p); try(tr, p) })
+		f := newFunction(tr.t, tr.stack, func(p *IdempotentFunctionProps) { longRecords(p); try(tr, p) })
 		f.AddTopic(newTopic(f))
 		imported := awslambda.Function_FromFunctionAttributes(tr.stack, jsii.String("Import"), &awslambda.FunctionAttributes{
 			FunctionArn: jsii.String(functionARN), Role: newRole(tr.stack), SameEnvironment: jsii.Bool(true), SecurityGroup: tr.group,
@@ -87,7 +87,7 @@ var deployments = []func(*trial){
 		NewIdempotencyTable(tr.stack, "Table", try(tr, &IdempotencyTableProps{Replicas: several, Writers: WritersInOneRegion}))
 	},
 	func(tr *trial) { // alarms, and programs
-		f := newFunction(tr.t, tr.stack, lasting)
+		f := newFunction(tr.t, tr.stack, longRecords)
 		f.AddQueue("Queue", nil)
 		f.AddStream("Stream", newStream(f), nil)
 		f.AddURL(&URLProps{Auth: awslambda.FunctionUrlAuthType_NONE})
@@ -98,8 +98,6 @@ var deployments = []func(*trial){
 		NewSweep(tr.stack, "Sweep", try(tr, &SweepProps{Code: zip(tr.t), Interval: day, Table: f.props.Table}))
 	},
 }
-
-func lasting(p *IdempotentFunctionProps) { p.Retention = 400 * day }
 
 func (s site) postgres() *PostgresStoreProps {
 	access := &AccessOptions{SecurityGroup: s.group, User: "once", VPC: s.vpc}
@@ -136,7 +134,7 @@ func (tr *trial) others() map[string]any {
 		"bool": true, "float64": 7, "int": 7, "map": map[string]string{"OTHER": "x"}, "slice": []string{"other"}, "string": "other", "time.Duration": 2 * time.Minute,
 		"BootstrapServers": []string{"b:9092"}, "BrokerARN": brokerARN + "2", "CABundle": "/other.pem", "ClusterARN": clusterARN + "2", "DeadLetterRetention": 10 * day,
 		"IntegrationTimeout": 20 * time.Second, "LogLevel": "DEBUG", "MaxMemoryPolicy": "noeviction", "MemorySize": 512, "Pass": "$.other", "Routes": []string{"PUT /other"},
-		"TopicRetention": 30 * day, "Writers": WritersByHomeRegion,
+		"TopicRetention": 20 * day, "Writers": WritersByHomeRegion,
 		"DurableOptions.Retention": 2 * day, "IdempotentFunctionProps.Retention": 500 * day, "ProtectProps.Retention": 500 * day, "StreamProps.Retention": day,
 		"ScheduleProps.Detail": map[string]any{"other": 1},
 
