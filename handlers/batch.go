@@ -91,7 +91,7 @@ func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.K
 				if !claimsAhead {
 					r.turn.Prompt() // a crash uses up Config.MaxAttempts, or nothing is taken over
 				} else if err := r.awaitRecorded(ctx); err != nil {
-					return err
+					return idempotent.Retryable(err) // it has not begun
 				}
 				r.began = true
 				if err := fn(ctx, r.delivery); err != nil {

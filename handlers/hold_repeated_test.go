@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
@@ -74,5 +75,41 @@ func TestCompletionDoesNotWaitInABatchWithASecondAttempt(t *testing.T) {
 			messages, _ := orders(3)
 			reports(t, t.Context(), handler, inGroups(messages, "a", "b"), "")
 		})
+	}
+}
+
+// The wait for the others may take the time that a function needs. One that does not
+// begin has no effects, whatever ended its wait.
+func TestFunctionThatHasWaitedForTheOthersKeepsItsMargin(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	for _, ahead := range []int{-1, 10} {
+		for takes, want := range map[time.Duration]struct{ began, reported string }{
+			2000 * time.Millisecond: {"o00 o01 ", ""},
+			2700 * time.Millisecond: {"o00 ", "m01"},
+			time.Hour:               {"o00 ", "m00 m01"},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				records, began := memory.New(0), ""
+				crashed(t, records, "o01")
+				store := intercepted{records, func(ctx context.Context, c storeCall, call func() error) error {
+					if c.id == idOf(t, "o00") && c.change.Status == driver.Completed {
+						select {
+						case <-time.After(takes):
+						case <-ctx.Done():
+							return ctx.Err()
+						}
+					}
+					return call()
+				}}
+				observer := handlertest.Observer(func(e idempotent.Event) { check.Differ(t, e.Outcome, idempotent.OutcomeTimedOut) })
+				handler := handlers.SQS(newExecutor(t, store, &idempotent.Config{Observer: observer}), orderID, func(_ context.Context, m handlers.SQSMessage[order]) error {
+					began += m.Body.ID + " "
+					return nil
+				}, &handlers.SQSOptions{Ahead: ahead, Margin: 3 * time.Second, OnFailure: quiet, Unrecorded: 5})
+				messages, _ := orders(2)
+				reports(t, within(t, 6*time.Second), handler, messages, want.reported, ahead, takes)
+				check.Equal(t, began, want.began, ahead, takes)
+			})
+		}
 	}
 }

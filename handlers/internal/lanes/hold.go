@@ -46,7 +46,8 @@ func (t *Turn) Prompt() {
 // Until then no turn begins. It serves a function that may have ended its process
 // before: sending the completions as it begins is too late, since the process may end
 // before they arrive. From now on, no completion waits for running functions. If ctx
-// ends first, AwaitRecorded returns its cause.
+// ends first, AwaitRecorded returns its cause, and if the function may not start any
+// more, an error of [Errors].
 func (t *Turn) AwaitRecorded(ctx context.Context) error {
 	b := t.b
 	b.mu.Lock()
@@ -71,6 +72,9 @@ func (t *Turn) AwaitRecorded(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+	}
+	if b.late() {
+		return b.Errors.OutOfTime
 	}
 	return nil
 }
