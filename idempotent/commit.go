@@ -168,6 +168,7 @@ func (c *call) createFailure(ctx context.Context, l *lease, cause error) conclus
 // yieldTo ends a run that met a record of a different call. Nothing of the run was
 // written, so an optimistic call may begin again with a claim.
 func (c *call) yieldTo(ctx context.Context, l *lease, met driver.Record) conclusion {
+	c.permanent = false // the caller receives a different error
 	verdict := protocol.Decide(met, "", c.fingerprint, c.now.Add(-c.x.config.ClockSkew), c.x.config.MaxAttempts)
 	switch {
 	case verdict == protocol.ReplayRecord || verdict == protocol.RefuseReuse || verdict == protocol.RefuseUnknown:

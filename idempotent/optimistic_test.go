@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -111,6 +112,22 @@ func TestOptimisticReplayWithoutARunIsNoRepetition(t *testing.T) {
 	x := newExecutor(t, newBank(), &idempotent.Config{Optimistic: true, ReadFirst: true})
 	try(t.Context(), t, x, returns("read")).succeeded()
 	try(t.Context(), t, x, mustNotRun(t)).returned("read").ended(idempotent.OutcomeReplayed)
+}
+
+// Its record is in progress, and the caller receives another error. An adapter that took
+// it for a stored failure would drop the message.
+func TestFailureOfAnOptimisticRunThatMeetsAClaimIsNotPermanent(t *testing.T) {
+	for _, left := range []time.Duration{time.Hour, -time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBank()
+			check.Must(t, b.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Owner: "other", Attempt: 1, Lease: time.Now().Add(left), Expires: time.Now().Add(2 * time.Hour)}))
+			b.on = fails(isTakeover, errNetwork)
+			x := newExecutor(t, b, &idempotent.Config{Optimistic: true, Wait: time.Second})
+			r := try(t.Context(), t, x, failsWith(idempotent.Permanent(errCrash)))
+			check.Equal(t, r.event.Permanent, false, left)
+			recordIs(t, b, "in progress by other")
+		})
+	}
 }
 
 func TestOptimisticExcludes(t *testing.T) {
