@@ -3,7 +3,6 @@ package idempotent
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/internal/bounds"
@@ -140,7 +139,7 @@ func (c *call) report(ctx context.Context, e conclusion) {
 	case len(all) == 1 && e.err == nil:
 		event.Err = all[0]
 	case len(all) > 0:
-		event.Err = errors.Join(append([]error{e.err}, all...)...)
+		event.Err = joined(append([]error{e.err}, all...)...)
 	}
 	c.sum.mu.Unlock()
 	if c.turn != nil && event.Outcome != OutcomeReplayed {

@@ -157,5 +157,13 @@ func TestErrorOfACommitSaysItsCauseOnce(t *testing.T) {
 			check.Equal(t, strings.Count(failed.Error(), cause.Error()), 1, failed)
 			check.Is(t, failed, cause)
 		}
+		b = newBank()
+		b.on = fails(isRelease, errCrash)
+		r := try(t.Context(), t, newExecutor(t, b, nil), books("x", errNetwork))
+		r.is(idempotent.ErrStore)
+		for _, err := range []error{r.err, r.event.Err} {
+			check.Equal(t, strings.Count(err.Error(), "the handler ran"), 1, err)
+			check.Is(t, err, errCrash)
+		}
 	})
 }

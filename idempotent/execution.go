@@ -35,7 +35,7 @@ func (c *call) returnSteps(ctx context.Context, met driver.Record) conclusion {
 	e := c.release(ctx, l, &StepsLeftError{KeyHash: c.hash}, true)
 	switch {
 	case l.unreleased != nil: // as in release
-		e.err = &StoreError{Op: "release", Err: errors.Unwrap(l.unreleased)}
+		e.err = &StoreError{Op: "release", Err: l.unreleased.Err}
 	case e.outcome == OutcomeReleased:
 		e.outcome = OutcomeFailed
 	}

@@ -180,14 +180,11 @@ func (c *call) release(ctx context.Context, l *lease, cause error, refund bool) 
 		c.tally.suppress(cause)
 		return conclusion{outcome: OutcomeLeaseLost, err: c.leaseLost(l)}
 	}
-	switch {
-	case l.unreleased == nil:
-	case l.committed:
-		// Under a live lease a late copy of the transaction would be committed.
-		cause = &StoreError{Op: "release", Executed: true, Err: l.unreleased, Handler: cause}
-	case cause == nil:
-		// An execution asked for the release. Otherwise the key would be held until
-		// its timeout. The service repeats the invocation, and that one the release.
+	if l.unreleased != nil && (l.committed || cause == nil) {
+		// Under a live lease a late copy of the transaction would be committed. And an
+		// execution that asked for the release would hold the key until its timeout. The
+		// service repeats the invocation, and that one the release.
+		l.unreleased.Handler = cause
 		cause = l.unreleased
 	}
 	return conclusion{outcome: released(l, s), err: cause}

@@ -115,7 +115,7 @@ type lease struct {
 	stepped   bool // a step may be recorded
 	// unclaim is how to release the record if nothing has run.
 	unclaim    driver.Release
-	unreleased error // why a release may not be recorded
+	unreleased *StoreError // why a release may not be recorded
 }
 
 // ran is the end of a run of the handler.
