@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -124,10 +125,8 @@ func (g *guard) read(w http.ResponseWriter, request *incoming) {
 		// Requests with different forms would have one fingerprint.
 		panic("httpapi: Middleware: a handler around it has read the body as a form")
 	}
-	if r.Body == nil { // a request that no server made
-		return
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, g.options.MaxRequestBytes))
+	sent := cmp.Or[io.ReadCloser](r.Body, http.NoBody) // no server leaves it nil, but middleware may
+	body, err := io.ReadAll(http.MaxBytesReader(w, sent, g.options.MaxRequestBytes))
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		request.err = &RequestTooLargeError{Limit: tooLarge.Limit}
 	} else if err != nil {

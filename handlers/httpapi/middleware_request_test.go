@@ -34,6 +34,7 @@ func TestBodyWithoutItsLengthIsRefused(t *testing.T) {
 		status int
 	}{
 		"read":                    {func(r *http.Request) { _, _ = io.ReadAll(r.Body) }, 400},
+		"removed":                 {func(r *http.Request) { r.Body = nil }, 400},
 		"peeked":                  {func(r *http.Request) { _, _ = r.Body.Read(make([]byte, 1)) }, 400},
 		"decompressed":            {func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader(`{"amount": 10, "to": "ada"}`)) }, 400},
 		"read and replaced":       {func(r *http.Request) { b, _ := io.ReadAll(r.Body); r.Body = io.NopCloser(bytes.NewReader(b)) }, 201},
