@@ -44,6 +44,7 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		"the status 0 is not":                      {"resolve", "pay#1", "--http", "0"},
 		"with the status 204 has no body":          {"resolve", "pay#1", "--http", "204", "--body", "usage_test.go"},
 		"it is not name:value":                     {"resolve", "pay#1", "--http", "201", "--header", "a"},
+		"is the server's":                          {"resolve", "pay#1", "--http", "201", "--header", "content-length: 1"},
 		"is not one of HTTP":                       {"resolve", "pay#1", "--http", "201", "--header", "a b: c"},
 		"or --failed MESSAGE":                      {"resolve", "pay#1", "--completed", "--no-result", "--failed", ""},
 		"--clock-skew is negative":                 {"release", "pay#1", "--yes", "--clock-skew", "-2h"},

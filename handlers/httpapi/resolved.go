@@ -23,6 +23,10 @@ func EncodeResponse(status int, headers http.Header, body []byte) ([]byte, error
 	}
 	var names []string
 	for name, values := range r.Headers {
+		switch http.CanonicalHeaderKey(name) {
+		case "Content-Length", "Transfer-Encoding":
+			return nil, fmt.Errorf("httpapi: the header %q is the server's: it would cut the response off", name)
+		}
 		for _, value := range values {
 			if !isFieldName(name) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 				return nil, fmt.Errorf("httpapi: the header %q is not one of HTTP", name)
