@@ -56,7 +56,9 @@ type (
 		ID   string
 		Done chan int `json:"-"`
 	}
-	tree []tree
+	tree  []tree
+	empty struct{ _ struct{} }
+	holds struct{ empty }
 )
 
 func (h hidden) String() string { return h.charge }
@@ -89,7 +91,7 @@ func TestWrapRefusesAResultThatJSONDoesNotCarry(t *testing.T) {
 		check.Contains(t, refused(x), name)
 	}
 	for n, accepted := range []func(*idempotent.Executor) string{
-		refusal[struct{}], refusal[any], refusal[error], refusal[string], refusal[shown], refusal[spelled], refusal[*spelledAt], refusal[[]spelledAt],
+		refusal[struct{}], refusal[holds], refusal[any], refusal[error], refusal[string], refusal[shown], refusal[spelled], refusal[*spelledAt], refusal[[]spelledAt],
 		refusal[noted], refusal[tree], refusal[time.Time], refusal[map[string]any], refusal[json.RawMessage],
 	} {
 		check.Equal(t, accepted(x), "", n)

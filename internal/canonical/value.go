@@ -37,7 +37,7 @@ func AppendValue(dst []byte, v any) ([]byte, error) {
 
 // Lost returns why JSON carries no value of type t, or "". It looks into pointers and
 // slices, and not into the types of fields: a struct with one field that JSON writes is in
-// use with others that it does not. A struct{} loses nothing.
+// use with others that it does not. A struct of no size loses nothing.
 func Lost(t reflect.Type) string {
 	of := t
 	for range 16 { // a type may be a slice of itself
@@ -53,7 +53,7 @@ func Lost(t reflect.Type) string {
 	if t.Kind() != reflect.Struct {
 		return formless(t)
 	}
-	if t.NumField() > 0 && !hasJSONField(t, nil) {
+	if t.Size() > 0 && !hasJSONField(t, nil) {
 		return "type " + of.String() + " has no field that encoding/json writes, so every value of it is {}; export its fields"
 	}
 	for f := range t.Fields() {
