@@ -134,7 +134,7 @@ func (c *call) report(ctx context.Context, e conclusion) {
 	}
 	c.sum.mu.Lock()
 	event.RoundTrips, event.Store = c.sum.roundTrips, c.sum.spent-c.sum.waited
-	event.Total -= c.sum.waited
+	event.Total = max(event.Total-c.sum.waited, c.handlerTime) // extensions wait beside the handler
 	switch all := c.sum.suppressed; {
 	case len(all) == 1 && e.err == nil:
 		event.Err = all[0]

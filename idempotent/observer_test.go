@@ -164,3 +164,21 @@ func TestWaitOfAWriteForItsBatchIsNoTimeOfTheStore(t *testing.T) {
 		check.Equal(t, r.event.Total, 12*time.Millisecond)
 	})
 }
+
+// An extension waits while the handler runs.
+func TestWaitOfAnExtensionForItsBatchIsPartOfTheHandlersTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := hooked(memory.New(0), on(isExtend, func(w write) (driver.Record, bool, error) {
+			time.Sleep(2 * time.Millisecond)
+			driver.Waited(w.ctx, 2*time.Millisecond)
+			return w.send()
+		}))
+		ctx := adapter.With(t.Context(), adapter.Sibling(func() (int, <-chan struct{}) { return 0, nil }))
+		r := try(ctx, t, newExecutor(t, p, &idempotent.Config{Lease: 3 * time.Second}), func(context.Context) (string, error) {
+			time.Sleep(time.Minute)
+			return "done", nil
+		}).succeeded()
+		check.Equal(t, r.event.Total, time.Minute)
+		check.Equal(t, r.event.Store, 0)
+	})
+}
