@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// emitted are the metrics that alarms may read, with statistic and dimensions: for AWS, after
-// its pages on each service. That of OffsetLag names no dimension; all metrics of functions
-// have FunctionName. An alarm on anything else never rings.
+// emitted are the metrics that alarms may read, with statistic and dimensions. An alarm on
+// anything else never rings. Those of AWS are as its pages, or the CDK's own metrics, name
+// them; no page names a dimension of OffsetLag.
 var emitted = []string{
 	"AWS/ApiGateway 5XXError Sum [ApiName]", "AWS/ApiGateway 5xx Sum [ApiId]",
 	"AWS/ApplicationELB HTTPCode_Target_5XX_Count Sum [LoadBalancer TargetGroup]", "AWS/ApplicationELB LambdaUserError Sum [LoadBalancer TargetGroup]",
