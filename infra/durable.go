@@ -17,13 +17,9 @@ type DurableOptions struct {
 	// ExecutionTimeout is how long an execution may take, with its suspensions:
 	// whole seconds, 1 s to 366 days. Pass the same one to durablefunc.Wrap. An
 	// execution that is stopped holds its key for as long. Queues and streams wait
-	// at most 15 min for it, 90 min on Managed Instances, and an HTTP API 30 s.
+	// at most 15 min for it, and an HTTP API 30 s. On Managed Instances they would wait
+	// 90 min, which this package does not use.
 	ExecutionTimeout time.Duration
-
-	// ManagedInstances says that the function runs on Lambda Managed Instances, to which
-	// AddFunction of a CapacityProvider of CDK adds it. Timeout may then be up to 90 min.
-	// Default: false.
-	ManagedInstances bool
 
 	// Retention is how long the history of an execution is kept after its end, and with it
 	// the name that a dispatcher gave the execution: whole days, 1 to 90. Default: 14 days.
@@ -46,17 +42,8 @@ func (o *DurableOptions) refuse() (found problems) {
 	return found
 }
 
-// maxMappingTime is the time for which Lambda waits for a whole execution.
+// maxMappingTime is the time for which an event source mapping waits for a whole execution.
 const maxMappingTime = 15 * time.Minute
-
-// mappingTime returns the longest timeout of an invocation, which is also the time for which
-// an event source mapping waits for an execution.
-func (o *DurableOptions) mappingTime() time.Duration {
-	if orZero(o).ManagedInstances {
-		return 90 * time.Minute
-	}
-	return maxMappingTime
-}
 
 // newDurable creates a durable function. Lambda makes a function durable only when it
 // creates it, so it has a logical id of its own: CloudFormation then creates a new function

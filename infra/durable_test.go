@@ -81,25 +81,6 @@ func TestKeyEncryptsTheHistoriesOfADurableFunction(t *testing.T) {
 	}
 }
 
-func TestManagedInstancesWaitNinetyMinutes(t *testing.T) {
-	managed := func(source string, execution, timeout time.Duration) func() {
-		return func() {
-			sources()[source].add(newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
-				durable(execution)(p)
-				p.Durable.ManagedInstances, p.Timeout = true, timeout
-			}))
-		}
-	}
-	for source, longest := range map[string]time.Duration{"SQS": 90 * time.Minute, "Kinesis": 90 * time.Minute, "URL": 15 * time.Minute} {
-		wantRefusal(t, "", managed(source, longest, 90*time.Minute))
-		wantRefusal(t, "waits for the whole execution", managed(source, longest+time.Second, time.Minute))
-	}
-	wantRefusal(t, "1 s to 90 min", managed("SNS", time.Hour, 90*time.Minute+time.Second))
-	wantRefusal(t, "1 s to 15 min", func() {
-		newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Timeout = 15*time.Minute + time.Second })
-	})
-}
-
 // A source that stops waiting delivers again, while the execution still runs.
 func TestExecutionThatASourceCannotWaitForIsRefused(t *testing.T) {
 	for name, source := range sources() {

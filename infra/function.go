@@ -103,8 +103,7 @@ type IdempotentFunctionProps struct {
 	// Table is the table of the records. A dispatcher has none.
 	Table *IdempotencyTable
 
-	// Timeout is the timeout of an invocation: whole seconds, 1 s to 15 min, or 90 min with
-	// Durable.ManagedInstances. Default: 10 s.
+	// Timeout is the timeout of an invocation: whole seconds, 1 s to 15 min. Default: 10 s.
 	Timeout time.Duration
 
 	// Tracing turns X-Ray on: Tracing_ACTIVE samples calls, and Tracing_PASS_THROUGH
@@ -182,8 +181,7 @@ func (p *IdempotentFunctionProps) refuse() (found problems) {
 // refuseFacts reports mistakes in the facts of the function's code.
 func (p *IdempotentFunctionProps) refuseFacts() (found problems) {
 	found.when(!wholeSeconds(p.FailureRetention, time.Minute, maxKept), "FailureRetention: %s is not whole seconds, 1 min to 14 days", p.FailureRetention)
-	most := p.Durable.mappingTime()
-	found.when(!wholeSeconds(p.Timeout, time.Second, most), "Timeout: %s is not whole seconds, 1 s to %.0f min", p.Timeout, most.Minutes())
+	found.when(!wholeSeconds(p.Timeout, time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 1 s to 15 min", p.Timeout)
 	found.when(p.Retention < 0, "Retention: %s is negative", p.Retention)
 	found.add(refuseKey(p.Key), refuseOperations(p.Operations))
 	for _, operation := range p.Operations {

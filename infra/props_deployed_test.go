@@ -108,7 +108,7 @@ func (s site) postgres() *PostgresStoreProps {
 var unseen = map[string]string{
 	"is compared with other props": "ExecuteOptions.Transactions IdempotentFunctionProps.Retention ImportedTableProps.SortKey ImportedTableProps.Strong " +
 		"KafkaProps.TopicRetention ListenerRuleProps.IdleTimeout MQProps.Unconsumed ProtectProps.Retention TaskProps.Execution",
-	"declares a fact": "DurableOptions.ManagedInstances ExistingQueueProps.DeadLetterRetention ExistingQueueProps.MaxReceives ExistingQueueProps.VisibilityTimeout " +
+	"declares a fact": "ExistingQueueProps.DeadLetterRetention ExistingQueueProps.MaxReceives ExistingQueueProps.VisibilityTimeout " +
 		"IdempotencyTableProps.Writers RedisStoreProps.MaxMemoryPolicy RedisStoreProps.Parameters StreamProps.Retention",
 	"is required without an authorizer": "HTTPAPIProps.Public ListenerRuleProps.Public",
 }

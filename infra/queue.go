@@ -79,11 +79,10 @@ type Queue struct {
 // avoids that. Other groups go on.
 //
 // AddQueue panics with a [*PropsError] if the ExecutionTimeout of a durable function is more
-// than 15 min, or 90 min on Managed Instances, because Lambda waits no longer, and if the
-// function's records may expire before the last delivery of a message. A message can be
-// redriven at the end of DeadLetterRetention, and is then delivered until a second Retention
-// has passed. In a FIFO queue, Retention counts twice, because the age starts again in the
-// dead-letter queue.
+// than 15 min, because Lambda waits no longer for the whole execution, and if the function's
+// records may expire before the last delivery of a message. A message can be redriven at the
+// end of DeadLetterRetention, and is then delivered until a second Retention has passed. In a
+// FIFO queue, Retention counts twice, because the age starts again in the dead-letter queue.
 func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 	p := filled(props, QueueProps{BatchSize: f.batchSize(10), DeadLetterRetention: maxKept, MaxReceives: 5, Retention: 4 * day})
 	append(p.refuse(f), refuseID(f.scope, id, "")...).panic(f.scope, id)
@@ -177,7 +176,7 @@ func (p *QueueProps) refuse(f *IdempotentFunction) problems {
 	if p.FIFO {
 		most = 10
 	}
-	found := append(f.refuseWait("a queue", f.props.Durable.mappingTime()), refuseBatches(p.BatchSize, most, p.BatchingWindow)...)
+	found := append(f.refuseWait("a queue", maxMappingTime), refuseBatches(p.BatchSize, most, p.BatchingWindow)...)
 	found.when(p.BatchSize > 10 && p.BatchSize <= most && p.BatchingWindow < time.Second, "BatchingWindow: a BatchSize of more than 10 needs one of at least 1 s")
 	found.when(p.FIFO && p.BatchingWindow != 0, "BatchingWindow: FIFO queues have none")
 	found.when(p.DeadLetterRetention != 0 && !wholeSeconds(p.DeadLetterRetention, time.Minute, maxKept), "DeadLetterRetention: %s is not whole seconds, 1 min to 14 days", p.DeadLetterRetention)

@@ -54,8 +54,8 @@ type StreamProps struct {
 // them. The queue is retained when its stack is deleted, unless the table is Ephemeral.
 //
 // AddStream panics with a [*PropsError] if the ExecutionTimeout of a durable function is more
-// than 15 min, or 90 min on Managed Instances, and if the function's records may expire before
-// a record of the last message of this queue is sent again: FailureRetention after MaxAge.
+// than 15 min, and if the function's records may expire before a record of the last message
+// of this queue is sent again: FailureRetention after MaxAge.
 func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, props *StreamProps) awssqs.Queue {
 	p := f.streamProps(props)
 	found := f.refuseSource("stream", stream, func() *string { return stream.StreamArn() })
@@ -117,7 +117,7 @@ func (f *IdempotentFunction) streamProps(props *StreamProps) StreamProps {
 // newStream checks the props, beside the problems with the source, and returns the queue of a
 // stream's failures.
 func (f *IdempotentFunction) newStream(id string, p *StreamProps, most int, found problems) awssqs.Queue {
-	found = append(append(found, f.refuseWait("a stream", f.props.Durable.mappingTime())...), p.refuse(most)...)
+	found = append(append(found, f.refuseWait("a stream", maxMappingTime)...), p.refuse(most)...)
 	found = append(found, f.refuseLate("a record", p.MaxAge)...)
 	append(found, refuseID(f.scope, id, failuresID)...).panic(f.scope, id)
 	f.streams = append(f.streams, p.MaxAge)

@@ -56,11 +56,7 @@ func (r Resource) Readings() (all []Reading) {
 
 func (c *checker) readings() {
 	for id, alarm := range c.Resources("AWS::CloudWatch::Alarm") {
-		readings := alarm.Readings()
-		if len(readings) == 0 {
-			c.say("%s reads no metric", id)
-		}
-		for _, r := range readings {
+		for _, r := range alarm.Readings() {
 			if text := fmt.Sprint(r.Metric, " ", r.Statistic, " ", slices.Sorted(maps.Keys(r.Dimensions))); !slices.Contains(emitted, text) {
 				c.say("%s: nobody writes %s", id, text)
 			}
