@@ -57,24 +57,23 @@ func (s *storeCalls) repeat(ctx context.Context, w *write) sent {
 	}
 }
 
-// joined joins errors, those of joined ones too. Of equal texts the first is enough:
-// the tries of a write often fail alike.
+// joined joins errors, those of joined ones too, each text once: the tries of a write
+// often fail alike.
 func joined(errs ...error) error {
 	var all []error
 	for _, err := range errs {
-		if parts, ok := err.(interface{ Unwrap() []error }); ok && fmt.Sprintf("%T", err) == "*errors.joinError" {
-			all = append(all, parts.Unwrap()...)
-		} else if err != nil {
-			all = append(all, err)
+		parts := []error{err}
+		if fmt.Sprintf("%T", err) == "*errors.joinError" {
+			parts = err.(interface{ Unwrap() []error }).Unwrap()
+		}
+		for _, part := range parts {
+			same := func(known error) bool { return fmt.Sprintf("%T %[1]v", known) == fmt.Sprintf("%T %[1]v", part) }
+			if part != nil && !slices.ContainsFunc(all, same) {
+				all = append(all, part)
+			}
 		}
 	}
-	seen := map[string]bool{}
-	return errors.Join(slices.DeleteFunc(all, func(err error) bool {
-		text := fmt.Sprintf("%T %[1]v", err)
-		known := seen[text]
-		seen[text] = true
-		return known
-	})...)
+	return errors.Join(all...)
 }
 
 // send makes one try of a write, and counts it, even if the store panics.

@@ -134,8 +134,7 @@ func migrate(ctx context.Context, c *call) error {
 	return m.ending()
 }
 
-// byteOrderMark is what editors and shells of Windows write before a text, or before each
-// of several.
+// byteOrderMark is what Windows writes before a text, or before each of several.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // all looks up each event, whatever the length of its line.

@@ -30,14 +30,11 @@ func (s *Store) Shared(native bool) (driver.Store, error) {
 }
 
 func defaultObserver() (idempotent.Observer, error) {
-	switch value := os.Getenv(MetricsVariable); value {
-	case "":
-		return nil, nil
-	case "emf":
+	value := os.Getenv(MetricsVariable)
+	if value == "emf" {
 		return emf.New(nil)
-	default:
-		var mistakes driver.Mistakes
-		mistakes.Add("dynamoenv: %s is %q; set it to emf, or remove it", MetricsVariable, value)
-		return nil, mistakes.Err()
 	}
+	var mistakes driver.Mistakes
+	mistakes.If(value != "", "dynamoenv: %s is %q; set it to emf, or remove it", MetricsVariable, value)
+	return nil, mistakes.Err()
 }

@@ -14,16 +14,14 @@ import (
 func Say(t testing.TB, reason string) {
 	t.Helper()
 	t.Log("did not run: " + reason)
-	name := os.Getenv("ONCE_NOT_RUN")
-	if name == "" {
-		return
-	}
-	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err == nil {
-		_, err = fmt.Fprintf(file, "%s: %s\n", t.Name(), reason)
-		err = errors.Join(err, file.Close())
-	}
-	if err != nil {
-		t.Error(err)
+	if name := os.Getenv("ONCE_NOT_RUN"); name != "" {
+		file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err == nil {
+			_, err = fmt.Fprintf(file, "%s: %s\n", t.Name(), reason)
+			err = errors.Join(err, file.Close())
+		}
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }
