@@ -57,8 +57,7 @@ type (
 		Done chan int `json:"-"`
 	}
 	tree  []tree
-	empty struct{ _ struct{} }
-	holds struct{ empty }
+	holds struct{ _ struct{} }
 )
 
 func (h hidden) String() string { return h.charge }
