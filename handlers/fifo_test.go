@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"testing"
 	"testing/synctest"
 
@@ -17,47 +16,22 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-// fifo is a model of a FIFO queue with a dead-letter queue: SQS counts the receives of
-// each message, and a message that was received often enough moves at the next receive.
+// drain delivers messages, ten at most, to the handler until none is queued, and returns
+// those that move to the dead-letter queue: SQS counts a receive of each message that is
+// reported, and moves what was received five times, as AddQueue of package infra asks for.
 // Between two deliveries, all messages become visible again.
-type fifo struct {
-	maxReceives int
-	queued      batch
-	receives    map[string]int
-	dead        []string
-}
-
-// drain delivers batches of ten to the handler until nothing is queued.
-func (q *fifo) drain(t *testing.T, handler any) {
+func drain(t *testing.T, handler any, queued batch) (dead batch) {
 	t.Helper()
-	q.receives = map[string]int{}
-	for len(q.queued) > 0 {
-		q.queued = slices.DeleteFunc(q.queued, func(m events.SQSMessage) bool {
-			moves := q.receives[m.MessageId] == q.maxReceives
-			if moves {
-				q.dead = append(q.dead, m.MessageId)
-			}
-			return moves
-		})
-		received := slices.Clone(q.queued[:min(len(q.queued), 10)])
-		for i, m := range received {
-			q.receives[m.MessageId]++
-			received[i].Attributes = map[string]string{"MessageGroupId": m.Attributes["MessageGroupId"], "ApproximateReceiveCount": strconv.Itoa(q.receives[m.MessageId])}
-		}
-		if len(received) == 0 {
-			continue
-		}
-		answer, err := deliver(t.Context(), handler, sqsEvent(t, received...))
+	for receives := 0; receives < 5 && len(queued) > 0; receives++ {
+		answer, err := deliver(t.Context(), handler, sqsEvent(t, queued...))
 		check.Must(t, err)
 		reported := reportedIDs(t, answer)
-		q.queued = slices.DeleteFunc(q.queued, func(m events.SQSMessage) bool {
-			return !slices.Contains(reported, m.MessageId) && slices.ContainsFunc(received, func(r events.SQSMessage) bool { return r.MessageId == m.MessageId })
-		})
+		queued = slices.DeleteFunc(queued, func(m events.SQSMessage) bool { return !slices.Contains(reported, m.MessageId) })
 	}
+	return queued
 }
 
-// The first of ten messages always fails. AddQueue of package infra moves a message
-// after five receives.
+// The first of ten messages always fails.
 func TestPoisonInAFIFOQueue(t *testing.T) {
 	refused := errors.New("the other queue is not there")
 	ten := make([]string, 10)
@@ -96,8 +70,8 @@ func TestPoisonInAFIFOQueue(t *testing.T) {
 				}
 				messages, ids := orders(10)
 				messages[0] = message("m00", order{ID: ids[0], Never: !test.retryable, Fail: true})
-				q := fifo{maxReceives: 5, queued: inGroups(messages, test.groups...)}
-				q.drain(t, handlers.SQS(newExecutor(t, memory.New(0), nil), orderID, place[events.SQSMessage](s), &o))
+				handler := handlers.SQS(newExecutor(t, memory.New(0), nil), orderID, place[events.SQSMessage](s), &o)
+				dead := drain(t, handler, inGroups(messages, test.groups...))
 				runs := s.placed()
 				check.Equal(t, runs[ids[0]], test.failed)
 				delete(runs, ids[0])
@@ -106,7 +80,7 @@ func TestPoisonInAFIFOQueue(t *testing.T) {
 					check.Equal(t, n, 1, id)
 				}
 				check.Equal(t, taken, test.taken)
-				check.Equal(t, len(q.dead), test.dead)
+				check.Equal(t, len(dead), test.dead)
 			})
 		}
 	}

@@ -45,7 +45,7 @@ func TestWrapRefusesNil(t *testing.T) {
 
 type (
 	hidden    struct{ charge string }
-	shown     struct{ hidden, Charge string }
+	shown     struct{ _, Charge string }
 	spelled   struct{ charge string }
 	spelledAt struct{ charge string }
 	tagged    struct {
@@ -59,10 +59,6 @@ type (
 	tree  []tree
 	holds struct{ _ struct{} }
 )
-
-func (h hidden) String() string { return h.charge }
-
-func (s shown) String() string { return s.hidden }
 
 func (s spelled) MarshalJSON() ([]byte, error) { return []byte(`"` + s.charge + `"`), nil }
 
@@ -105,7 +101,7 @@ func TestWorkWhoseResultJSONDoesNotCarryDoesNotRun(t *testing.T) {
 	p := panicOf(func() {
 		_, _ = idempotent.Do(t.Context(), x, theKey, func(context.Context) (hidden, error) {
 			t.Error("the work ran")
-			return hidden{}, nil
+			return hidden{charge: "ch_1"}, nil
 		})
 	})
 	check.Contains(t, fmt.Sprint(p), "hidden has no field that encoding/json writes")

@@ -139,8 +139,7 @@ func TestAliasesAndVersionsHaveTheAlarmsOfTheirFunction(t *testing.T) {
 // the default of CDK.
 func TestSourcesWithoutReportsAreRefused(t *testing.T) {
 	queue := func(s awscdk.Stack, f awslambda.IFunction, reports *bool) {
-		source := awslambdaeventsources.NewSqsEventSource(awssqs.NewQueue(s, jsii.String("Queue"), nil), &awslambdaeventsources.SqsEventSourceProps{ReportBatchItemFailures: reports})
-		f.AddEventSource(source)
+		f.AddEventSource(awslambdaeventsources.NewSqsEventSource(awssqs.NewQueue(s, jsii.String("Queue"), nil), &awslambdaeventsources.SqsEventSourceProps{ReportBatchItemFailures: reports}))
 	}
 	for name, add := range map[string]func(s awscdk.Stack, f awslambda.Function){
 		"queue":             func(s awscdk.Stack, f awslambda.Function) { queue(s, f, nil) },

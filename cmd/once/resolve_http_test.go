@@ -104,8 +104,7 @@ func TestResolveReplacesOnlyWhatAnOperatorStored(t *testing.T) {
 		s.finish("pay#1", "1")
 		s.ends(codeRefused, "all must get the same", "resolve", "pay#1", "--completed", "--no-result", "--yes", "--force")
 		r := s.claim("pay#2", -time.Hour)
-		r.Fingerprint = ""
-		r.ID = "pay#3"
+		r.Fingerprint, r.ID = "", "pay#3"
 		plant(s.T, s.records, r)
 		s.ends(codeRefused, "no fingerprint", "resolve", "pay#3", "--http", "201", "--yes", "--force")
 		s.ok(s.with("resolve", "pay#3", "--completed", "--no-result", "--yes")...)

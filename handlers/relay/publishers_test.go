@@ -2,7 +2,6 @@ package relay_test
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -19,8 +18,6 @@ import (
 	"github.com/lambda-once/once/handlers/relay/eventbridgepublisher"
 	"github.com/lambda-once/once/handlers/relay/snspublisher"
 	"github.com/lambda-once/once/handlers/relay/sqspublisher"
-	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/check"
 )
@@ -276,31 +273,4 @@ func TestRelayMarksOnlyWhatTheServiceAccepted(t *testing.T) {
 func bodyOf(event events.DynamoDBEvent, record int, body string) {
 	first := event.Records[record].Change.NewImage["messages"].List()[0].Map()
 	first["body"] = events.NewBinaryAttribute([]byte(body))
-}
-
-// A message that is published twice has one effect in the function of its queue.
-func TestFromTheOutboxToAnEffect(t *testing.T) {
-	s := newService(t)
-	for range 2 { // the relay died before the item was marked
-		published(t, s.queue("orders"), batch(`{"id":"o1"}`, `{"id":"o2"}`))
-	}
-	x, err := idempotent.New("place-order", memory.New(0), nil)
-	check.Must(t, err)
-	var placed []string
-	handler := handlers.SQS(x, nil, func(_ context.Context, m handlers.SQSMessage[struct{ ID string }]) error {
-		placed = append(placed, m.Body.ID)
-		return nil
-	}, nil)
-	for call, messages := range s.calls {
-		var event events.SQSEvent
-		for i, m := range messages {
-			chain := m.MessageAttributes[handlers.ChainAttribute].StringValue
-			event.Records = append(event.Records, events.SQSMessage{MessageId: fmt.Sprint(call, i), Body: m.MessageBody, EventSource: "aws:sqs",
-				MessageAttributes: map[string]events.SQSMessageAttribute{handlers.ChainAttribute: {DataType: "String", StringValue: &chain}}})
-		}
-		answer, err := handler(t.Context(), event)
-		check.Nil(t, err)
-		check.Equal(t, len(answer.BatchItemFailures), 0)
-	}
-	check.Slice(t, placed, []string{"o1", "o2"})
 }
