@@ -60,10 +60,10 @@ GO_TEST = test -race -vet=off
 
 .PHONY: $(TESTS)
 
-# The race detector would take minutes.
+# The race detector would take minutes, and allocates.
 test-explore:
-	@echo "== the explored schedules"
-	@go test -count=1 -run '^TestExploreSchedules$$' ./idempotent
+	@echo "== the explored schedules, and the allocations of a duplicate"
+	@go test -count=1 -run '^(TestExploreSchedules|TestDuplicateAllocations)$$' ./idempotent
 
 test-root:
 	@echo "== the library, against DynamoDB Local"
