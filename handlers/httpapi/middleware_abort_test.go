@@ -102,7 +102,7 @@ func TestMiddlewareClientGoneWhileSending(t *testing.T) {
 	protected, _ := serveHTTP(t, x, nil, func(http.ResponseWriter, *http.Request) { t.Error("the handler runs") })
 	conn, err := net.Dial("tcp", protected.Listener.Addr().String())
 	check.Must(t, err)
-	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nIdempotency-Key: k\r\nContent-Length: 100\r\n\r\nhalf of ")
+	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nIdempotency-Key: k\r\nTransfer-Encoding: chunked\r\n\r\n64\r\nhalf of ")
 	check.Must(t, conn.Close())
 	// It would run although its context ends soon.
 	e := <-outcomes
