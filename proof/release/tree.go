@@ -155,6 +155,19 @@ func (t *Tree) rewrite(pattern, version string) error {
 	return nil
 }
 
+// Frozen returns an error if this version has not stored its records, and what it sends to
+// each server, as test data of later versions.
+func (t *Tree) Frozen() error {
+	for _, kind := range []string{"dynamodb", "postgresql", "redis"} {
+		for _, file := range []string{"completed.json", "completed.sent.json"} {
+			if _, err := os.Stat(filepath.Join(t.root, "proof/stored/testdata", t.version, kind, file)); err != nil {
+				return fmt.Errorf("version %s is not frozen: run go -C proof test ./stored -args -write %[1]s: %w", t.version, err)
+			}
+		}
+	}
+	return nil
+}
+
 // Tags returns the tags under which the go command finds the modules in the repository.
 // The examples and the proof are not released.
 func (t *Tree) Tags() (tags []string) {

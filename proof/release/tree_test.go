@@ -2,6 +2,7 @@ package release
 
 import (
 	"archive/zip"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,6 +64,25 @@ func TestVersionIsSetEverywhere(t *testing.T) {
 	}
 	if tags := read(t, dir).Tags(); !slices.Equal(tags, []string{"v0.2.0", "b/v0.2.0"}) {
 		t.Errorf("tags %v", tags)
+	}
+}
+
+func TestVersionIsFrozenWithItsRecordsAndWhatItSends(t *testing.T) {
+	dir := write(t, two)
+	for _, kind := range []string{"dynamodb", "postgresql", "redis"} {
+		for _, file := range []string{"completed.json", "completed.sent.json"} {
+			err := read(t, dir).Frozen()
+			if err == nil || !strings.Contains(err.Error(), "-write v0.1.0") {
+				t.Errorf("without %s/%s: %v", kind, file, err)
+			}
+			name := filepath.Join(dir, "proof/stored/testdata/v0.1.0", kind, file)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, nil, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := read(t, dir).Frozen(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -34,20 +35,22 @@ type database struct {
 	store driver.Store
 	read  func(ctx context.Context) ([]byte, error) // the only record
 	plant func(ctx context.Context, text []byte) error
+	sent  *sent
 }
 
 func TestStoredRecordsOfDynamoDB(t *testing.T) {
 	each(t, "dynamodb", func(t *testing.T) database {
 		db, table := dynamodblocal.NewTable(t)
-		s, err := dynamo.New(db, table, nil)
+		texts := &sent{}
+		s, err := dynamo.New(dynamodb.New(db.Options(), texts.requests), table, nil)
 		must(t, err)
-		return database{s, func(ctx context.Context) ([]byte, error) {
+		return database{sent: texts, store: s, read: func(ctx context.Context) ([]byte, error) {
 			out, err := db.Scan(ctx, &dynamodb.ScanInput{TableName: &table})
 			if err != nil {
 				return nil, err
 			}
 			return json.MarshalIndent(plain(out.Items[0]), "", "\t")
-		}, func(ctx context.Context, text []byte) error {
+		}, plant: func(ctx context.Context, text []byte) error {
 			var item map[string]attribute
 			if err := json.Unmarshal(text, &item); err != nil {
 				return err
@@ -64,16 +67,20 @@ func TestStoredRecordsOfPostgreSQL(t *testing.T) {
 	defer func() { must(t, server.Stop()) }()
 	t.Setenv("POSTGRESLOCAL_URL", server.URL())
 	each(t, "postgresql", func(t *testing.T) database {
-		pool, err := pgxpool.New(t.Context(), postgreslocal.NewDatabase(t))
+		config, err := pgxpool.ParseConfig(postgreslocal.NewDatabase(t))
+		must(t, err)
+		texts := &sent{}
+		config.ConnConfig.Tracer = texts
+		pool, err := pgxpool.NewWithConfig(t.Context(), config)
 		must(t, err)
 		t.Cleanup(pool.Close)
 		must(t, postgres.CreateTable(t.Context(), pool, "idempotency", nil))
 		s, err := postgres.New(pool, "idempotency", nil)
 		must(t, err)
-		return database{s, func(ctx context.Context) (text []byte, err error) {
+		return database{sent: texts, store: s, read: func(ctx context.Context) (text []byte, err error) {
 			err = pool.QueryRow(ctx, "SELECT jsonb_pretty(to_jsonb(r)) FROM idempotency r").Scan(&text)
 			return text, err
-		}, func(ctx context.Context, text []byte) error {
+		}, plant: func(ctx context.Context, text []byte) error {
 			_, err := pool.Exec(ctx, "INSERT INTO idempotency SELECT * FROM jsonb_populate_record(NULL::idempotency, $1)", text)
 			return err
 		}}
@@ -83,9 +90,12 @@ func TestStoredRecordsOfPostgreSQL(t *testing.T) {
 func TestStoredRecordsOfRedis(t *testing.T) {
 	each(t, "redis", func(t *testing.T) database {
 		db, prefix := redislocal.NewClient(t)
+		must(t, db.ScriptFlush(t.Context()).Err()) // each script is sent once
+		texts := &sent{}
+		db.AddHook(texts)
 		s, err := redis.New(db, &redis.Options{Prefix: prefix})
 		must(t, err)
-		return database{s, func(ctx context.Context) ([]byte, error) {
+		return database{sent: texts, store: s, read: func(ctx context.Context) ([]byte, error) {
 			names, err := db.Keys(ctx, prefix+"*").Result()
 			if err != nil {
 				return nil, err
@@ -99,7 +109,7 @@ func TestStoredRecordsOfRedis(t *testing.T) {
 				encoded[name] = base64.StdEncoding.EncodeToString([]byte(value))
 			}
 			return json.MarshalIndent(encoded, "", "\t")
-		}, func(ctx context.Context, text []byte) error { return plantHash(ctx, db, prefix, text) }}
+		}, plant: func(ctx context.Context, text []byte) error { return plantHash(ctx, db, prefix, text) }}
 	})
 }
 
@@ -170,7 +180,12 @@ func write(t *testing.T, dir string, open func(t *testing.T) database) {
 			c.store(t.Context(), t, name, db.store)
 			text, err := db.read(t.Context())
 			must(t, err)
+			c.config.Wait = time.Minute // for the lease of a call that was cut
+			c.check(t.Context(), t, name, db.store)
+			sent, err := db.sent.texts()
+			must(t, err)
 			must(t, os.WriteFile(filepath.Join(dir, name+".json"), append(text, '\n'), 0o644))
+			must(t, os.WriteFile(filepath.Join(dir, name+sentEnding), append(sent, '\n'), 0o644))
 		})
 	}
 }

@@ -7,7 +7,8 @@
 //
 // The first sets the version at which the modules require each other, the second runs
 // "go mod tidy" in each, and the third uses them from empty folders, through a module
-// proxy on disk. The last prints the tags of that version. Run it in the folder proof.
+// proxy on disk. The last prints the tags of that version, if its records and requests are
+// frozen. Run it in the folder proof.
 package main
 
 import (
@@ -46,6 +47,9 @@ func run(ctx context.Context, args []string) error {
 	case args[0] == "tidy":
 		return tree.Tidy(ctx, os.Stdout)
 	case args[0] == "tags":
+		if err := tree.Frozen(); err != nil {
+			return err
+		}
 		fmt.Println(strings.Join(tree.Tags(), "\n"))
 		return nil
 	case args[0] == "version" && len(args) == 2:
