@@ -52,11 +52,11 @@ type migrateFlags struct {
 func (o *migrateFlags) add(f *flag.FlagSet) {
 	o.storeFlags.add(f)
 	f.BoolVar(&o.dryRun, "dry-run", false, "read only; required")
-	f.StringVar(&o.dialect, "dialect", "", "the `name` of the library: typescript, python, java or dotnet")
+	f.StringVar(&o.dialect, "dialect", "", "the `name` of the library: typescript or python")
 	f.StringVar(&o.prefix, "prefix", "", "the `text` before the # in the ids of the other functions' records")
 	f.StringVar(&o.key, "key", "", "their JMESPath `expression` for the key; without it, the whole event")
 	f.StringVar(&o.options.Validation, "validation", "", "their JMESPath `expression` for payload validation")
-	f.StringVar(&o.hash, "hash", "md5", "the `name` of their hash function: md5, sha1, sha256 or sha512; always md5 for dotnet")
+	f.StringVar(&o.hash, "hash", "md5", "the `name` of their hash function: md5, sha1, sha256 or sha512")
 	f.BoolVar(&o.options.HashMissing, "hash-missing", false, "TypeScript functions hash an empty key, as they do without throwOnNoIdempotencyKey")
 	durationVar(f, &o.skew, "clock-skew", time.Second, "Config.ClockSkew of the Go function, a `duration`")
 	f.BoolVar(&o.json, "json", false, "write JSON")

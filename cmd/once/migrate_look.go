@@ -112,7 +112,7 @@ func unreplayable(r *record) string {
 	case r.Data == nil:
 		return "it has no result: the function returned nothing; only idempotent.WrapEffect replays that"
 	case !json.Valid(r.Data):
-		return "its result is not JSON: Java stores a string as it is, and so does TypeScript, whose --dialect reads it"
+		return "its result is not JSON: TypeScript stores a string as it is, and its --dialect reads it"
 	}
 	return ""
 }

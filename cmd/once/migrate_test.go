@@ -81,7 +81,7 @@ func TestMigrateSaysWhetherTheGoFunctionFindsTheRecord(t *testing.T) {
 				"expiration": number(time.Now().Add(time.Hour).Unix()), "in_progress_expiration": number(time.Now().Add(time.Hour).UnixMilli()),
 			})
 		}, "--dialect python", codeNotRight, "not validated"},
-		"Java's string":   {event, func(s *scene) { s.finished(abcPython, "", text(`done`)) }, "--dialect python", codeNotRight, "not replayable    " + abcPython + "  its result is not JSON"},
+		"a plain string":  {event, func(s *scene) { s.finished(abcPython, "", text(`done`)) }, "--dialect python", codeNotRight, "not replayable    " + abcPython + "  its result is not JSON"},
 		"a set":           {event, func(s *scene) { s.finished(abcTypeScript, "", &types.AttributeValueMemberSS{Value: []string{"a"}}) }, "--dialect typescript", codeNotRight, "it cannot be read"},
 		"a Buffer":        {event, func(s *scene) { s.finished(abcTypeScript, "", &types.AttributeValueMemberB{Value: []byte("abc")}) }, "--dialect typescript", codeNotRight, "it cannot be read"},
 		"undefined":       {event, func(s *scene) { s.finished(abcTypeScript, "", nil) }, "--dialect typescript", codeNotRight, "the function returned nothing"},

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"strings"
 
 	"github.com/lambda-once/once/internal/jmespath"
 )
@@ -18,23 +17,16 @@ const (
 	TypeScript = Dialect(jmespath.TypeScript)
 	// Python is Powertools for Python, version 3.
 	Python = Dialect(jmespath.Python)
-	// Java is Powertools for Java, version 2. The package's documentation lists
-	// its limits.
-	Java = Dialect(jmespath.Java)
-	// DotNet is Powertools for .NET. The package's documentation lists its
-	// limits.
-	DotNet = Dialect(jmespath.DotNet)
 )
 
-// ParseDialect returns the dialect with this name: typescript, python, java or
-// dotnet.
+// ParseDialect returns the dialect with this name: typescript or python.
 func ParseDialect(name string) (Dialect, error) {
-	for d := TypeScript; d <= DotNet; d++ {
+	for d := TypeScript; d <= Python; d++ {
 		if d.String() == name {
 			return d, nil
 		}
 	}
-	return 0, fmt.Errorf("powertools: no dialect %q: use typescript, python, java or dotnet", name)
+	return 0, fmt.Errorf("powertools: no dialect %q: use typescript or python", name)
 }
 
 // String returns the name that [ParseDialect] takes.
@@ -45,22 +37,15 @@ func (d Dialect) String() string {
 	return fmt.Sprintf("Dialect(%d)", uint8(d))
 }
 
-func (d Dialect) valid() bool { return TypeScript <= d && d <= DotNet }
+func (d Dialect) valid() bool { return TypeScript <= d && d <= Python }
 
 // engine returns the dialect's implementation of JMESPath.
 func (d Dialect) engine() jmespath.Dialect { return jmespath.Dialect(d) }
 
 // digest spells a hash.
 func (d Dialect) digest(sum []byte) string {
-	switch d {
-	case TypeScript:
+	if d == TypeScript {
 		return base64.StdEncoding.EncodeToString(sum)
-	case Java:
-		// Java prints a number of at least 32 digits: the leading zeros of a
-		// longer hash are lost.
-		digits := strings.TrimLeft(hex.EncodeToString(sum), "0")
-		return strings.Repeat("0", max(0, 32-len(digits))) + digits
-	default:
-		return hex.EncodeToString(sum)
 	}
+	return hex.EncodeToString(sum)
 }

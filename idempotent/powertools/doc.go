@@ -1,5 +1,5 @@
 // Package powertools computes the keys of Powertools for AWS Lambda, so that
-// functions in Go share the records of functions in Python, TypeScript, Java and .NET:
+// functions in Go share the records of functions in Python and TypeScript:
 //
 //	key := powertools.Key[json.RawMessage](powertools.Python, "pay.app.lambda_handler",
 //		"powertools_json(body).order.id", nil)
@@ -58,30 +58,13 @@
 //
 //   - Python: null, "", {}, and a list that contains nothing but null;
 //   - TypeScript: a falsy value, such as null, 0 and "", and a list or an object
-//     that contains only falsy values;
-//   - Java: null, and a list or an object that contains only null;
-//   - .NET: null and "".
+//     that contains only falsy values.
 //
 // The key function returns an [*idempotent.MissingKeyError] for it. By default,
-// a function in Python or Java then runs unprotected. For the same, set
+// a function in Python then runs unprotected. For the same, set
 // idempotent.Config.OnMissingKey to [idempotent.RunMissingKey]. A function in
-// TypeScript does so only for null, and hashes everything else. One in .NET hashes
-// every selection: see [Options.HashMissing].
-//
-// # Java and .NET
-//
-// Powertools for Java and for .NET hash an object that was decoded to a class of
-// the user and marshalled again. The text depends on that class, except for a
-// string: it is hashed as it is, without quotes. [Java] and [DotNet] therefore
-// support expressions that select a string, in Java also an integer or a boolean.
-// The rest is an [*idempotent.InvalidPayloadError]. The expressions
-// consist of members, indices, pipes and powertools_json, in Java also
-// powertools_base64. They name members as the event does, and not as the class.
-//
-// The digest is in hexadecimal digits. Java drops the leading zeros of one longer
-// than MD5. On .NET 8 and later, Powertools ignores its option and hashes with MD5,
-// so [New] refuses a different Options.Hash for [DotNet]. The keys of these two
-// follow their sources; no test runs them.
+// TypeScript does so only for null, and hashes everything else: see
+// [Options.HashMissing].
 //
 // # Shared records
 //

@@ -29,7 +29,7 @@ func newTable() *table { return &table{Store: memory.New(0)} }
 // Only Powertools for TypeScript stores native attribute values.
 func TestExecutorWritesTheFormOfItsDialect(t *testing.T) {
 	for dialect, native := range map[powertools.Dialect]bool{
-		powertools.TypeScript: true, powertools.Python: false, powertools.Java: false, powertools.DotNet: false,
+		powertools.TypeScript: true, powertools.Python: false,
 	} {
 		shared := newTable()
 		if _, err := powertools.NewExecutor("pay", shared, dialect, nil); err != nil || *shared.native != native {

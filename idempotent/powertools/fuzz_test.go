@@ -69,7 +69,7 @@ func FuzzExpression(f *testing.F) {
 	f.Add("a[?b < `1`].{c: [d, e][::-1]} | max_by(@, &c[0])", `{"a": [{"b": 0, "d": 1, "e": "x"}]}`)
 	f.Add(`map(&powertools_json(@), values(@)) || not_null("\ud800", 'it\'s')`, `{"a": "[1]"}`)
 	f.Fuzz(func(t *testing.T, path, event string) {
-		for d := powertools.TypeScript; d <= powertools.DotNet; d++ {
+		for d := powertools.TypeScript; d <= powertools.Python; d++ {
 			keyer, err := powertools.New(d, "p", path, nil)
 			if err != nil {
 				continue

@@ -1,7 +1,6 @@
 package powertools
 
 import (
-	"bytes"
 	"crypto/md5"
 	"hash"
 	"strings"
@@ -18,15 +17,13 @@ import (
 // prefix and the path. The zero value has the defaults of Powertools, except
 // for HashMissing.
 type Options struct {
-	// Hash returns the hash function, such as sha256.New. For [DotNet] it is MD5:
-	// Powertools ignores its option on .NET 8 and later. Default md5.New.
+	// Hash returns the hash function, such as sha256.New. Default md5.New.
 	Hash func() hash.Hash
 
 	// HashMissing hashes an empty selection such as "", 0 or [null, null], as
-	// TypeScript and .NET do by default, without throwOnNoIdempotencyKey. All
-	// requests without a key then share one record, and replay each other's
-	// result. Only for [TypeScript] and [DotNet]. Default false: such a request
-	// is an [*idempotent.MissingKeyError].
+	// TypeScript does by default, without throwOnNoIdempotencyKey. All requests
+	// without a key then share one record, and replay each other's result. Only for
+	// [TypeScript]. Default false: such a request is an [*idempotent.MissingKeyError].
 	HashMissing bool
 
 	// Validation is payloadValidationJmesPath, or payload_validation_jmespath:
@@ -41,8 +38,7 @@ type Options struct {
 // The prefix is the part of the record's id before #. In TypeScript, it is the
 // name of the Lambda function, or its keyPrefix; in Python, the function's
 // name, a dot, and the module and qualified name of the handler
-// (pay.app.lambda_handler), or its key_prefix; in Java and .NET, the function's
-// name, a dot and the method's name. An alias or version does not belong to it.
+// (pay.app.lambda_handler), or its key_prefix. An alias or version does not belong to it.
 // The path is eventKeyJmesPath, or event_key_jmespath. If it is "", the whole
 // event is the key.
 //
@@ -83,10 +79,8 @@ func New(d Dialect, prefix, path string, opts *Options) (*Keyer, error) {
 	}
 	var mistakes driver.Mistakes
 	mistakes.If(!d.valid(), "powertools: %v is no dialect", d)
-	mistakes.If(k.options.HashMissing && d != TypeScript && d != DotNet,
-		"powertools: Options.HashMissing is for TypeScript and .NET: %v runs the function unprotected, as idempotent.RunMissingKey does", d)
-	mistakes.If(d == DotNet && !isMD5(k.options.Hash()),
-		"powertools: Options.Hash is not MD5: Powertools uses no other hash on .NET 8 and later, whatever its options say")
+	mistakes.If(k.options.HashMissing && d != TypeScript,
+		"powertools: Options.HashMissing is for TypeScript: %v runs the function unprotected, as idempotent.RunMissingKey does", d)
 	mistakes.If(prefix == "", "powertools: the prefix is empty: use the part of the other function's ids before #")
 	mistakes.If(!utf8.ValidString(prefix), "powertools: the prefix is not UTF-8")
 	trimmed := strings.TrimFunc(prefix, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' })
@@ -112,9 +106,6 @@ func New(d Dialect, prefix, path string, opts *Options) (*Keyer, error) {
 	}
 	return k, nil
 }
-
-// isMD5 compares digests of no bytes, because functions cannot be compared.
-func isMD5(h hash.Hash) bool { return bytes.Equal(h.Sum(nil), md5.New().Sum(nil)) }
 
 // Key returns the key of an event, as the functions that [Key] returns.
 func (k *Keyer) Key(event []byte) (idempotent.Key, error) { return k.key(string(event)) }

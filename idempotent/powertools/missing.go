@@ -7,25 +7,18 @@ import (
 )
 
 // missing reports whether Powertools takes a selection for a missing key. The
-// four languages differ.
+// languages differ.
 func (k *Keyer) missing(v any) bool {
-	switch k.dialect {
-	case TypeScript:
-		if k.options.HashMissing {
-			// Powertools checks only the selection of a path before.
-			return k.path != nil && (v == nil || v == (jmespath.Undefined{}))
-		}
+	switch o, object := v.(*jmespath.Object); {
+	case k.options.HashMissing:
+		// Powertools checks only the selection of a path before.
+		return k.path != nil && (v == nil || v == (jmespath.Undefined{}))
+	case k.dialect == TypeScript:
 		return consistsOf(v, jmespath.Falsy)
-	case Python:
-		if o, ok := v.(*jmespath.Object); ok { // Python compares its keys with None
-			return len(o.Keys) == 0
-		}
-		return v == "" || consistsOf(v, isNull)
-	case Java:
-		return consistsOf(v, isNull)
-	default:
-		return !k.options.HashMissing && (v == nil || v == "")
+	case object: // Python compares its keys with None
+		return len(o.Keys) == 0
 	}
+	return v == "" || consistsOf(v, isNull)
 }
 
 // consistsOf reports whether a selection is empty in this sense, or a list or an

@@ -15,18 +15,12 @@ var inherited = []string{
 	"hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
 }
 
-// textual are the nodes that Java and .NET are known to treat alike.
-var textual = []kind{"identifier", "@", "chain", "|", "index", "index chain", "call"}
-
 // maxCount bounds the counts and the steps of slices in Exact.
 const maxCount = 1 << 20
 
 // checkNode refuses an expression that is not well defined in the dialect, so that no key
 // is an approximation and no mistake shows only when events come.
 func checkNode(d Dialect, n *node, decoders bool) error {
-	if d.SelectsText() && (!slices.Contains(textual, n.kind) || n.kind == "call" && !isDecoder(n.text)) {
-		return fmt.Errorf("%v: only members, indices, pipes and the functions of Powertools are supported", d)
-	}
 	switch n.kind {
 	case "identifier", "member":
 		if d == TypeScript && slices.Contains(inherited, n.text) {
@@ -64,9 +58,6 @@ func checkCall(d Dialect, n *node, decoders bool) error {
 	f, ok := lookup(d, n.text)
 	if !ok {
 		return fmt.Errorf("unknown function %s", n.text)
-	}
-	if d == Java && n.text == "powertools_base64_gzip" || d == DotNet && n.text != "powertools_json" {
-		return fmt.Errorf("the function %s is refused: in %v, it changes the text", n.text, d)
 	}
 	if isDecoder(n.text) && !decoders {
 		return fmt.Errorf("the function %s is unknown in payload_validation_jmespath, where Powertools for Python does not add it", n.text)

@@ -57,7 +57,7 @@ func equal(d Dialect, a, b any) bool {
 // equalInside compares elements of lists and members of objects. In Python, 1 equals
 // true there.
 func equalInside(d Dialect, a, b any) bool {
-	if d.isPython() {
+	if d == Python {
 		a, b = asNumber(a, b), asNumber(b, a)
 	}
 	switch x := a.(type) {

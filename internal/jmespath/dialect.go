@@ -16,21 +16,11 @@ const (
 	TypeScript
 	// Python is jmespath of Python, as Powertools calls it.
 	Python
-	// Java is as Python. It supports only parts that select text.
-	Java
-	// DotNet is as Java.
-	DotNet
 )
 
-var dialectNames = []string{Exact: "exact", TypeScript: "typescript", Python: "python", Java: "java", DotNet: "dotnet"}
+var dialectNames = []string{Exact: "exact", TypeScript: "typescript", Python: "python"}
 
 func (d Dialect) String() string { return dialectNames[d] }
-
-// SelectsText reports whether the dialect supports only a selected scalar.
-func (d Dialect) SelectsText() bool { return d == Java || d == DotNet }
-
-// isPython reports whether the dialect has the values of Python.
-func (d Dialect) isPython() bool { return d >= Python }
 
 // An Expression is a compiled expression. It is safe for concurrent use.
 type Expression struct {

@@ -76,7 +76,7 @@ func (s Style) Append(dst []byte, v any) []byte {
 // appendString escapes all that is not ASCII in Python. TypeScript and Exact escape
 // only lone surrogates, of which Exact has none.
 func (s Style) appendString(dst []byte, text string) []byte {
-	python := s.dialect.isPython()
+	python := s.dialect == Python
 	dst = append(dst, '"')
 	for text != "" {
 		r, n := nextRune(text)
