@@ -13,7 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/local/wire"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // discard accepts every write: what remains is the store's own work.

@@ -8,7 +8,7 @@ import (
 	"github.com/lambda-once/once/dynamo/internal/group"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/local/wire"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // A hung request reaches DynamoDB before its callers send their calls again, or

@@ -6,7 +6,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/local/wire"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 func (s *Store) getTogether(t *testing.T, n int) []met {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/local/wire"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // DynamoDB's manual promises the item of a failed condition. Without it, the

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent/adapter"
-	"github.com/lambda-once/once/local/wire"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // countdown is the Sibling of n writes. The last one that arrives has none.

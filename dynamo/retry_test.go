@@ -13,7 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/local/wire"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // oldRetryer hides the methods that a Retryer need not have.

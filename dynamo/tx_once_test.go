@@ -11,7 +11,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/local/wire"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // A refusal of the second says nothing of the first, which may still arrive:

@@ -13,7 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/local/wire"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // reason is one of a cancellation, as DynamoDB words it.

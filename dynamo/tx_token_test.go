@@ -8,7 +8,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/local/wire"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // DynamoDB forgets a token after 10 minutes, and would then commit a

@@ -13,7 +13,7 @@ import (
 	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
-	"github.com/lambda-once/once/local/errortypes"
+	"github.com/lambda-once/once/internal/errortypes"
 )
 
 // ownErrors causes each error of the package: an invocation fails with it, or an

@@ -15,7 +15,7 @@ import (
 	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/local/errortypes"
+	"github.com/lambda-once/once/internal/errortypes"
 )
 
 // lambdaType is the name by which Lambda reports an error, and Step Functions

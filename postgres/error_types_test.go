@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/local/errortypes"
+	"github.com/lambda-once/once/internal/errortypes"
 )
 
 // Step Functions match the name of a type, so that each error that leaves has

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/lambda-once/once/local/wire"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // A network connects pools to their server. It counts round trips and can lose the one of

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/local/errortypes"
+	"github.com/lambda-once/once/internal/errortypes"
 	"github.com/lambda-once/once/redis/redislocal"
 )
 

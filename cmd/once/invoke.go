@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lambda-once/once/internal/wire"
 	"github.com/lambda-once/once/local/lambdaruntime"
-	"github.com/lambda-once/once/local/wire"
 )
 
 const aboutInvoke = `

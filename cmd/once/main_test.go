@@ -20,9 +20,9 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/wire"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/postgreslocal"
-	"github.com/lambda-once/once/local/wire"
 	"github.com/lambda-once/once/redis/redislocal"
 )
 

@@ -24,9 +24,9 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/internal/errortypes"
 	"github.com/lambda-once/once/internal/outboxitem"
 	"github.com/lambda-once/once/local/dynamodblocal"
-	"github.com/lambda-once/once/local/errortypes"
 )
 
 func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }

@@ -22,9 +22,9 @@ import (
 	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/providers"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
-	"github.com/lambda-once/once/local/providers"
 )
 
 func TestMain(m *testing.M) {

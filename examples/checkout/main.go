@@ -17,7 +17,7 @@
 //	ORDERS_TABLE       table with one item for each order
 //	OUTBOX_TABLE       table of the messages, which examples/relay publishes
 //	PROVIDER_URL       URL of the inventory and the payment provider; package
-//	                   local/providers implements them
+//	                   internal/providers implements them
 //	AWS_LAMBDA_LOG_LEVEL, AWS_ENDPOINT_URL_DYNAMODB and the SDK's own
 package main
 

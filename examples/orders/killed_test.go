@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/local/wire"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // The process is killed right after an order. The completions of the orders before

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lambda-once/once/local/wire"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // tap is an endpoint of DynamoDB Local that notes its requests.

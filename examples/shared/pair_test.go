@@ -15,9 +15,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/examples/internal/deployed"
+	"github.com/lambda-once/once/internal/powertoolsjs"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
-	"github.com/lambda-once/once/local/powertoolsjs"
 )
 
 var counterparts = map[powertoolsjs.Program]lambdaruntime.Function{}

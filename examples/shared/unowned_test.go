@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/examples/internal/deployed"
-	"github.com/lambda-once/once/local/powertoolsjs"
+	"github.com/lambda-once/once/internal/powertoolsjs"
 )
 
 // Powertools changes records that it does not own. docs/powertools.md says so;

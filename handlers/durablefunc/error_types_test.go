@@ -8,7 +8,7 @@ import (
 	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent/memory"
-	"github.com/lambda-once/once/local/errortypes"
+	"github.com/lambda-once/once/internal/errortypes"
 )
 
 var (

@@ -14,7 +14,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/local/errortypes"
+	"github.com/lambda-once/once/internal/errortypes"
 )
 
 // ownErrors causes each error of the package: a call fails with it, or an observer

@@ -7,7 +7,7 @@ import (
 	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/idempotent/outbound"
-	"github.com/lambda-once/once/local/errortypes"
+	"github.com/lambda-once/once/internal/errortypes"
 )
 
 // ownErrors causes each error of the package, which an option receives.

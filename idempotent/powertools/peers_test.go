@@ -12,7 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/powertools"
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/local/powertoolsjs"
+	"github.com/lambda-once/once/internal/powertoolsjs"
 )
 
 // A request asks a peer for the key of an event.

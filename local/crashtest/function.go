@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lambda-once/once/local/kill"
+	"github.com/lambda-once/once/internal/kill"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 

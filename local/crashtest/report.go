@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lambda-once/once/local/kill"
+	"github.com/lambda-once/once/internal/kill"
 )
 
 // A Report contains the results of all runs. The first is that of the undisturbed

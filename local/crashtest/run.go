@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lambda-once/once/local/kill"
+	"github.com/lambda-once/once/internal/kill"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"path"
 
-	"github.com/lambda-once/once/local/wire"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // To adds a server, and returns the URL that the function must use. server is its

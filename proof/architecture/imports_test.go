@@ -51,10 +51,10 @@ var order = map[string]string{
 	"handlers/relay/eventbridgepublisher": "handlers handlers/relay handlers/relay/internal/calls idempotent/driver idempotent/outbound",
 	"handlers/httpapi":                    "handlers/internal/digest handlers/internal/lambdaerror handlers/internal/panics idempotent idempotent/adapter idempotent/driver",
 	"handlers/durablefunc":                "handlers idempotent idempotent/adapter idempotent/driver internal/canonical",
-	"local/wire":                          "",
-	"local/kill":                          "local/lambdaruntime local/wire",
+	"internal/wire":                       "",
+	"internal/kill":                       "local/lambdaruntime internal/wire",
 	"proof/durable":                       "",
-	"local/crashtest":                     "idempotent idempotent/driver idempotent/memory local/kill local/lambdaruntime",
+	"local/crashtest":                     "idempotent idempotent/driver idempotent/memory internal/kill local/lambdaruntime",
 }
 
 // What a user of a package must not link: clients of other services, and

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lambda-once/once/local/nodemodules"
+	"github.com/lambda-once/once/internal/nodemodules"
 	"github.com/lambda-once/once/proof/bench/internal/work"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lambda-once/once/internal/wire"
 	"github.com/lambda-once/once/local/postgreslocal"
-	"github.com/lambda-once/once/local/wire"
 	"github.com/lambda-once/once/postgres"
 	"github.com/lambda-once/once/proof/bench/internal/meter"
 	"github.com/lambda-once/once/proof/bench/internal/work"

@@ -10,9 +10,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/local/kill"
+	"github.com/lambda-once/once/internal/kill"
+	"github.com/lambda-once/once/internal/providers"
 	"github.com/lambda-once/once/local/lambdaruntime"
-	"github.com/lambda-once/once/local/providers"
 	"github.com/lambda-once/once/proof/internal/tables"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lambda-once/once/local/kill"
+	"github.com/lambda-once/once/internal/kill"
+	"github.com/lambda-once/once/internal/providers"
 	"github.com/lambda-once/once/local/lambdaruntime"
-	"github.com/lambda-once/once/local/providers"
 )
 
 // requested returns services that received a request at each of the paths.

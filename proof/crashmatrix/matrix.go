@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lambda-once/once/local/kill"
+	"github.com/lambda-once/once/internal/kill"
 )
 
 // Run plays all modes, and prints every point and a summary. It returns an error

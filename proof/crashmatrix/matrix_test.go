@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lambda-once/once/local/kill"
+	"github.com/lambda-once/once/internal/kill"
 )
 
 // What make crash-matrix prints, with fewer points; with -short, of one mode.

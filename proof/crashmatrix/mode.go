@@ -3,9 +3,9 @@ package crashmatrix
 import (
 	"context"
 
-	"github.com/lambda-once/once/local/kill"
+	"github.com/lambda-once/once/internal/kill"
+	"github.com/lambda-once/once/internal/providers"
 	"github.com/lambda-once/once/local/lambdaruntime"
-	"github.com/lambda-once/once/local/providers"
 )
 
 // mode is one way in which a compiled example has its effects.

@@ -17,7 +17,7 @@ import (
 	"github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/outbound"
-	"github.com/lambda-once/once/local/kill"
+	"github.com/lambda-once/once/internal/kill"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/proof/internal/tables"
 )

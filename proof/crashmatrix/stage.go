@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/lambda-once/once/local/kill"
+	"github.com/lambda-once/once/internal/kill"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/postgreslocal"
 	"github.com/lambda-once/once/proof/internal/tables"

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/wire"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
-	"github.com/lambda-once/once/local/wire"
 )
 
 // silence is a DynamoDB that accepts a connection and does not answer: from a

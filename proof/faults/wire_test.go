@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/local/wire"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // fault is what happens to one request on its way.

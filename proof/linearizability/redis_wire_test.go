@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lambda-once/once/local/wire"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // redisWire is a proxy in front of a Redis server. It drops commands and answers, delays

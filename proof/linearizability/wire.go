@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/local/wire"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // A Wire is a proxy in front of a DynamoDB server. It drops requests and

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lambda-once/once/local/nodemodules"
-	"github.com/lambda-once/once/local/notrun"
+	"github.com/lambda-once/once/internal/nodemodules"
+	"github.com/lambda-once/once/internal/notrun"
 )
 
 // template is the app of infra/cmd/examples, whose test keeps it up to date.

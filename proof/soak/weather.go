@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lambda-once/once/local/wire"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // weather is the network between the workers and DynamoDB: a proxy that loses,

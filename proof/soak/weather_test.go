@@ -14,8 +14,8 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/wire"
 	"github.com/lambda-once/once/local/dynamodblocal"
-	"github.com/lambda-once/once/local/wire"
 )
 
 // bad is a table behind weather that has one fault for each request.

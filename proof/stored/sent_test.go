@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	client "github.com/redis/go-redis/v9"
 
-	"github.com/lambda-once/once/local/notrun"
+	"github.com/lambda-once/once/internal/notrun"
 )
 
 // sentEnding is that of the files with what a release sends to the server for a call, in

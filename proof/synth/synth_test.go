@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lambda-once/once/local/nodemodules"
-	"github.com/lambda-once/once/local/notrun"
+	"github.com/lambda-once/once/internal/nodemodules"
+	"github.com/lambda-once/once/internal/notrun"
 )
 
 // Its packages have the binaries of Node: a package for each version and platform, of

@@ -11,7 +11,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lambda-once/once/local/notrun"
+	"github.com/lambda-once/once/internal/notrun"
 	"github.com/lambda-once/once/local/serving"
 )
 

@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/internal/wire"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
-	"github.com/lambda-once/once/local/wire"
 )
 
 func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/lambda-once/once/local/wire"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // A Meter is a proxy that asks for the capacity that every request consumes.

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/local/kill"
+	"github.com/lambda-once/once/internal/kill"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -22,7 +22,7 @@ import (
 var till string
 
 func TestMain(m *testing.M) {
-	binary, err := lambdaruntime.Build(context.Background(), ".", "../crashtest/internal/till")
+	binary, err := lambdaruntime.Build(context.Background(), ".", "../../local/crashtest/internal/till")
 	if err != nil {
 		panic(err)
 	}

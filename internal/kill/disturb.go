@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lambda-once/once/internal/wire"
 	"github.com/lambda-once/once/local/lambdaruntime"
-	"github.com/lambda-once/once/local/wire"
 )
 
 func lost(call *wire.Request) (*wire.Response, error) {

@@ -12,8 +12,8 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/lambda-once/once/internal/nodemodules"
 	"github.com/lambda-once/once/local/lambdaruntime"
-	"github.com/lambda-once/once/local/nodemodules"
 )
 
 //go:embed function

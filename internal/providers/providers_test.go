@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/local/providers"
+	"github.com/lambda-once/once/internal/providers"
 )
 
 // A known request has no effect, whatever its response was. An effect can be undone
