@@ -1,15 +1,17 @@
-// Package mutants breaks the protocol on purpose. Every file *.mutant takes
-// one guard out of the code and names the test that must fail without it: a
-// guard that no test misses is one that the next change will lose.
+// Package mutants breaks the protocol on purpose. Each mutant takes one guard
+// out of the code and names the test that must fail without it: a guard that no
+// test misses is one that the next change will lose.
 //
-// A file has a head of "guard:", "in:", "pkg:" and "test:" lines, and then the
-// text to replace and its replacement, behind lines "-- old --" and "-- new --".
-// "in:" is the directory of a package, from the root of the repository, and a
-// declaration in it, for example "idempotent (*call).claim": see [declarations].
-// The old text stands exactly once in that declaration. It is any sequence of
-// whole tokens, for example a part of an expression; white space, the ends of
-// lines and comments do not count. A file that is not Go is named by its path
-// alone, and holds the old text as it stands.
+// The mutants of a package are one file, *.mutants. Each begins with a line
+// "== name ==" and a head of "guard:", "in:", "pkg:" and "test:" lines. Then
+// come the text to replace and its replacement, behind lines "-- old --" and
+// "-- new --". "in:" is the directory of a package, from the root of the
+// repository, and a declaration in it, for example
+// "idempotent (*call).claim": see [declarations]. The old text stands exactly
+// once in that declaration. It is any sequence of whole tokens, for example a
+// part of an expression; white space, the ends of lines and comments do not
+// count. A file that is not Go is named by its path alone, and holds the old
+// text as it stands.
 package mutants
 
 import (
@@ -20,15 +22,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 )
 
-//go:embed *.mutant
+//go:embed *.mutants
 var files embed.FS
 
 // A Mutant is one guard taken out.
 type Mutant struct {
-	Name     string // of its file
+	Name     string // unique
 	Guard    string // what it is that no longer holds
 	In       string // directory and declaration that it changes
 	Package  string // of the test
@@ -57,7 +58,7 @@ func Every(root string) ([]Mutant, error) {
 
 // All returns every stored mutant.
 func All() ([]Mutant, error) {
-	names, err := fs.Glob(files, "*.mutant")
+	names, err := fs.Glob(files, "*.mutants")
 	if err != nil {
 		return nil, err
 	}
@@ -67,19 +68,31 @@ func All() ([]Mutant, error) {
 		if err != nil {
 			return nil, err
 		}
-		f := form.FindStringSubmatch(string(text))
-		if f == nil {
-			return nil, fmt.Errorf("%s does not have the form %v", name, form)
+		starts := start.FindAllStringIndex(string(text), -1)
+		if len(starts) == 0 || starts[0][0] != 0 {
+			return nil, fmt.Errorf("%s does not begin with the name of a mutant", name)
 		}
-		all = append(all, Mutant{
-			Name: strings.TrimSuffix(name, ".mutant"), Guard: f[1], In: f[2], Package: f[3], Test: f[4], Old: f[5], New: f[6],
-		})
+		for i, s := range starts {
+			end := len(text)
+			if i+1 < len(starts) {
+				end = starts[i+1][0]
+			}
+			f := form.FindStringSubmatch(string(text[s[0]:end]))
+			if f == nil {
+				return nil, fmt.Errorf("%s: %q does not have the form %v", name, text[s[0]:s[1]], form)
+			}
+			all = append(all, Mutant{Name: f[1], Guard: f[2], In: f[3], Package: f[4], Test: f[5], Old: f[6], New: f[7]})
+		}
 	}
 	return all, nil
 }
 
-var form = regexp.MustCompile(`(?s)^guard: +([^\n]+)\nin: +([^\n]+)\npkg: +([^\n]+)\ntest: +([^\n]+)
+var (
+	start = regexp.MustCompile(`(?m)^== \S+ ==$`)
+	form  = regexp.MustCompile(`(?s)^== (\S+) ==
+guard: +([^\n]+)\nin: +([^\n]+)\npkg: +([^\n]+)\ntest: +([^\n]+)
 -- old --
 (.+)
 -- new --
-(.*?)\n?$`)
+(.*?)\n*$`)
+)

@@ -19,7 +19,12 @@ func TestMutantsFit(t *testing.T) {
 	if len(all) < 20 {
 		t.Errorf("there are %d mutants, fewer than 20", len(all))
 	}
+	names := map[string]bool{}
 	for _, m := range all {
+		if names[m.Name] {
+			t.Errorf("two mutants are named %s", m.Name)
+		}
+		names[m.Name] = true
 		if _, _, err := m.Apply(root); err != nil {
 			t.Error(err)
 		}
