@@ -19,7 +19,8 @@ func number(n int64) types.AttributeValue {
 }
 
 // transferByHand is a mistake without Once. It claims the transfer, and makes it in the
-// transaction that completes the claim. A claim whose invocation is over is taken over.
+// transaction that completes the claim. A claim whose invocation is over is taken over,
+// and an invocation that is over begins no transfer.
 func (b *bank) transferByHand(ctx context.Context, t transfer) (r receipt, err error) {
 	claim := account("by-hand-" + t.TransferID)
 	deadline, _ := ctx.Deadline()
@@ -43,6 +44,9 @@ func (b *bank) transferByHand(ctx context.Context, t transfer) (r receipt, err e
 	result, err := json.Marshal(r)
 	if err != nil {
 		return r, err
+	}
+	if time.Now().After(deadline) { // the context may not say so yet, right after a freeze
+		return r, context.DeadlineExceeded
 	}
 	done := item{"id": claim["id"], "result": &types.AttributeValueMemberB{Value: result}}
 	_, err = b.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
