@@ -6,7 +6,6 @@ STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONLINT    = github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 MODULES       = . postgres redis examples infra proof local/sqslocal cmd/once
 FUZZTIME     ?= 2m
-SOAK         ?= 10m
 
 # Compiles an example for Lambda: $(call compile,<example>,<absolute path of the bootstrap>).
 # The binary contains neither the folder nor the commit, so that an unchanged
@@ -16,7 +15,7 @@ compile       = CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go -C examples build -trim
 # Compiles an example for SAM. Without ARTIFACTS_DIR, it would write /bootstrap.
 artifact      = $(if $(filter /%,$(firstword $(ARTIFACTS_DIR))),,$(error ARTIFACTS_DIR must be an absolute path: run "sam build", which sets it, or make $@ ARTIFACTS_DIR=$(CURDIR)/build/$(1)))$(call compile,$(1),$(ARTIFACTS_DIR)/bootstrap)
 
-.PHONY: demo crash-matrix soak queue-kills once once-large test test-short check mutants torture bench fuzz version tidy release-check binaries workflows build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-SharedFunction build-CheckoutFunction build-RelayFunction
+.PHONY: demo crash-matrix queue-kills once once-large test test-short check mutants torture bench fuzz version tidy release-check binaries workflows build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-SharedFunction build-CheckoutFunction build-RelayFunction
 
 demo:
 	@local/needs.sh demo
@@ -25,10 +24,6 @@ demo:
 # Plays every point; make test plays fewer.
 crash-matrix:
 	@go -C proof run ./cmd/crashmatrix
-
-# Sends traffic for SOAK, any duration. make test does it for some seconds.
-soak:
-	@go -C proof run ./cmd/soak -for $(SOAK)
 
 # Kills 300 processes that send messages, within 10 minutes. make test kills a dozen.
 queue-kills:
@@ -97,7 +92,7 @@ test-once:
 
 # The proof reads the tree outside of its module, so the cache does not see its changes.
 test-proof:
-	@echo "== the proof: faults, crash matrix, soak, and 300 concurrent histories of all stores, each linearizable"
+	@echo "== the proof: faults, crash matrix, and 300 concurrent histories of all stores, each linearizable"
 	@$(WITH_DYNAMODB) go -C proof $(GO_TEST) -count=1 -timeout 30m $$(go -C proof list ./... | grep -v /bench)
 
 test-bench:
