@@ -38,7 +38,12 @@ func NewAlarms(scope constructs.Construct, id string, props *AlarmsProps) *Alarm
 		a.add(operation, ofOperation(operation))
 	}
 	for _, f := range p.Functions {
-		a.add(*f.scope.Node().Id(), append(f.watched(), f.silence()...))
+		watched := f.watched()
+		a.add(*f.scope.Node().Id(), append(watched, f.silence()...))
+		f.alarmed = map[string]bool{}
+		for _, s := range watched {
+			f.alarmed[s.key()] = true
+		}
 	}
 	for _, r := range p.Relays {
 		a.add(*r.scope.Node().Id(), r.watched())

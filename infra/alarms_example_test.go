@@ -1,13 +1,10 @@
 package infra_test
 
 import (
-	"time"
-
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra"
@@ -37,14 +34,4 @@ func ExampleNewAlarms_composite() {
 		AlarmRule: awscloudwatch.AlarmRule_AnyOf(rings...),
 	})
 	page.AddAlarmAction(awscloudwatchactions.NewSnsAction(pager))
-}
-
-// The queue of a protected function is made elsewhere.
-func ExampleIdempotentFunction_Watch() {
-	var queue, deadLetters awssqs.IQueue
-	orders.Watch(&infra.WatchProps{
-		DeadLetters:    []awssqs.IQueue{deadLetters},
-		Queues:         []awssqs.IQueue{queue},
-		QueueRetention: 4 * 24 * time.Hour,
-	})
 }

@@ -11,8 +11,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdadestinations"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsscheduler"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsschedulertargets"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -41,7 +39,7 @@ func (f *IdempotentFunction) AddTopic(topic awssns.ITopic) awssqs.Queue {
 		// CDK creates the subscription below the function, with the id of the topic.
 		found = append(found, refuseID(f.target(), *topic.Node().Id(), "")...)
 	}
-	failures := f.asynchronous("", maxEventAge, found)
+	failures := f.asynchronous(maxEventAge, found)
 	allowSender(f.props.Key, "sns")
 	f.target().AddEventSource(awslambdaeventsources.NewSnsEventSource(topic, &awslambdaeventsources.SnsEventSourceProps{
 		DeadLetterQueue: failures, // for events that SNS cannot deliver to Lambda
@@ -57,7 +55,7 @@ func (f *IdempotentFunction) AddRule(rule awsevents.IRule) awssqs.Queue {
 	found := f.refuseSource("rule", rule, func() *string { return rule.RuleArn() })
 	own, created := rule.(awsevents.Rule)
 	found.when(rule != nil && !created, "rule: it is imported, and cannot get a target; create one with the same pattern on the same event bus")
-	failures := f.asynchronous("", 2*maxEventAge, found)
+	failures := f.asynchronous(2*maxEventAge, found)
 	allowSender(f.props.Key, "events")
 	own.AddTarget(awseventstargets.NewLambdaFunction(f.target(), &awseventstargets.LambdaFunctionProps{
 		DeadLetterQueue: failures, // for events that EventBridge cannot deliver to Lambda
@@ -70,59 +68,17 @@ func (f *IdempotentFunction) AddRule(rule awsevents.IRule) awssqs.Queue {
 // [IdempotentFunction.AddTopic]. CDK deploys a function of its own, which adds to the
 // notifications of an imported bucket. S3 refuses two of them for the same objects.
 func (f *IdempotentFunction) AddBucket(bucket awss3.IBucket) awssqs.Queue {
-	failures := f.asynchronous("", maxEventAge, f.refuseSource("bucket", bucket, func() *string { return bucket.BucketArn() }))
+	failures := f.asynchronous(maxEventAge, f.refuseSource("bucket", bucket, func() *string { return bucket.BucketArn() }))
 	f.target().AddEventSource(awslambdaeventsources.NewS3EventSourceV2(bucket, &awslambdaeventsources.S3EventSourceProps{
 		Events: &[]awss3.EventType{awss3.EventType_OBJECT_CREATED},
 	}))
 	return failures
 }
 
-// ScheduleProps are the props of [IdempotentFunction.AddSchedule]. The zero value of every
-// field is its default.
-type ScheduleProps struct {
-	// Detail is the detail of the event, which is encoded as JSON. Default: an empty object.
-	Detail map[string]any
-
-	// FlexibleWindow is the time after the scheduled one within which EventBridge Scheduler
-	// starts the function: whole minutes, at most 24 h. Default: 0, on time.
-	FlexibleWindow time.Duration
-}
-
-// AddSchedule invokes the function at the times of a schedule of EventBridge Scheduler, for
-// handlers.EventBridge; see [IdempotentFunction.AddTopic]. The event's id is the ARN of the
-// schedule and the scheduled time, the same in each attempt; its time is the scheduled one. A
-// schedule that is renamed, or whose id changes, has a new ARN: with an old one beside it, the
-// function runs twice unless its key function takes the time alone. Scheduler tries to deliver
-// an event for up to 6 h, and Lambda for 6 h more.
-func (f *IdempotentFunction) AddSchedule(id string, at awsscheduler.ScheduleExpression, props *ScheduleProps) awssqs.Queue {
-	p := filled(props, ScheduleProps{Detail: map[string]any{}})
-	found := refuseID(f.scope, id, "")
-	found.when(at == nil, "at: it is required")
-	found.when(p.FlexibleWindow < 0 || p.FlexibleWindow > day || p.FlexibleWindow%time.Minute != 0, "FlexibleWindow: %s is not whole minutes, to 24 h", p.FlexibleWindow)
-	failures := f.asynchronous(id, p.FlexibleWindow+2*maxEventAge, found)
-	window, time := awsscheduler.TimeWindow_Off(), *awsscheduler.ContextAttribute_ScheduledTime()
-	if p.FlexibleWindow > 0 {
-		window = awsscheduler.TimeWindow_Flexible(seconds(p.FlexibleWindow))
-	}
-	target := awsschedulertargets.NewLambdaInvoke(f.target(), &awsschedulertargets.ScheduleTargetBaseProps{
-		DeadLetterQueue: failures, // for events that Scheduler cannot deliver to Lambda
-		Input: awsscheduler.ScheduleTargetInput_FromObject(map[string]any{
-			"detail": p.Detail, "id": *awsscheduler.ContextAttribute_ScheduleArn() + "/" + time, "time": time,
-		}),
-		MaxEventAge:   seconds(maxEventAge),
-		RetryAttempts: jsii.Number(185), // Scheduler's maximum: the age decides
-	})
-	schedule := awsscheduler.NewSchedule(f.scope, &id, &awsscheduler.ScheduleProps{Schedule: at, Target: target, TimeWindow: window})
-	if f.props.Key != nil { // CDK allows its role the queue alone
-		f.props.Key.GrantEncryptDecrypt(target.Bind(schedule).Role)
-	}
-	return failures
-}
-
 // asynchronous returns the failure queue for a source whose events have at most that age when
 // Lambda gives them up. A function has one such configuration for all its sources.
-func (f *IdempotentFunction) asynchronous(id string, age time.Duration, found problems) awssqs.Queue {
-	append(found, f.refuseLate("an event", age+f.props.Durable.timeout())...).panic(f.scope, id)
+func (f *IdempotentFunction) asynchronous(age time.Duration, found problems) awssqs.Queue {
+	append(found, f.refuseLate("an event", age+f.props.Durable.timeout())...).panic(f.scope, "")
 	return f.failuresOfEvents()
 }
 
@@ -158,11 +114,9 @@ const failuresID = "Failures"
 
 // newFailures creates the queue of the events that Lambda gives up.
 func (f *IdempotentFunction) newFailures(id string) awssqs.Queue {
-	queue := newLastQueue(f.scope, id+failuresID, f.props.store().ephemeral(), &awssqs.QueueProps{
+	return newLastQueue(f.scope, id+failuresID, f.props.store().ephemeral(), &awssqs.QueueProps{
 		EncryptionMasterKey: f.props.Key, RetentionPeriod: seconds(f.props.FailureRetention),
 	})
-	f.watchFailures(queue)
-	return queue
 }
 
 // newLastQueue creates a queue that contains the last copy of its messages. Unless it is

@@ -5,9 +5,13 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdadestinations"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsscheduler"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsschedulertargets"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsstepfunctions"
 	"github.com/aws/jsii-runtime-go"
 
@@ -51,25 +55,45 @@ func ExampleIdempotentFunction_AddKafka_selfManaged() {
 	})
 }
 
-// A queue of RabbitMQ, whose messages expire after a week.
-func ExampleIdempotentFunction_AddMQ() {
+// A queue of RabbitMQ, by the construct of CDK.
+func ExampleIdempotentFunction_rabbitMQ() {
 	var user awssecretsmanager.ISecret
-	orders.AddMQ("Orders", &infra.MQProps{
-		BrokerARN:   "arn:aws:mq:eu-west-1:111122223333:broker:shop:b-0123abcd",
-		Queue:       "orders",
-		Secret:      user,
-		Unconsumed:  7 * 24 * time.Hour,
-		VirtualHost: "/shop",
+	broker := jsii.String("arn:aws:mq:eu-west-1:111122223333:broker:shop:b-0123abcd")
+	user.GrantRead(orders.Function, nil)
+	orders.Function.AddToRolePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Actions: jsii.Strings("mq:DescribeBroker"), Resources: &[]*string{broker},
+	}))
+	orders.Function.AddToRolePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Actions: jsii.Strings("ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces",
+			"ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs"),
+		Resources: jsii.Strings("*"),
+	}))
+	awslambda.NewCfnEventSourceMapping(stack, jsii.String("OrdersOfBroker"), &awslambda.CfnEventSourceMappingProps{
+		EventSourceArn: broker,
+		FunctionName:   orders.Function.FunctionName(),
+		Queues:         jsii.Strings("orders"),
+		SourceAccessConfigurations: &[]*awslambda.CfnEventSourceMapping_SourceAccessConfigurationProperty{
+			{Type: jsii.String("BASIC_AUTH"), Uri: user.SecretArn()},
+			{Type: jsii.String("VIRTUAL_HOST"), Uri: jsii.String("/shop")},
+		},
 	})
 }
 
-// A report that is sent every morning.
-func ExampleIdempotentFunction_AddSchedule() {
-	orders.AddSchedule("Report", awsscheduler.ScheduleExpression_Cron(&awsscheduler.CronOptionsWithTimezone{
-		Hour: jsii.String("6"), Minute: jsii.String("0"), TimeZone: awscdk.TimeZone_EUROPE_BERLIN(),
-	}), &infra.ScheduleProps{
-		Detail:         map[string]any{"report": "daily"},
-		FlexibleWindow: 15 * time.Minute,
+// A report that is sent every morning, by the constructs of CDK.
+func ExampleIdempotentFunction_schedule() {
+	var failures awssqs.IQueue
+	orders.Function.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{OnFailure: awslambdadestinations.NewSqsDestination(failures)})
+	time := *awsscheduler.ContextAttribute_ScheduledTime()
+	awsscheduler.NewSchedule(stack, jsii.String("Report"), &awsscheduler.ScheduleProps{
+		Schedule: awsscheduler.ScheduleExpression_Cron(&awsscheduler.CronOptionsWithTimezone{
+			Hour: jsii.String("6"), Minute: jsii.String("0"), TimeZone: awscdk.TimeZone_EUROPE_BERLIN(),
+		}),
+		Target: awsschedulertargets.NewLambdaInvoke(orders.Function, &awsschedulertargets.ScheduleTargetBaseProps{
+			DeadLetterQueue: failures, // for events that Scheduler cannot deliver to Lambda
+			Input: awsscheduler.ScheduleTargetInput_FromObject(map[string]any{
+				"detail": map[string]any{"report": "daily"}, "id": *awsscheduler.ContextAttribute_ScheduleArn() + "/" + time, "time": time,
+			}),
+		}),
 	})
 }
 

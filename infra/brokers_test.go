@@ -8,7 +8,6 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
@@ -35,15 +34,6 @@ func scram(p *awslambda.EventSourceMappingProps) {
 	p.SourceAccessConfigurations = &[]*awslambda.SourceAccessConfiguration{{
 		Type: awslambda.SourceAccessConfigurationType_SASL_SCRAM_512_AUTH(), Uri: jsii.String(secretARN),
 	}}
-}
-
-func activeMQ(f *IdempotentFunction) *MQProps {
-	return &MQProps{BrokerARN: brokerARN, Queue: "orders", Secret: brokerSecret(f)}
-}
-
-func brokerSecret(f *IdempotentFunction) awssecretsmanager.ISecret {
-	id := fmt.Sprint("Secret", len(*f.scope.Node().Children()))
-	return awssecretsmanager.Secret_FromSecretCompleteArn(f.scope, &id, jsii.String(secretARN))
 }
 
 // permitted returns the actions that the function's role has on each resource, except on
@@ -175,42 +165,6 @@ func TestKafkaHasAnAlarmForRecordsThatWait(t *testing.T) {
 	check.Equal(t, got["Statistic"], "Maximum")
 }
 
-func TestAmazonMQ(t *testing.T) {
-	stack := newStack()
-	f := newFunction(t, stack, longRecords)
-	props := activeMQ(f)
-	props.VirtualHost = "/shop"
-	f.AddMQ("Orders", props)
-	deployed := synth(t, stack)
-	check.Equal(t, only(t, deployed, mappingType).Properties(), map[string]any{
-		"BatchSize":      100.0,
-		"EventSourceArn": brokerARN,
-		"FunctionName":   ref("Function"),
-		"Queues":         []any{"orders"},
-		"SourceAccessConfigurations": []any{
-			map[string]any{"Type": "BASIC_AUTH", "URI": secretARN}, map[string]any{"Type": "VIRTUAL_HOST", "URI": "/shop"},
-		},
-	})
-	check.Equal(t, permitted(deployed), map[string]string{
-		"*": network, brokerARN: "mq:DescribeBroker", secretARN: "[secretsmanager:GetSecretValue secretsmanager:DescribeSecret]",
-	})
-}
-
-func TestAmazonMQRefuses(t *testing.T) {
-	wantRefusals(t, map[string]func(*MQProps){
-		"":                                  func(p *MQProps) { p.Unconsumed = 28 * day },
-		"BrokerARN: \"shop\" is not the":    func(p *MQProps) { p.BrokerARN = "shop" },
-		"Queue: it is required":             func(p *MQProps) { p.Queue = "" },
-		"Secret: it is required":            func(p *MQProps) { p.Secret = nil },
-		"may deliver a message for 672h1m0": func(p *MQProps) { p.Unconsumed = 28*day + time.Minute },
-	}, func(change func(*MQProps)) {
-		f := newFunction(t, newStack(), longRecords)
-		props := activeMQ(f)
-		change(props)
-		f.AddMQ("Orders", props)
-	})
-}
-
 // Lambda refuses a second mapping of one topic or queue to a function.
 func TestBrokersFeedAFunctionOnce(t *testing.T) {
 	f := newFunction(t, newStack(), longRecords)
@@ -218,11 +172,6 @@ func TestBrokersFeedAFunctionOnce(t *testing.T) {
 	wantRefusal(t, "Topic: orders already feeds this function", func() { f.AddKafka("Again", msk(nil)) })
 	wantRefusal(t, "", func() { f.AddKafka("Refunds", msk(func(p *KafkaProps) { p.Topic = "refunds" })) })
 	wantRefusal(t, "", func() { f.AddKafka("There", msk(func(p *KafkaProps) { p.ClusterARN += "2" })) })
-	f.AddMQ("Queue", activeMQ(f))
-	wantRefusal(t, "Queue: orders already feeds this function", func() { f.AddMQ("Again", activeMQ(f)) })
-	other := activeMQ(f)
-	other.VirtualHost = "/shop"
-	wantRefusal(t, "", func() { f.AddMQ("Other", other) })
 }
 
 // Lambda allows 15 min behind other sources.
@@ -230,6 +179,5 @@ func TestBrokersTakeNoFunctionOfMoreThan14Minutes(t *testing.T) {
 	for timeout, words := range map[time.Duration]string{14 * time.Minute: "", 15 * time.Minute: "Timeout: 15m0s is longer than the 14m0s"} {
 		f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) { longRecords(p); p.Timeout = timeout })
 		wantRefusal(t, words, func() { f.AddKafka("Orders", msk(nil)) })
-		wantRefusal(t, words, func() { f.AddMQ("Shipments", activeMQ(f)) })
 	}
 }

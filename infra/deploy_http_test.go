@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscertificatemanager"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awselasticloadbalancingv2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awselasticloadbalancingv2targets"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
@@ -65,26 +66,32 @@ func restAPI(stack awscdk.Stack, payments *infra.IdempotentFunction) {
 		},
 		EndpointTypes: &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
 	})
-	payments.AddRESTRoutes(api.Root(), &infra.RESTRoutesProps{
-		IntegrationTimeout: 2 * time.Minute, // the raised quota of the account
-		Method:             &awsapigateway.MethodOptions{ApiKeyRequired: jsii.Bool(true)},
-		Routes:             []string{"POST /payments", "GET /payments/{id}"},
+	call := awsapigateway.NewLambdaIntegration(payments.Function, &awsapigateway.LambdaIntegrationOptions{
+		Timeout: awscdk.Duration_Minutes(jsii.Number(2)), // the raised quota of the account
 	})
+	key := &awsapigateway.MethodOptions{ApiKeyRequired: jsii.Bool(true)}
+	api.Root().ResourceForPath(jsii.String("payments")).AddMethod(jsii.String("POST"), call, key)
+	api.Root().ResourceForPath(jsii.String("payments/{id}")).AddMethod(jsii.String("GET"), call, key)
 }
 
-func loadBalancer(listener awselasticloadbalancingv2.IApplicationListener, payments *infra.IdempotentFunction) {
-	payments.AddListenerRule("Payments", listener, &infra.ListenerRuleProps{
-		Conditions: []awselasticloadbalancingv2.ListenerCondition{
+func loadBalancer(stack awscdk.Stack, listener awselasticloadbalancingv2.IApplicationListener, payments *infra.IdempotentFunction) {
+	group := awselasticloadbalancingv2.NewApplicationTargetGroup(stack, jsii.String("Targets"), &awselasticloadbalancingv2.ApplicationTargetGroupProps{
+		MultiValueHeadersEnabled: jsii.Bool(true), // they show that a request has two keys
+		Targets:                  &[]awselasticloadbalancingv2.IApplicationLoadBalancerTarget{awselasticloadbalancingv2targets.NewLambdaTarget(payments.Function)},
+		TargetType:               awselasticloadbalancingv2.TargetType_LAMBDA,
+	})
+	awselasticloadbalancingv2.NewApplicationListenerRule(stack, jsii.String("Rule"), &awselasticloadbalancingv2.ApplicationListenerRuleProps{
+		Conditions: &[]awselasticloadbalancingv2.ListenerCondition{
 			awselasticloadbalancingv2.ListenerCondition_PathPatterns(jsii.Strings("/payments", "/payments/*")),
 		},
-		IdleTimeout: 2 * time.Minute, // as in the load balancer
-		Priority:    10,
-		Public:      true, // an internal load balancer
+		Listener:     listener,
+		Priority:     jsii.Number(10),
+		TargetGroups: &[]awselasticloadbalancingv2.IApplicationTargetGroup{group},
 	})
 }
 
 func functionURL(payments *infra.IdempotentFunction, partner awsiam.IRole) {
-	url := payments.AddURL(&infra.URLProps{Auth: awslambda.FunctionUrlAuthType_AWS_IAM})
+	url := payments.Function.AddFunctionUrl(&awslambda.FunctionUrlOptions{AuthType: awslambda.FunctionUrlAuthType_AWS_IAM})
 	url.GrantInvokeUrl(partner)
 }
 
@@ -106,7 +113,7 @@ func TestDeployHTTPPage(t *testing.T) {
 
 	slow := function("SlowPayments", 2*time.Minute)
 	restAPI(stack, slow)
-	loadBalancer(awselasticloadbalancingv2.ApplicationListener_FromApplicationListenerAttributes(stack, jsii.String("Listener"),
+	loadBalancer(stack, awselasticloadbalancingv2.ApplicationListener_FromApplicationListenerAttributes(stack, jsii.String("Listener"),
 		&awselasticloadbalancingv2.ApplicationListenerAttributes{
 			ListenerArn:   jsii.String("arn:aws:elasticloadbalancing:eu-west-1:111122223333:listener/app/shop/a1/b2"),
 			SecurityGroup: awsec2.SecurityGroup_FromSecurityGroupId(stack, jsii.String("Group"), jsii.String("sg-1"), nil),

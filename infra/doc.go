@@ -22,5 +22,6 @@
 // Constructors refuse props that can lose messages or run an effect twice, before
 // anything is deployed. As usual in CDK for Go, they panic. The value is a
 // [*PropsError] that names the construct and everything that is wrong with its
-// props.
+// props. The sources that CDK's own constructs add are examined with the whole app at
+// synthesis: see [Check].
 package infra

@@ -1,6 +1,7 @@
 package infra_test
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
@@ -8,6 +9,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 
@@ -65,18 +67,27 @@ func ExampleNewIdempotencyTable_configure() {
 	})
 }
 
-// A queue of a second stack, by its ARN. The declared facts are those of that stack.
-func ExampleIdempotentFunction_AddExistingQueue() {
-	queue := awssqs.Queue_FromQueueArn(stack, jsii.String("Queue"), jsii.String("arn:aws:sqs:eu-west-1:111122223333:orders"))
-	deadLetters := awssqs.Queue_FromQueueArn(stack, jsii.String("DeadLetters"), jsii.String("arn:aws:sqs:eu-west-1:111122223333:orders-dead"))
-	q := orders.AddExistingQueue(queue, &infra.ExistingQueueProps{
-		DeadLetterRetention: 14 * 24 * time.Hour,
-		DeadLetters:         deadLetters,
-		MaxReceives:         5,
-		Retention:           4 * 24 * time.Hour,
-		VisibilityTimeout:   3 * time.Minute,
-	})
+// A queue of yours feeds the function by the event source of CDK.
+func ExampleQueue_GrantRedrive() {
+	var queue, deadLetters awssqs.IQueue
+	orders.Function.AddEventSource(awslambdaeventsources.NewSqsEventSource(queue, &awslambdaeventsources.SqsEventSourceProps{
+		ReportBatchItemFailures: jsii.Bool(true), // without it, synthesis fails
+	}))
+	q := &infra.Queue{Queue: queue, DeadLetters: deadLetters}
 	q.GrantRedrive(operators)
+}
+
+// A test of the app, without a deployment.
+func ExampleCheck() {
+	for _, finding := range infra.Check(stack) {
+		fmt.Println(finding)
+	}
+}
+
+// The handler of this queue stops by itself after 9 s.
+func ExampleAccept() {
+	var queue awssqs.Queue
+	infra.Accept(queue, "visibility", "the handler stops after 9 s")
 }
 
 // The table of Powertools in a second stack.

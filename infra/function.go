@@ -125,9 +125,8 @@ type IdempotentFunction struct {
 	props     IdempotentFunctionProps
 	scope     constructs.Construct
 	sources   map[string]bool // by their paths
-	signals   []signal        // of its sources
-	streams   []time.Duration // MaxAge of each
-	delivers  bool            // events to a queue made elsewhere, as Watch says
+	signals   []signal        // of topics, whose records CDK does not count
+	alarmed   map[string]bool // the signals that NewAlarms has seen
 	asyncSink awssqs.Queue    // nil before the first asynchronous source
 }
 
@@ -140,7 +139,7 @@ type IdempotentFunction struct {
 func NewIdempotentFunction(scope constructs.Construct, id string, props *IdempotentFunctionProps) *IdempotentFunction {
 	p := props.withDefaults()
 	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)
-	own := constructs.NewConstruct(scope, &id)
+	own := newProtected(scope, id)
 	function := p.deploy(own, p.store().ephemeral(), p.variables())
 	f := p.protect(own, function)
 	f.Alias = p.newAlias(own, function)
@@ -151,10 +150,11 @@ func NewIdempotentFunction(scope constructs.Construct, id string, props *Idempot
 }
 
 // protect connects a function to its store.
-func (p *IdempotentFunctionProps) protect(own constructs.Construct, function awslambda.IFunction) *IdempotentFunction {
+func (p *IdempotentFunctionProps) protect(own *protected, function awslambda.IFunction) *IdempotentFunction {
 	p.store().connect(function, p)
 	f := &IdempotentFunction{Function: function, props: *p, scope: own, sources: map[string]bool{}}
-	own.Node().AddValidation(&reports{of: f})
+	own.of = f
+	own.Node().AddValidation(own)
 	return f
 }
 

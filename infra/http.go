@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -94,39 +93,4 @@ func (p *HTTPAPIProps) watch(api awsapigatewayv2.HttpApi, f *IdempotentFunction)
 	stage.SetDefaultRouteSettings(&awsapigatewayv2.CfnStage_RouteSettingsProperty{
 		ThrottlingBurstLimit: jsii.Number(p.BurstLimit), ThrottlingRateLimit: jsii.Number(p.RateLimit),
 	})
-}
-
-// URLProps are the props of [IdempotentFunction.AddURL]. Auth is required.
-type URLProps struct {
-	// Auth is NONE, which lets anyone call, as Public of [RoutesProps] does, or AWS_IAM, which
-	// requires signed requests of callers that GrantInvokeUrl of the URL allows.
-	Auth awslambda.FunctionUrlAuthType
-
-	// CORS lets browsers call. Its headers are as in [RoutesProps]. Default: none.
-	CORS *awslambda.FunctionUrlCorsOptions
-}
-
-// AddURL creates a URL of the function, or of its alias if it has one, in the mode BUFFERED.
-// Clients wait as long as the function's Timeout. A URL cannot be throttled, except by
-// reserved concurrency, and has no access log.
-//
-// AddURL panics with a [*PropsError] if the ExecutionTimeout of a durable function is more
-// than 15 min, or if the function has a URL already.
-func (f *IdempotentFunction) AddURL(props *URLProps) awslambda.FunctionUrl {
-	const id = "URL"
-	p := orZero(props)
-	found := append(f.refuseWait("a function URL", maxMappingTime), refuseID(f.scope, id, "")...)
-	found.when(p.Auth != awslambda.FunctionUrlAuthType_AWS_IAM && p.Auth != awslambda.FunctionUrlAuthType_NONE,
-		"Auth: state AWS_IAM or NONE, which decides whether callers share their keys")
-	_, version := f.target().(awslambda.IVersion)
-	found.when(version, "function: a version cannot have a URL; use an alias")
-	if p.CORS != nil {
-		found = append(found, refuseCORS(p.CORS.AllowCredentials, p.CORS.AllowedHeaders, p.CORS.ExposedHeaders)...)
-	}
-	found.panic(f.scope, id)
-	url := awslambda.NewFunctionUrl(f.scope, jsii.String(id), &awslambda.FunctionUrlProps{
-		AuthType: p.Auth, Cors: p.CORS, Function: f.target(), InvokeMode: awslambda.InvokeMode_BUFFERED,
-	})
-	f.watchServerErrors("the URL", lambdaMetric(f.Function, "Url5xxCount", "Sum"))
-	return url
 }

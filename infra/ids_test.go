@@ -75,9 +75,6 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 		"routes": func(id string) {
 			f.AddRoutes(id, awsapigatewayv2.NewHttpApi(newStack(), jsii.String("Shared"), nil), &RoutesProps{Public: true, Routes: []string{"POST /"}})
 		},
-		"rule": func(id string) {
-			f.AddListenerRule(id, newListener(newFunction(t, newStack(), nil)), &ListenerRuleProps{Conditions: anyPath(), Priority: 1, Public: true})
-		},
 		"queue": func(id string) { f.AddQueue(id, nil) },
 		"stream": func(id string) {
 			n++
@@ -86,10 +83,6 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 		"Kafka": func(id string) {
 			n++
 			f.AddKafka(id, msk(func(p *KafkaProps) { p.Topic = fmt.Sprint("orders", n) }))
-		},
-		"MQ": func(id string) {
-			n++
-			f.AddMQ(id, &MQProps{BrokerARN: brokerARN, Queue: fmt.Sprint("orders", n), Secret: brokerSecret(f)})
 		},
 		"task": func(id string) { f.NewTask(stack, id, &TaskProps{Execution: time.Hour}) },
 	} {
@@ -103,7 +96,6 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 	wantRefusal(t, `id: "Logs" is already in use in S/Function`, func() { f.AddQueue("Logs", nil) })
 	f.AddStream("Async", newStream(f), nil)
 	wantRefusal(t, `"AsyncFailures" is already in use`, func() { f.AddTopic(newTopic(f)) })
-	wantRefusal(t, `"queue" is already in use in S`, func() { f.AddSchedule("queue", hourly(), nil) })
 	f.AddStream("Orders", awskinesis.NewStream(stack, jsii.String("Orders"), nil), nil)
 	wantRefusal(t, `"OrdersFailures" is already in use`, func() { f.AddKafka("Orders", msk(nil)) })
 }

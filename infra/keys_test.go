@@ -60,19 +60,6 @@ func TestKeyEncryptsWhatAFunctionCreates(t *testing.T) {
 	}
 }
 
-// CDK allows the role of a schedule to send to its dead-letter queue, and not the key.
-func TestScheduleMayUseTheKey(t *testing.T) {
-	stack := newStack()
-	sources()["Scheduler"].add(newFunction(t, stack, func(p *IdempotentFunctionProps) { p.Key, p.Retention = ownKey(stack), 400*day }))
-	for id, policy := range synth(t, stack).Resources("AWS::IAM::Policy") {
-		if strings.Contains(id, "Scheduler") {
-			check.Contains(t, policy, "kms:GenerateDataKey*")
-			return
-		}
-	}
-	t.Error("the schedule has no policy")
-}
-
 func TestProtectedFunctionHasEncryptedQueues(t *testing.T) {
 	stack := newStack()
 	f := Protect(stack, "Orders", ownFunction(t, stack), &ProtectProps{Key: ownKey(stack), Retention: 28 * day, Table: NewIdempotencyTable(stack, "Table", nil)})

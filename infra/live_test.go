@@ -85,9 +85,10 @@ func TestDeploymentStopsAtThePagesOfTheFunction(t *testing.T) {
 
 func TestAliasThatIsProtectedHasADeploymentGroup(t *testing.T) {
 	stack := newStack()
-	own := ownFunction(t, stack)
+	own, table := ownFunction(t, stack), NewIdempotencyTable(stack, "Table", nil)
+	own.AddEnvironment(jsii.String("IDEMPOTENCY_TABLE"), table.Table.TableName(), nil)
 	alias := awslambda.NewAlias(stack, jsii.String("Prod"), &awslambda.AliasProps{AliasName: jsii.String("prod"), Version: own.CurrentVersion()})
-	f := Protect(stack, "Orders", alias, &ProtectProps{Table: NewIdempotencyTable(stack, "Table", nil), Timeout: 20 * time.Second})
+	f := Protect(stack, "Orders", alias, &ProtectProps{Table: table, Timeout: 20 * time.Second})
 	f.AddDeploymentGroup(pages(stack, 10), func(p *awscodedeploy.LambdaDeploymentGroupProps) {
 		p.DeploymentConfig = awscodedeploy.LambdaDeploymentConfig_ALL_AT_ONCE()
 	})

@@ -6,13 +6,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2authorizers"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awselasticache"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awselasticloadbalancingv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
@@ -33,11 +31,8 @@ var deployments = []func(*trial){
 	func(tr *trial) { // sources
 		f := newFunction(tr.t, tr.stack, longRecords)
 		f.AddQueue("Queue", try(tr, &QueueProps{}))
-		f.AddExistingQueue(importedQueue(tr.stack, queueARN), try(tr, &ExistingQueueProps{}))
 		f.AddStream("Clicks", awskinesis.Stream_FromStreamArn(tr.stack, jsii.String("Stream"), jsii.String(streamARN)), try(tr, &StreamProps{}))
 		f.AddKafka("Kafka", try(tr, msk(func(p *KafkaProps) { p.Configure = scram })))
-		f.AddMQ("MQ", try(tr, activeMQ(f)))
-		f.AddSchedule("Hourly", hourly(), try(tr, &ScheduleProps{}))
 		task := awsstepfunctions.DefinitionBody_FromChainable(f.NewTask(tr.stack, "Pay", try(tr, &TaskProps{Execution: time.Hour})))
 		awsstepfunctions.NewStateMachine(tr.stack, jsii.String("Machine"), &awsstepfunctions.StateMachineProps{DefinitionBody: task})
 		NewAlarms(tr.stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}})
@@ -45,14 +40,8 @@ var deployments = []func(*trial){
 	func(tr *trial) { // requests
 		f, routes := newFunction(tr.t, tr.stack, nil), []string{"POST /"}
 		shared := awsapigatewayv2.NewHttpApi(tr.stack, jsii.String("Shared"), &awsapigatewayv2.HttpApiProps{DefaultAuthorizer: newAuthorizer()})
-		rest := awsapigateway.NewRestApi(tr.stack, jsii.String("REST"), &awsapigateway.RestApiProps{
-			DefaultMethodOptions: &awsapigateway.MethodOptions{AuthorizationType: awsapigateway.AuthorizationType_IAM},
-		})
 		f.AddHTTPAPI("HTTP", try(tr, &HTTPAPIProps{Public: true, Routes: routes}))
 		f.AddRoutes("Routes", shared, try(tr, &RoutesProps{Routes: routes}))
-		f.AddRESTRoutes(rest.Root(), try(tr, &RESTRoutesProps{Routes: routes}))
-		f.AddListenerRule("ALB", newListener(f), try(tr, &ListenerRuleProps{Conditions: anyPath(), Priority: 1, Public: true}))
-		f.AddURL(try(tr, &URLProps{Auth: awslambda.FunctionUrlAuthType_NONE}))
 	},
 	func(tr *trial) { // functions
 		f := newFunction(tr.t, tr.stack, func(p *IdempotentFunctionProps) { longRecords(p); try(tr, p) })
@@ -64,7 +53,6 @@ var deployments = []func(*trial){
 		p := Protect(tr.stack, "Protected", imported, try(tr, &ProtectProps{Operations: []string{"pay"}, Retention: 400 * day, Table: own, Timeout: time.Minute}))
 		p.AddQueue("Queue", nil)
 		p.AddStream("Stream", newStream(p), nil)
-		p.Watch(try(tr, &WatchProps{Queues: []awssqs.IQueue{queueElsewhere(tr.stack, "work")}}))
 		NewAlarms(tr.stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f, p}})
 	},
 	func(tr *trial) { // options, and the stream of a table
@@ -90,7 +78,7 @@ var deployments = []func(*trial){
 		f := newFunction(tr.t, tr.stack, longRecords)
 		f.AddQueue("Queue", nil)
 		f.AddStream("Stream", newStream(f), nil)
-		f.AddURL(&URLProps{Auth: awslambda.FunctionUrlAuthType_NONE})
+		awslambda.NewFunctionUrl(tr.stack, jsii.String("URL"), &awslambda.FunctionUrlProps{AuthType: awslambda.FunctionUrlAuthType_NONE, Function: f.Function})
 		functions, operations, relays := []*IdempotentFunction{f}, []string{"pay"}, []*Relay{newRelay(tr.t, tr.stack, func(p *RelayProps) { try(tr, p) })}
 		NewAlarms(tr.stack, "Alarms", try(tr, &AlarmsProps{Functions: functions, Operations: operations, Relays: relays}))
 		NewDashboard(tr.stack, "Dashboard", try(tr, &DashboardProps{Functions: functions, Operations: operations, Relays: relays}))
@@ -107,17 +95,16 @@ func (s site) postgres() *PostgresStoreProps {
 // unseen are the fields that change no template.
 var unseen = map[string]string{
 	"is compared with other props": "ExecuteOptions.Transactions IdempotentFunctionProps.Retention ImportedTableProps.SortKey ImportedTableProps.Strong " +
-		"KafkaProps.TopicRetention ListenerRuleProps.IdleTimeout MQProps.Unconsumed ProtectProps.Retention TaskProps.Execution",
-	"declares a fact": "ExistingQueueProps.DeadLetterRetention ExistingQueueProps.MaxReceives ExistingQueueProps.VisibilityTimeout " +
-		"IdempotencyTableProps.Writers RedisStoreProps.MaxMemoryPolicy RedisStoreProps.Parameters StreamProps.Retention",
-	"is required without an authorizer": "HTTPAPIProps.Public ListenerRuleProps.Public",
+		"KafkaProps.TopicRetention ProtectProps.Retention TaskProps.Execution",
+	"declares a fact":                   "IdempotencyTableProps.Writers RedisStoreProps.MaxMemoryPolicy RedisStoreProps.Parameters StreamProps.Retention",
+	"is required without an authorizer": "HTTPAPIProps.Public",
 }
 
 // instead are the fields of the deployments that exclude another.
 var instead = map[string]string{
 	"AccessOptions.Secret": "User", "HTTPAPIProps.Authorizer": "Public", "IdempotentFunctionProps.Dispatches": "Table",
 	"IdempotentFunctionProps.Postgres": "Table", "IdempotentFunctionProps.Redis": "Table", "KafkaProps.BootstrapServers": "ClusterARN",
-	"ListenerRuleProps.Authenticate": "Public", "PostgresStoreProps.Cluster": "Instance", "PostgresStoreProps.DSQL": "Instance",
+	"PostgresStoreProps.Cluster": "Instance", "PostgresStoreProps.DSQL": "Instance",
 	"PostgresStoreProps.Proxy": "Instance", "ProtectProps.Postgres": "Table", "ProtectProps.Redis": "Table",
 	"RedisStoreProps.MemoryDB": "ReplicationGroup", "SweepProps.Postgres": "Table",
 }
@@ -128,22 +115,18 @@ func (tr *trial) others() map[string]any {
 	table, _ := tr.props.(*IdempotencyTableProps)        // nil for other structs
 	aside := stackOf(awscdk.Stage_Of(tr.stack), "Aside") // what is made there is no change of the template
 	topics := []awssns.ITopic{awssns.Topic_FromTopicArn(aside, jsii.String("Topic"), jsii.String("arn:aws:sns:eu-west-1:111122223333:other"))}
-	api := awsapigatewayv2.HttpApi_FromHttpApiAttributes(aside, jsii.String("API"), &awsapigatewayv2.HttpApiAttributes{HttpApiId: jsii.String("a1")})
-	key, queue := customerKey(aside), queueElsewhere(aside, "other")
+	key := customerKey(aside)
 	return map[string]any{
 		"bool": true, "float64": 7, "int": 7, "map": map[string]string{"OTHER": "x"}, "slice": []string{"other"}, "string": "other", "time.Duration": 2 * time.Minute,
-		"BootstrapServers": []string{"b:9092"}, "BrokerARN": brokerARN + "2", "CABundle": "/other.pem", "ClusterARN": clusterARN + "2", "DeadLetterRetention": 10 * day,
-		"IntegrationTimeout": 20 * time.Second, "LogLevel": "DEBUG", "MaxMemoryPolicy": "noeviction", "MemorySize": 512, "Pass": "$.other", "Routes": []string{"PUT /other"},
+		"BootstrapServers": []string{"b:9092"}, "CABundle": "/other.pem", "ClusterARN": clusterARN + "2", "DeadLetterRetention": 10 * day,
+		"LogLevel": "DEBUG", "MaxMemoryPolicy": "noeviction", "MemorySize": 512, "Pass": "$.other", "Routes": []string{"PUT /other"},
 		"TopicRetention": 20 * day, "Writers": WritersByHomeRegion,
 		"DurableOptions.Retention": 2 * day, "IdempotentFunctionProps.Retention": 500 * day, "ProtectProps.Retention": 500 * day, "StreamProps.Retention": day,
-		"ScheduleProps.Detail": map[string]any{"other": 1},
 
 		"*infra.AccessOptions": &AccessOptions{SecurityGroup: tr.group, User: "other", VPC: tr.vpc}, "*infra.DurableOptions": &DurableOptions{ExecutionTimeout: time.Hour},
 		"*infra.ExecuteOptions": &ExecuteOptions{Group: true}, "*infra.LiveOptions": &LiveOptions{}, "[]*infra.IdempotentFunction": []*IdempotentFunction{}, "[]*infra.Relay": []*Relay{},
-		"awslambda.FunctionUrlAuthType": awslambda.FunctionUrlAuthType_AWS_IAM, "awslambda.Tracing": awslambda.Tracing_ACTIVE, "awslogs.RetentionDays": awslogs.RetentionDays_ONE_DAY,
-		"*awsapigateway.MethodOptions":      &awsapigateway.MethodOptions{ApiKeyRequired: jsii.Bool(true), AuthorizationType: awsapigateway.AuthorizationType_IAM},
-		"*awsec2.SubnetSelection":           &awsec2.SubnetSelection{AvailabilityZones: jsii.Strings("eu-west-1a"), SubnetType: awsec2.SubnetType_PRIVATE_WITH_EGRESS},
-		"*awslambda.FunctionUrlCorsOptions": &awslambda.FunctionUrlCorsOptions{AllowedHeaders: jsii.Strings("*"), AllowedOrigins: jsii.Strings("*"), ExposedHeaders: jsii.Strings("*")},
+		"awslambda.Tracing": awslambda.Tracing_ACTIVE, "awslogs.RetentionDays": awslogs.RetentionDays_ONE_DAY,
+		"*awsec2.SubnetSelection": &awsec2.SubnetSelection{AvailabilityZones: jsii.Strings("eu-west-1a"), SubnetType: awsec2.SubnetType_PRIVATE_WITH_EGRESS},
 
 		"func(*awsapigatewayv2.HttpApiProps)":            func(p *awsapigatewayv2.HttpApiProps) { p.Description = jsii.String("other") },
 		"func(*awsdynamodb.TablePropsV2)":                func(p *awsdynamodb.TablePropsV2) { p.TableClass = awsdynamodb.TableClass_STANDARD_INFREQUENT_ACCESS },
@@ -151,7 +134,6 @@ func (tr *trial) others() map[string]any {
 		"func(*awslambda.FunctionProps)":                 func(p *awslambda.FunctionProps) { p.Description = jsii.String("other") },
 		"func(*awssqs.QueueProps, *awssqs.QueueProps)":   func(p, _ *awssqs.QueueProps) { p.MaxMessageSizeBytes = jsii.Number(2048) },
 		"func(*awsstepfunctionstasks.LambdaInvokeProps)": func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.Comment = jsii.String("other") },
-		"Authenticate": oidc,
 
 		"IdempotencyTableProps.Key":      func() any { table.Replicas, table.Writers = nil, WritersAnywhere; return key },
 		"IdempotencyTableProps.Replicas": func() any { table.Writers = WritersAnywhere; return []Replica(nil) },
@@ -185,9 +167,7 @@ func (tr *trial) others() map[string]any {
 		"awsrds.IDatabaseInstance": func() any {
 			return tr.instance(func(p *awsrds.DatabaseInstanceAttributes) { p.Port = jsii.Number(7) })
 		},
-		"[]awsapigatewayv2.IHttpApi": []awsapigatewayv2.IHttpApi{api}, "[]awssns.ITopic": topics, "[]awssqs.IQueue": []awssqs.IQueue{queue},
-		"awskms.IKey": key, "awssqs.IQueue": queue, "awsapigatewayv2.IHttpRouteAuthorizer": awsapigatewayv2authorizers.NewHttpIamAuthorizer(),
-		"Conditions":                []awselasticloadbalancingv2.ListenerCondition{awselasticloadbalancingv2.ListenerCondition_PathPatterns(jsii.Strings("/other"))},
+		"[]awssns.ITopic": topics, "awskms.IKey": key, "awsapigatewayv2.IHttpRouteAuthorizer": awsapigatewayv2authorizers.NewHttpIamAuthorizer(),
 		"awsec2.ISecurityGroup":     awsec2.SecurityGroup_FromSecurityGroupId(aside, jsii.String("Group"), jsii.String("sg-2"), nil),
 		"awssecretsmanager.ISecret": awssecretsmanager.Secret_FromSecretNameV2(aside, jsii.String("Secret"), jsii.String("other")),
 		"awselasticache.CfnParameterGroup": awselasticache.NewCfnParameterGroup(aside, jsii.String("P"), &awselasticache.CfnParameterGroupProps{

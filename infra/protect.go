@@ -1,7 +1,6 @@
 package infra
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -63,8 +61,7 @@ type ProtectProps struct {
 // ONCE_METRICS, or the variables of Postgres or Redis. For an import, an alias or a version,
 // set them where the function is deployed.
 //
-// Synthesis fails if a queue or a stream of the app invokes the function without
-// ReportBatchItemFailures: Lambda would delete messages that failed.
+// Synthesis fails with all findings of [Check], whoever made the sources of the function.
 //
 // Protect panics with a [*PropsError] for props that cannot work. It also panics for an
 // import without a role, which would get no permissions, and for one that CDK would let
@@ -78,7 +75,7 @@ func Protect(scope constructs.Construct, id string, function awslambda.IFunction
 			created.AddEnvironment(&name, value, nil)
 		}
 	}
-	f := p.protect(constructs.NewConstruct(scope, &id), function)
+	f := p.protect(newProtected(scope, id), function)
 	f.Alias, _ = function.(awslambda.Alias)
 	f.afterGrants(function)
 	return f
@@ -147,35 +144,4 @@ func refuseOverwritten(function awslambda.CfnFunction, variables map[string]*str
 		found.when(set && !reflect.DeepEqual(value, stack.Resolve(variables[name])), "function: its variable %s has a different value, which Protect would overwrite; remove it, or rename yours", name)
 	}
 	return found
-}
-
-// reports finds event source mappings of the app that invoke a function without
-// ReportBatchItemFailures, which is the default of CDK. CDK asks it at synthesis, because a
-// mapping may be created after the function is protected.
-type reports struct{ of *IdempotentFunction }
-
-func (r *reports) Validate() *[]*string {
-	var found, names []*string
-	for _, f := range inApp[awslambda.IFunction](r.of.scope) {
-		if *unqualified(f).FunctionArn() == *unqualified(r.of.Function).FunctionArn() {
-			names = append(names, f.FunctionName(), f.FunctionArn())
-		}
-	}
-	for _, mapping := range inApp[awslambda.CfnEventSourceMapping](r.of.scope) {
-		resolve := awscdk.Stack_Of(mapping).Resolve
-		invokes := func(name *string) bool { return reflect.DeepEqual(resolve(name), resolve(mapping.FunctionName())) }
-		if lacksReports(mapping) && slices.ContainsFunc(names, invokes) {
-			found = append(found, jsii.Sprintf("infra: %s invokes %s without ReportBatchItemFailures, and Lambda would delete the messages that failed; set ReportBatchItemFailures of its event source",
-				*mapping.Node().Path(), *r.of.scope.Node().Path()))
-		}
-	}
-	return &found
-}
-
-// lacksReports reports whether a mapping lacks the reports that a queue of SQS or a stream has.
-// Kafka, Amazon MQ and DocumentDB have topics, queues and collections.
-func lacksReports(m awslambda.CfnEventSourceMapping) bool {
-	other := m.Topics() != nil || m.Queues() != nil || m.DocumentDbEventSourceConfig() != nil
-	types := cmp.Or(m.FunctionResponseTypes(), &[]*string{})
-	return !other && !slices.ContainsFunc(*types, func(kind *string) bool { return *kind == "ReportBatchItemFailures" })
 }

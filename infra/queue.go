@@ -63,7 +63,7 @@ const (
 type Queue struct {
 	Queue awssqs.IQueue
 
-	// DeadLetters is nil if the queue is an import without a declared one.
+	// DeadLetters is the dead-letter queue.
 	DeadLetters awssqs.IQueue
 }
 
@@ -149,10 +149,6 @@ func (f *IdempotentFunction) feed(q *Queue, p *QueueProps) *Queue {
 		source.MaxConcurrency = jsii.Number(p.MaxConcurrency)
 	}
 	f.target().AddEventSource(awslambdaeventsources.NewSqsEventSource(q.Queue, source))
-	if q.DeadLetters != nil {
-		f.watchDeadLetters(q.DeadLetters)
-	}
-	f.watchQueue(q.Queue, p.Retention)
 	return q
 }
 
@@ -161,8 +157,8 @@ func (p *QueueProps) visibility(f *IdempotentFunction) time.Duration {
 }
 
 // late returns how long after it was sent a message may be delivered: it moves to the
-// dead-letter queue at the last moment, and is sent back at the last moment. Retentions that
-// are not declared count as 0.
+// dead-letter queue at the last moment, and is sent back at the last moment. A retention that is
+// unknown counts as 0.
 func (p *QueueProps) late() time.Duration {
 	if p.FIFO && p.DeadLetterRetention > 0 {
 		return p.Retention + p.DeadLetterRetention + p.Retention
@@ -170,7 +166,7 @@ func (p *QueueProps) late() time.Duration {
 	return p.DeadLetterRetention + p.Retention // the former counts from the time of sending
 }
 
-// refuse reports mistakes. Times and counts of existing queues that are not declared are 0.
+// refuse reports mistakes.
 func (p *QueueProps) refuse(f *IdempotentFunction) problems {
 	most := 10000
 	if p.FIFO {
@@ -179,7 +175,7 @@ func (p *QueueProps) refuse(f *IdempotentFunction) problems {
 	found := append(f.refuseWait("a queue", maxMappingTime), refuseBatches(p.BatchSize, most, p.BatchingWindow)...)
 	found.when(p.BatchSize > 10 && p.BatchSize <= most && p.BatchingWindow < time.Second, "BatchingWindow: a BatchSize of more than 10 needs one of at least 1 s")
 	found.when(p.FIFO && p.BatchingWindow != 0, "BatchingWindow: FIFO queues have none")
-	found.when(p.DeadLetterRetention != 0 && !wholeSeconds(p.DeadLetterRetention, time.Minute, maxKept), "DeadLetterRetention: %s is not whole seconds, 1 min to 14 days", p.DeadLetterRetention)
+	found.when(!wholeSeconds(p.DeadLetterRetention, time.Minute, maxKept), "DeadLetterRetention: %s is not whole seconds, 1 min to 14 days", p.DeadLetterRetention)
 	found.when(p.MaxConcurrency != 0 && (p.MaxConcurrency < 2 || p.MaxConcurrency > 1000), "MaxConcurrency: %d is not 2 to 1,000", p.MaxConcurrency)
 	if function, created := unqualified(f.Function).Node().DefaultChild().(awslambda.CfnFunction); created && function.ReservedConcurrentExecutions() != nil {
 		// Lambda begins with five batches at once, and each throttled one counts as a receive.
@@ -187,10 +183,10 @@ func (p *QueueProps) refuse(f *IdempotentFunction) problems {
 		found.when(!unresolved(most) && most > 0 && (float64(p.MaxConcurrency) > most || few && most < 5),
 			"MaxConcurrency: the function has ReservedConcurrentExecutions %g, and messages would reach the dead-letter queue without a run; set at most that, or reserve at least 5", most)
 	}
-	found.when(p.MaxReceives != 0 && p.MaxReceives < 2 || p.MaxReceives > 1000, "MaxReceives: %d is not 2 to 1,000", p.MaxReceives)
-	found.when(p.Retention != 0 && !wholeSeconds(p.Retention, time.Minute, maxKept), "Retention: %s is not whole seconds, 1 min to 14 days", p.Retention)
+	found.when(p.MaxReceives < 2 || p.MaxReceives > 1000, "MaxReceives: %d is not 2 to 1,000", p.MaxReceives)
+	found.when(!wholeSeconds(p.Retention, time.Minute, maxKept), "Retention: %s is not whole seconds, 1 min to 14 days", p.Retention)
 	found.when(p.visibility(f) > maxInvisible, "BatchingWindow: with six of the function's timeouts it is %s, more than the 12 h that SQS hides a message", p.visibility(f))
-	found.when(!p.FIFO && p.DeadLetterRetention != 0 && p.DeadLetterRetention < p.Retention,
+	found.when(!p.FIFO && p.DeadLetterRetention < p.Retention,
 		"DeadLetterRetention: %s is less than the queue's %s; a message keeps its age when it moves, and an old one would be gone at once",
 		p.DeadLetterRetention, p.Retention)
 	return append(found, f.refuseExpired(p.late(), "a message may come %s late (the queue keeps it for %s, which FIFO counts twice, the dead-letter queue for %s)",

@@ -70,7 +70,6 @@ func (f *IdempotentFunction) route(own constructs.Construct, api awsapigatewayv2
 			Authorizer: authorizer, HttpApi: api, Integration: integration, RouteKey: key,
 		})
 	}
-	f.watchServerErrors("the API", api.MetricServerError(metricOptions("Sum")))
 }
 
 // defaultRoute is the key of the route for all requests without one.
@@ -84,16 +83,6 @@ func routesOf(api awsapigatewayv2.IHttpApi) (keys []string) {
 		}
 	}
 	return keys
-}
-
-// inApp returns the constructs of a type in the app of a construct.
-func inApp[C any](of constructs.IConstruct) (found []C) {
-	for _, c := range *of.Node().Root().Node().FindAll(constructs.ConstructOrder_PREORDER) {
-		if one, ok := c.(C); ok {
-			found = append(found, one)
-		}
-	}
-	return found
 }
 
 // corsOf returns the CORS of an API of the app, and nil if it has none or contains tokens.
@@ -115,7 +104,7 @@ func (p *RoutesProps) refuse(f *IdempotentFunction, authorizer awsapigatewayv2.I
 	found := f.refuseSlow("an HTTP API", maxHTTPTime)
 	found.when(p.Authorizer == nil && authorizer == nil && !p.Public || p.Authorizer != nil && p.Public,
 		"Public: state one of Authorizer and Public, which decides whether callers share their keys")
-	found = append(append(found, refuseRoutes(p.Routes, existing)...), refuseVariables(slices.Concat(existing, p.Routes), false)...)
+	found = append(append(found, refuseRoutes(p.Routes, existing)...), refuseVariables(slices.Concat(existing, p.Routes))...)
 	if cors == nil {
 		return found
 	}
@@ -153,14 +142,13 @@ func refuseRoutes(routes, existing []string) (found problems) {
 var variable = regexp.MustCompile(`\{[^}]+\}`)
 
 // refuseVariables reports variables with two names at one level of a path, which API Gateway
-// refuses. In an HTTP API, a variable for the rest of a path may stand beside one for a
-// segment; in a REST API, a level has a single variable.
-func refuseVariables(routes []string, single bool) (found problems) {
+// refuses. A variable for the rest of a path may stand beside one for a segment.
+func refuseVariables(routes []string) (found problems) {
 	names := map[string]string{} // by the route before the variable, and the kind
 	for _, route := range routes {
 		for _, at := range variable.FindAllStringIndex(route, -1) {
 			level, name := route[:at[0]], route[at[0]:at[1]]
-			if !single && strings.HasSuffix(name, "+}") {
+			if strings.HasSuffix(name, "+}") {
 				level += "+"
 			}
 			found.when(cmp.Or(names[level], name) != name, "Routes: %q has %s where an earlier route has %s; use one name", route, name, names[level])

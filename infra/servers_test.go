@@ -111,6 +111,9 @@ func TestProtectedFunctionReachesTheServerFromItsVPC(t *testing.T) {
 	})
 	store := NewPostgresStore(s.stack, "Store", &PostgresStoreProps{Access: s.withIAM(), CABundle: bundle, Database: "shop", Instance: s.instance(nil)})
 	alias := awslambda.NewAlias(s.stack, jsii.String("Alias"), &awslambda.AliasProps{AliasName: jsii.String("live"), Version: inVPC.CurrentVersion()})
+	for name, value := range store.variables() { // those of an alias are the user's
+		inVPC.AddEnvironment(&name, value, nil)
+	}
 	Protect(s.stack, "OnAlias", alias, &ProtectProps{Postgres: store, Timeout: 10e9})
 	wantRefusal(t, "function: it is in no VPC", func() { Protect(s.stack, "Out", ownFunction(t, s.stack), &ProtectProps{Postgres: store}) })
 	imported := awslambda.Function_FromFunctionAttributes(s.stack, jsii.String("Import"), &awslambda.FunctionAttributes{

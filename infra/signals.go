@@ -3,21 +3,20 @@ package infra
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 )
 
 // A signal is a metric of an operation, of a function or of one of its event sources,
-// with the alarm on it and its graph. Each source adds its own, so that alarms.go and
-// dashboard.go know none of them.
+// with the alarm on it and its graph. Those of sources are found in the app, so that
+// alarms.go and dashboard.go know none of them.
 type signal struct {
+	of        string // the source, if it is one
 	id        string // the end of the alarm's id
 	advice    string
 	page      string // where the documentation continues; by default, that of functions
@@ -28,6 +27,9 @@ type signal struct {
 	hours     float64                     // of a day in which metric reaches the threshold; 0 for 5 min
 	refuse    func(*AlarmsProps) problems // may be nil
 }
+
+// key identifies the alarm of a source.
+func (s *signal) key() string { return strings.TrimSpace(s.of + " " + s.id) }
 
 // reference returns the end of an alarm's description.
 func (s *signal) reference() string {
@@ -61,20 +63,7 @@ const (
 
 // watched returns the signals of the function and of its sources.
 func (f *IdempotentFunction) watched() []signal {
-	all := append(invocations(f.Function), f.signals...)
-	if f.delivers || f.asyncSink != nil {
-		all = append(all, signal{
-			id: "Undelivered", advice: "Lambda cannot put events into the failure queue, and drops them. Check the permissions of the function's role.",
-			graph: failing, metric: lambdaMetric(f.Function, f.undelivered(), "Sum"), threshold: fixed(1),
-		})
-	}
-	if len(f.streams) > 0 { // one metric for all of them
-		all = append(all, aged("IteratorAge", func(p *AlarmsProps) time.Duration { return p.IteratorAge }, time.Hour, slices.Min(f.streams), signal{
-			id: "IteratorAge", advice: "the function is behind its stream. A record blocks a shard, or the function is too slow.",
-			graph: behind, metric: lambdaMetric(f.Function, "IteratorAge", "Maximum"),
-		}))
-	}
-	return all
+	return append(invocations(f.Function), f.sourced()...)
 }
 
 // silence returns the signal of a function that runs, and whose operations write no
@@ -103,7 +92,7 @@ func (f *IdempotentFunction) silence() []signal {
 }
 
 func (r *Relay) watched() []signal {
-	failures := lost("Failures", r.Failures, "Lambda has given up on messages of the outbox. Repair the cause of their failure, publish the messages without a mark, and empty the queue.")
+	failures := lost("Failures", &queueOf{name: r.Failures.QueueName()}, "Lambda has given up on messages of the outbox. Repair the cause of their failure, publish the messages without a mark, and empty the queue.")
 	failures.page = unpublished
 	all := append(invocations(r.Function), failures,
 		aged("OutboxAge", func(p *AlarmsProps) time.Duration { return p.OutboxAge }, 5*time.Minute, r.maxAge, signal{
@@ -124,44 +113,12 @@ func invocations(function awslambda.IFunction) []signal {
 	}
 }
 
-// watchServerErrors adds the metric of the responses with status 5xx of an event source.
-func (f *IdempotentFunction) watchServerErrors(source string, metric awscloudwatch.IMetric) {
-	f.signals = append(f.signals, signal{
-		id: "ServerErrors", advice: source + " returns 5xx. The function fails, runs too long, or does not exist.",
-		graph: failing, metric: metric, threshold: count(func(p *AlarmsProps) int { return p.ServerErrors }),
-	})
-}
-
-// watchFailures adds a queue of events that Lambda has given up.
-func (f *IdempotentFunction) watchFailures(queue awssqs.IQueue) {
-	f.signals = append(f.signals, lost("Failures", queue, "Lambda has given up on events. Repair the cause of their failure, and send them again."))
-}
-
 // watchLag adds the number of records of a topic that wait for the function.
 func (f *IdempotentFunction) watchLag(most int) {
 	f.signals = append(f.signals, signal{
 		id: "OffsetLag", advice: "the function is behind its topic. Records fail, or the function is too slow.",
 		graph: "Behind the topic, records", metric: lambdaMetric(f.Function, "OffsetLag", "Maximum"), threshold: fixed(float64(most)),
 	})
-}
-
-// watchDeadLetters adds a dead-letter queue.
-func (f *IdempotentFunction) watchDeadLetters(queue awssqs.IQueue) {
-	f.signals = append(f.signals, lost("DeadLetters", queue, "messages are in the dead-letter queue. Repair the cause of their failure, and send them back."))
-}
-
-// watchQueue adds a queue, whose retention is 0 if it is unknown.
-func (f *IdempotentFunction) watchQueue(queue awssqs.IQueue, retention time.Duration) {
-	f.signals = append(f.signals, aged("QueueAge", func(p *AlarmsProps) time.Duration { return p.QueueAge }, time.Hour, retention, signal{
-		id: "QueueAge", advice: "the oldest message waits too long. The function fails, or is too slow for the load.",
-		graph: waiting, metric: queue.MetricApproximateAgeOfOldestMessage(metricOptions("Maximum")),
-	}))
-}
-
-// lost returns the signal of a queue with events that were given up.
-func lost(id string, queue awssqs.IQueue, advice string) signal {
-	visible := queue.MetricApproximateNumberOfMessagesVisible(metricOptions("Maximum"))
-	return signal{id: id, ticket: true, advice: advice, graph: givenUp, metric: visible, threshold: fixed(1)}
 }
 
 func fixed(threshold float64) func(*AlarmsProps) float64 {

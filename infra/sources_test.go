@@ -5,11 +5,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
@@ -40,24 +38,9 @@ func sources() map[string]source {
 		"DynamoDB": {15 * time.Minute, 0, func(f *IdempotentFunction) awssqs.IQueue {
 			return f.AddTableStream("Clicks", newTable(f, awsdynamodb.StreamViewType_NEW_IMAGE), nil)
 		}},
-		"Kafka":     {maxBrokerTime, 0, func(f *IdempotentFunction) awssqs.IQueue { return f.AddKafka("Kafka", msk(nil)) }},
-		"Amazon MQ": {maxBrokerTime, 0, func(f *IdempotentFunction) awssqs.IQueue { f.AddMQ("MQ", activeMQ(f)); return nil }},
-		"Scheduler": {0, 12 * time.Hour, func(f *IdempotentFunction) awssqs.IQueue { return f.AddSchedule("Nightly", hourly(), nil) }},
+		"Kafka": {maxBrokerTime, 0, func(f *IdempotentFunction) awssqs.IQueue { return f.AddKafka("Kafka", msk(nil)) }},
 		"HTTP": {30 * time.Second, 0, func(f *IdempotentFunction) awssqs.IQueue {
 			f.AddHTTPAPI("HTTP", &HTTPAPIProps{Public: true, Routes: []string{"POST /payments"}})
-			return nil
-		}},
-		"REST": {31 * time.Second, 0, func(f *IdempotentFunction) awssqs.IQueue {
-			api := awsapigateway.NewRestApi(f.scope, jsii.String("API"), &awsapigateway.RestApiProps{EndpointTypes: regional()})
-			f.AddRESTRoutes(api.Root(), &RESTRoutesProps{IntegrationTimeout: 31 * time.Second, Public: true, Routes: []string{"POST /payments"}})
-			return nil
-		}},
-		"ALB": {time.Minute, 0, func(f *IdempotentFunction) awssqs.IQueue {
-			f.AddListenerRule("ALB", newListener(f), &ListenerRuleProps{Conditions: anyPath(), Priority: 1, Public: true})
-			return nil
-		}},
-		"URL": {15 * time.Minute, 0, func(f *IdempotentFunction) awssqs.IQueue {
-			f.AddURL(&URLProps{Auth: awslambda.FunctionUrlAuthType_NONE})
 			return nil
 		}},
 		"SNS": {0, 6 * time.Hour, func(f *IdempotentFunction) awssqs.IQueue { return f.AddTopic(newTopic(f)) }},
@@ -98,7 +81,6 @@ func TestSourcesThatCannotFeedAreRefused(t *testing.T) {
 	wantRefusal(t, "bucket: it is required", func() { f.AddBucket(nil) })
 	wantRefusal(t, "stream: it is required", func() { f.AddStream("None", nil, nil) })
 	wantRefusal(t, "table: it is required", func() { f.AddTableStream("None", nil, nil) })
-	wantRefusal(t, "queue: it is required", func() { f.AddExistingQueue(nil, nil) })
 	table := newTable(f, "")
 	wantRefusal(t, "table: it has no stream", func() { f.AddTableStream("None", table, nil) })
 	fifo := awssns.NewTopic(f.scope, jsii.String("Orders"), &awssns.TopicProps{Fifo: jsii.Bool(true)})
@@ -125,9 +107,6 @@ func TestASourceFeedsAFunctionOnce(t *testing.T) {
 		f.AddTopic(awssns.Topic_FromTopicArn(f.scope, id, jsii.String("arn:aws:sns:eu-west-1:111122223333:orders")))
 	})
 	twice("Bucket", func(id *string) { f.AddBucket(awss3.Bucket_FromBucketName(f.scope, id, jsii.String("orders"))) })
-	twice("Queue", func(id *string) {
-		f.AddExistingQueue(awssqs.Queue_FromQueueArn(f.scope, id, jsii.String(queueARN)), nil)
-	})
 	twice("Changes", func(id *string) {
 		f.AddTableStream(*id, awsdynamodb.TableV2_FromTableAttributes(f.scope, id, &awsdynamodb.TableAttributesV2{
 			TableName: jsii.String("orders"), TableStreamArn: jsii.String("arn:aws:dynamodb:eu-west-1:111122223333:table/orders/stream/x"),
@@ -150,7 +129,6 @@ func TestSourcesAreInTheRegionOfTheFunction(t *testing.T) {
 			f.AddStream("A", awskinesis.Stream_FromStreamArn(stack, id, elsewhere("kinesis", "stream/a")), nil)
 		},
 		"topic: it is in eu-central-1": func() { f.AddTopic(awssns.Topic_FromTopicArn(f.scope, id, elsewhere("sns", "a"))) },
-		"queue: it is in eu-central-1": func() { f.AddExistingQueue(awssqs.Queue_FromQueueArn(newStack(), id, elsewhere("sqs", "a")), nil) },
 	} {
 		wantRefusal(t, words, add)
 	}

@@ -120,7 +120,6 @@ func (f *IdempotentFunction) newStream(id string, p *StreamProps, most int, foun
 	found = append(append(found, f.refuseWait("a stream", maxMappingTime)...), p.refuse(most)...)
 	found = append(found, f.refuseLate("a record", p.MaxAge)...)
 	append(found, refuseID(f.scope, id, failuresID)...).panic(f.scope, id)
-	f.streams = append(f.streams, p.MaxAge)
 	return f.newFailures(id)
 }
 

@@ -18,7 +18,7 @@ func TestEveryFunctionOfInfraIsShown(t *testing.T) {
 		}
 	}
 	exported := regexp.MustCompile(`(?m)^func (?:\(\w+ \*?(\w+)\) )?(\w+)\(`).FindAllStringSubmatch(read(t, "api/infra.txt"), -1)
-	if len(exported) < 40 {
+	if len(exported) < 30 {
 		t.Errorf("only %d functions in api/infra.txt: does the test find them?", len(exported))
 	}
 	for _, f := range exported {

@@ -1,0 +1,149 @@
+package infra
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+)
+
+// timeout finds an API that returns an error while the function still runs.
+func (x *examined) timeout() {
+	const fix = "lower the timeout of the function, or put a queue between them"
+	const value = "the API waits %s for a function that may run for %s, and returns an error while it runs"
+	for _, i := range every[awsapigatewayv2.CfnIntegration](x.app) {
+		if i.IntegrationUri() != nil && x.invokes(x.f, i, i.IntegrationUri()) {
+			waits := declared(i.TimeoutInMillis(), time.Millisecond, maxHTTPTime)
+			x.when(waits > 0 && x.longest() > waits, i, fix, value, waits, x.longest())
+		}
+	}
+	for _, m := range every[awsapigateway.CfnMethod](x.app) {
+		if m.Integration() != nil && x.invokes(x.f, m, m.Integration()) {
+			waits := 29 * time.Second
+			if own, set := in(m, m.Integration(), "timeoutInMillis").(float64); set {
+				waits = time.Duration(own) * time.Millisecond
+			}
+			x.when(x.longest() > waits, m, fix, value, waits, x.longest())
+		}
+	}
+}
+
+// tableSchema returns the keys of the table of the records, its types by attribute, and its
+// attribute of time to live, if the app creates it.
+func (x *examined) tableSchema() (keys, types map[string]string, ttl any, known bool) {
+	if x.f.props.Table == nil {
+		return nil, nil, nil, false
+	}
+	var schema, attributes any
+	of := x.f.props.Table.Table.Node().DefaultChild()
+	switch made := of.(type) {
+	case awsdynamodb.CfnGlobalTable:
+		schema, attributes, ttl = made.KeySchema(), made.AttributeDefinitions(), in(made, made.TimeToLiveSpecification(), "enabled")
+	case awsdynamodb.CfnTable:
+		schema, attributes, ttl = made.KeySchema(), made.AttributeDefinitions(), in(made, made.TimeToLiveSpecification(), "enabled")
+	default:
+		return nil, nil, nil, false
+	}
+	byName := func(list any, of, value string) map[string]string {
+		found := map[string]string{}
+		all, _ := plain(x.f.props.Table.Table, list).([]any)
+		for _, one := range all {
+			object, _ := one.(map[string]any)
+			name, _ := object[of].(string)
+			found[name], _ = object[value].(string)
+		}
+		return found
+	}
+	return byName(schema, "keyType", "attributeName"), byName(attributes, "attributeName", "attributeType"), ttl, true
+}
+
+// tableKeys finds a table whose items cannot be records.
+func (x *examined) tableKeys() {
+	keys, types, _, known := x.tableSchema()
+	if !known {
+		return
+	}
+	table := x.f.props.Table
+	x.when(types[keys["HASH"]] != "S", table.Table, "use a table whose partition key is a string",
+		"its partition key %q is of type %s, and the ids of records are strings", keys["HASH"], types[keys["HASH"]])
+	x.when(keys["RANGE"] != table.props.SortKey, table.Table, "declare SortKey of ImportIdempotencyTable, and set Options.Attributes.SortKey of package dynamo",
+		"its sort key is %q, and the declared one is %q", keys["RANGE"], table.props.SortKey)
+}
+
+// tableTTL finds a table that grows forever.
+func (x *examined) tableTTL() {
+	_, _, ttl, known := x.tableSchema()
+	if !known {
+		return
+	}
+	table := x.f.props.Table
+	x.when(!table.props.SweptElsewhere && !table.props.Strong && ttl != true, table.Table, "set TimeToLiveAttribute of the table",
+		"it has no time to live, and expired records stay")
+}
+
+// environment returns the variables of a function that the app creates.
+func (x *examined) environment() (of awslambda.CfnFunction, set map[string]any) {
+	made, created := x.function().Node().DefaultChild().(awslambda.CfnFunction)
+	if !created {
+		return nil, nil
+	}
+	set, _ = in(made, made.Environment(), "variables").(map[string]any) // nil without one
+	return made, set
+}
+
+// variables finds a function that would open a different store, also behind an alias.
+func (x *examined) variables() {
+	made, set := x.environment()
+	if made == nil {
+		return
+	}
+	wanted := x.f.props.store().variables()
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		x.when(asJSON(set[name]) != asJSON(plain(made, wanted[name])), made, "set the variable to that of the store",
+			"its variable %s is %s, and that of the store %s", name, asJSON(set[name]), asJSON(plain(made, wanted[name])))
+	}
+}
+
+// disabled finds a function that repeats every call.
+func (x *examined) disabled() {
+	made, set := x.environment()
+	_, off := set["ONCE_DISABLED"]
+	x.when(off, made, "remove the variable", "it has ONCE_DISABLED, with which every duplicate runs")
+}
+
+// logFilter finds a function whose metrics Lambda drops: it takes those in the log for lines of
+// level INFO.
+func (x *examined) logFilter() {
+	made, set := x.environment()
+	if made == nil || set["ONCE_METRICS"] == nil {
+		return
+	}
+	level, _ := in(made, made.LoggingConfig(), "applicationLogLevel").(string)
+	x.when(slices.Contains([]string{"WARN", "ERROR", "FATAL"}, level), made, "leave ApplicationLogLevel at INFO, and set the level of the program's logger",
+		"its ApplicationLogLevel is %s, and Lambda would drop the metrics in its log", level)
+}
+
+// functionAlarms finds a function without alarms in a stack in which others have them.
+func (x *examined) functionAlarms() {
+	stack := *awscdk.Stack_Of(x.f.scope).Node().Path()
+	others := slices.ContainsFunc(x.functions(), func(f *IdempotentFunction) bool {
+		return f.alarmed != nil && *awscdk.Stack_Of(f.scope).Node().Path() == stack
+	})
+	x.when(others && x.f.alarmed == nil, x.f.scope, "add the function to AlarmsProps.Functions", "NewAlarms watches other functions, and not this one")
+}
+
+// sourceAlarms finds a source that was added after the alarms.
+func (x *examined) sourceAlarms() {
+	if x.f.alarmed == nil {
+		return
+	}
+	for _, s := range x.f.watched() {
+		x.when(!x.f.alarmed[s.key()], x.f.scope, "call NewAlarms after the last source is added",
+			"the source %s was added after the alarms, and has none of its own", s.key())
+	}
+}

@@ -1,0 +1,69 @@
+package infra
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/check"
+	"github.com/lambda-once/once/infra/internal/template"
+)
+
+// A record of a stream disappears at its MaxAge, so the alarm rings before, also by
+// default.
+func TestIteratorAgeIsReached(t *testing.T) {
+	stack := newStack()
+	f := newFunction(t, stack, longRecords)
+	f.AddStream("Slow", newStream(f), nil)
+	f.AddStream("Fast", awskinesis.NewStream(stack, jsii.String("Second"), nil), &StreamProps{MaxAge: 10 * time.Minute})
+	r := newRelay(t, stack, func(p *RelayProps) { p.MaxAge = 2 * time.Minute })
+	NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}, Relays: []*Relay{r}})
+	alarms := synth(t, stack).Resources(alarmType)
+	check.Equal(t, alarms["AlarmsFunctionIteratorAge"].Properties()["Threshold"], any(300e3))
+	check.Equal(t, alarms["AlarmsRelayIteratorAge"].Properties()["Threshold"], any(60e3))
+	wantRefusal(t, "IteratorAge: nothing waits for 10m0s", func() {
+		NewAlarms(stack, "Late", &AlarmsProps{Functions: []*IdempotentFunction{f}, IteratorAge: 10 * time.Minute})
+	})
+}
+
+// AWS writes the metrics of a function under its own name, also those of calls of an alias
+// or a version.
+func TestAliasesAndVersionsHaveTheAlarmsOfTheirFunction(t *testing.T) {
+	imported := func(s awscdk.Stack) awslambda.IVersion {
+		return awslambda.Version_FromVersionAttributes(s, jsii.String("Version"), &awslambda.VersionAttributes{Lambda: importedFunction(s), Version: jsii.String("7")})
+	}
+	for name, qualified := range map[string]func(awscdk.Stack) awslambda.IFunction{
+		"imported alias": func(s awscdk.Stack) awslambda.IFunction {
+			return awslambda.Alias_FromAliasAttributes(s, jsii.String("Alias"), &awslambda.AliasAttributes{AliasName: jsii.String("live"), AliasVersion: imported(s)})
+		},
+		"imported version": func(s awscdk.Stack) awslambda.IFunction { return imported(s) },
+		"alias":            func(s awscdk.Stack) awslambda.IFunction { return ownFunction(t, s).AddAlias(jsii.String("live"), nil) },
+		"version":          func(s awscdk.Stack) awslambda.IFunction { return ownFunction(t, s).CurrentVersion() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			stack := newStack()
+			f := Protect(stack, "Orders", qualified(stack), &ProtectProps{
+				Operations: []string{"pay"}, Retention: 400 * day, Table: NewIdempotencyTable(stack, "Table", nil), Timeout: 20 * time.Second,
+			})
+			if own, created := unqualified(f.Function).(awslambda.Function); created {
+				own.AddEnvironment(jsii.String("IDEMPOTENCY_TABLE"), f.props.Table.Table.TableName(), nil)
+			}
+			f.AddStream("Clicks", newStream(f), nil)
+			f.AddTopic(newTopic(f))
+			NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}})
+			NewDashboard(stack, "Dashboard", &DashboardProps{Functions: []*IdempotentFunction{f}})
+			deployed := synth(t, stack)
+			obeys(t, deployed, template.Emitted)
+			check.Equal(t, len(deployed.Resources(alarmType)) > 15, true)
+			board := fmt.Sprint(only(t, deployed, "AWS::CloudWatch::Dashboard").Properties())
+			check.Equal(t, strings.Contains(board, "orders:"), false, "the dashboard names the alias or the version")
+			check.Equal(t, strings.Contains(board, `"Resource"`), false, "the dashboard has the dimension Resource")
+		})
+	}
+}
