@@ -29,9 +29,6 @@ func every[C any](a app) (found []C) {
 	return found
 }
 
-// inApp returns the constructs of a type in the app of a construct.
-func inApp[C any](of constructs.IConstruct) []C { return every[C](appOf(of)) }
-
 // plain returns a property of a resource as its template has it, or nil for one that is not set.
 func plain(of constructs.IConstruct, value any) any {
 	if v := reflect.ValueOf(value); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {

@@ -21,7 +21,7 @@ type HTTPAPIProps struct {
 	BurstLimit int
 
 	// Configure changes the props of CDK before the API is created, such as
-	// DefaultDomainMapping and CorsPreflight, for which see [RoutesProps]. It must leave
+	// DefaultDomainMapping and CorsPreflight. It must leave
 	// DefaultAuthorizer to Authorizer, and the default stage in place. Default: none.
 	Configure func(*awsapigatewayv2.HttpApiProps)
 
@@ -52,7 +52,7 @@ func (f *IdempotentFunction) AddHTTPAPI(id string, props *HTTPAPIProps) awsapiga
 	if p.Configure != nil {
 		p.Configure(&made)
 	}
-	found := append(routes.refuse(f, made.DefaultAuthorizer, made.CorsPreflight, nil), refuseID(f.scope, id, "")...)
+	found := append(routes.refuse(f, made.DefaultAuthorizer), refuseID(f.scope, id, "")...)
 	found = append(found, refuseLogRetention("AccessLogRetention", p.AccessLogRetention)...)
 	found.when(p.BurstLimit < 0, "BurstLimit: %d is negative", p.BurstLimit)
 	found.when(made.DefaultAuthorizer != p.Authorizer, "Configure: set Authorizer in place of DefaultAuthorizer")

@@ -103,7 +103,6 @@ func TestHTTPAPIRefusesAConfigurationThatContradictsIt(t *testing.T) {
 	wantRefusals(t, map[string]func(*awsapigatewayv2.HttpApiProps){
 		"set Authorizer in place of DefaultAuth": func(p *awsapigatewayv2.HttpApiProps) { p.DefaultAuthorizer = newAuthorizer() },
 		"Configure: CreateDefaultStage is false": func(p *awsapigatewayv2.HttpApiProps) { p.CreateDefaultStage = jsii.Bool(false) },
-		"CORS: add Idempotency-Key to the allow": func(p *awsapigatewayv2.HttpApiProps) { p.CorsPreflight = browsers("Content-Type") },
 	}, func(configure func(*awsapigatewayv2.HttpApiProps)) {
 		newFunction(t, newStack(), nil).AddHTTPAPI("API", &HTTPAPIProps{Configure: configure, Public: true, Routes: []string{"POST /"}})
 	})

@@ -75,6 +75,10 @@ func TestRedisStoreRefuses(t *testing.T) {
 		"Host: it is required":         func(_ site, p *RedisStoreProps) { p.Host = "" },
 		"is more than a name":          func(_ site, p *RedisStoreProps) { p.Host = "redis://cache.example.com" },
 		"the endpoint of the replicas": func(_ site, p *RedisStoreProps) { p.Host = "replica.cache.example.com" },
+		"-ro.a1.ng.0001.euw1.cache.amazonaws.com\" is the endpoint of the replicas": func(_ site, p *RedisStoreProps) {
+			p.Host = "shop-ro.a1.ng.0001.euw1.cache.amazonaws.com"
+		},
+		"is that of a serverless cache":                 func(_ site, p *RedisStoreProps) { p.Host = "shop-a1.serverless.euw1.cache.amazonaws.com" },
 		"MemoryDB, ReplicationGroup: state one of them": func(_ site, p *RedisStoreProps) { p.MemoryDB = "log" },
 		"state a name, and not an ARN": func(_ site, p *RedisStoreProps) {
 			p.ReplicationGroup = "arn:aws:elasticache:eu-west-1:111122223333:serverlesscache:cache"

@@ -3,8 +3,8 @@ package infra
 import (
 	"testing"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2authorizers"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
@@ -40,13 +40,6 @@ func api(t *testing.T, routes ...string) {
 	newFunction(t, newStack(), nil).AddHTTPAPI("API", &HTTPAPIProps{Public: true, Routes: routes})
 }
 
-// API Gateway refuses the second with a ConflictException.
-func TestVariablesWithTwoNamesAreRefused(t *testing.T) {
-	wantRefusal(t, `"GET /a/{name}" has {name} where an earlier route has {id}`, func() { api(t, "GET /a/{id}", "GET /a/{name}") })
-	wantRefusal(t, `has {name} where`, func() { api(t, "GET /a/{id}", "GET /a/{name}/b") })
-	wantRefusal(t, `has {rest+} where`, func() { api(t, "ANY /{proxy+}", "ANY /{rest+}") })
-}
-
 func TestRoutesOfASharedAPI(t *testing.T) {
 	stack := newStack()
 	shared := awsapigatewayv2.NewHttpApi(stack, jsii.String("Shared"), &awsapigatewayv2.HttpApiProps{DefaultAuthorizer: newAuthorizer()})
@@ -62,12 +55,6 @@ func TestRoutesOfASharedAPI(t *testing.T) {
 	}
 	check.Equal(t, authorization, map[string]any{"POST /payments": "JWT", "GET /payments/{id}": "JWT", "GET /health": "NONE"})
 	check.Equal(t, len(deployed.IDs("AWS::Lambda::Permission")), 3)
-
-	wantRefusals(t, map[string][]string{
-		`"POST /payments" is listed twice, or the API already has it`: {"POST /payments"},
-		`"GET /payments/{name}" has {name} where an earlier route`:    {"GET /payments/{name}"},
-		"": {"DELETE /payments/{name}"},
-	}, func(routes []string) { payments.AddRoutes("More"+routes[0], shared, &RoutesProps{Routes: routes}) })
 }
 
 func TestRoutesOfAnImportedAPI(t *testing.T) {
@@ -87,49 +74,17 @@ func TestRoutesOfAnImportedAPI(t *testing.T) {
 	check.Equal(t, deployed.Resources()["AlarmsFunctionServerErrors"] == nil, false)
 }
 
-func TestPreflightRequestsDoNotReachAnAuthorizer(t *testing.T) {
+// An authorizer that identifies nobody lets callers share their keys, so that Public says it.
+func TestTheNoneAuthorizerCountsAsPublic(t *testing.T) {
 	stack := newStack()
-	f := newFunction(t, stack, nil)
-	shared := awsapigatewayv2.NewHttpApi(stack, jsii.String("Shared"), &awsapigatewayv2.HttpApiProps{CorsPreflight: browsers("Idempotency-Key")})
-	authorizer := newAuthorizer()
-	add := func(id string, routes ...string) {
-		f.AddRoutes(id, shared, &RoutesProps{Authorizer: authorizer, Routes: routes})
-	}
-	for _, route := range []string{"ANY /", "OPTIONS /x", "$default"} {
-		wantRefusal(t, "sends the preflight requests of browsers to the Authorizer", func() { add("Refused", route) })
-	}
-	wantRefusal(t, "", func() { add("Post", "POST /payments") })
+	f, none := newFunction(t, stack, nil), awsapigatewayv2.NewHttpNoneAuthorizer()
+	open := awsapigatewayv2.NewHttpApi(stack, jsii.String("Open"), &awsapigatewayv2.HttpApiProps{DefaultAuthorizer: none})
+	wantRefusal(t, "state one of Authorizer and Public", func() { f.AddRoutes("A", open, &RoutesProps{Authorizer: none, Routes: []string{"POST /a"}}) })
+	wantRefusal(t, "state one of Authorizer and Public", func() { f.AddRoutes("B", open, &RoutesProps{Routes: []string{"POST /b"}}) })
 	wantRefusal(t, "", func() {
-		f.AddRoutes("Options", shared, &RoutesProps{Public: true, Routes: []string{"OPTIONS /{proxy+}"}})
-	})
-	wantRefusal(t, "", func() { add("Default", "$default") })
-	wantRefusal(t, "sends the preflight requests", func() { add("Any", "ANY /y") }) // which goes before {proxy+}
-}
-
-func TestHeadersThatBrowsersNeedAreRefusedIfHidden(t *testing.T) {
-	some := func(change func(*awsapigatewayv2.CorsPreflightOptions)) *awsapigatewayv2.CorsPreflightOptions {
-		cors := browsers("Idempotency-Key")
-		change(cors)
-		return cors
-	}
-	every := jsii.Strings("*")
-	wantRefusals(t, map[string]*awsapigatewayv2.CorsPreflightOptions{
-		"CORS: add Idempotency-Key to the allowed headers":    some(func(c *awsapigatewayv2.CorsPreflightOptions) { c.AllowHeaders = nil }),
-		"CORS: add Idempotent-Replayed to the exposed header": some(func(c *awsapigatewayv2.CorsPreflightOptions) { c.ExposeHeaders = jsii.Strings("Retry-After") }),
-		"CORS: add Retry-After to the exposed headers":        some(func(c *awsapigatewayv2.CorsPreflightOptions) { c.ExposeHeaders = jsii.Strings("Idempotent-Replayed") }),
-		"CORS: add Idempotency-Key": some(func(c *awsapigatewayv2.CorsPreflightOptions) {
-			c.AllowHeaders, c.AllowCredentials = every, jsii.Bool(true) // the name of a header then
-		}),
-		"": some(func(c *awsapigatewayv2.CorsPreflightOptions) { c.AllowHeaders, c.ExposeHeaders = every, every }),
-	}, func(cors *awsapigatewayv2.CorsPreflightOptions) {
-		stack := newStack()
-		shared := awsapigatewayv2.NewHttpApi(stack, jsii.String("Shared"), &awsapigatewayv2.HttpApiProps{CorsPreflight: cors})
-		newFunction(t, stack, nil).AddRoutes("Routes", shared, &RoutesProps{Public: true, Routes: []string{"POST /"}})
+		f.AddRoutes("C", open, &RoutesProps{Authorizer: none, Public: true, Routes: []string{"POST /c"}})
 	})
 	wantRefusal(t, "", func() {
-		stack := newStack()
-		name := awscdk.NewCfnParameter(stack, jsii.String("Header"), nil).ValueAsString()
-		shared := awsapigatewayv2.NewHttpApi(stack, jsii.String("Shared"), &awsapigatewayv2.HttpApiProps{CorsPreflight: browsers(*name)})
-		newFunction(t, stack, nil).AddRoutes("Routes", shared, &RoutesProps{Public: true, Routes: []string{"POST /"}})
+		f.AddRoutes("D", open, &RoutesProps{Authorizer: awsapigatewayv2authorizers.NewHttpIamAuthorizer(), Routes: []string{"POST /d"}})
 	})
 }
