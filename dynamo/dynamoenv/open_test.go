@@ -23,7 +23,12 @@ import (
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
-func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
+func TestMain(m *testing.M) {
+	if key := os.Getenv("START_KEY"); key != "" {
+		serve(key)
+	}
+	os.Exit(dynamodblocal.Main(m))
+}
 
 // One call makes a store that replays.
 func TestOpenMakesAStoreFromTheEnvironment(t *testing.T) {

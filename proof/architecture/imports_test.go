@@ -69,6 +69,7 @@ var unlinked = map[string]string{
 	"idempotent/otel":                     "go.opentelemetry.io/otel/sdk aws-sdk-go testing... testify",
 	"idempotent/s3payload":                "service/dynamodb service/kms gofakes3 testing... testify",
 	"dynamo":                              "aws-lambda-go aws-cdk aws-sdk-go-v2/config testing... testify",
+	"dynamo/dynamoenv":                    "aws-lambda-go/events aws-cdk service/s3 service/kms service/sqs service/sns service/eventbridge jmespath httpsfv testing... testify",
 	"postgres":                            "aws testing... testify",
 	"redis":                               "aws testing... testify miniredis local/",
 	"handlers":                            "aws-sdk-go smithy-go aws-cdk httpsfv testing... testify",

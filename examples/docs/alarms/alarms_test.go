@@ -28,9 +28,11 @@ func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
 // of 1 in every call, and for an amount of 4 in the first one, which then succeeds.
 type page struct {
 	file, operation string
-	provider        [2]string // the text of the stub, and its replacement
-	config          [2]string // where options go, and with %s in their place
-	downstream      [2]string // what an optimistic call cannot use
+	provider        [2]string   // the text of the stub, and its replacement
+	imports         [2]string   // what the replacement needs
+	lambda          [][2]string // what options need
+	config          [2]string   // where options go, and with %s in their place
+	downstream      [2]string   // what an optimistic call cannot use
 	event           func(id string, amount int) string
 }
 
@@ -46,11 +48,27 @@ const slow = `
 	}
 `
 
+// withConfig makes the calls of dynamoenv.Start, with options.
+const withConfig = `
+func main() {
+	store, err := dynamoenv.Open(context.Background(), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	x, err := idempotent.New("create-payment", store, &idempotent.Config{%s})
+	if err != nil {
+		log.Fatal(err)
+	}
+	lambda.Start(idempotent.Wrap(x, key, createPayment))
+}`
+
 var pages = map[string]page{
 	"README": {
 		file: "../readme/main.go", operation: "create-payment",
 		provider:   [2]string{"\treturn rand.Text(), nil\n", fmt.Sprintf(slow, "amount", `"", ctx.Err()`, `"late", nil`) + "\treturn rand.Text(), nil\n"},
-		config:     [2]string{`"create-payment", store, nil`, `"create-payment", store, &idempotent.Config{%s}`},
+		imports:    [2]string{"\t\"crypto/rand\"\n", "\t\"crypto/rand\"\n\t\"log\"\n\t\"os\"\n"},
+		lambda:     [][2]string{{"\t\"github.com/lambda-once/once/dynamo/dynamoenv\"\n", "\t\"github.com/aws/aws-lambda-go/lambda\"\n\t\"github.com/lambda-once/once/dynamo/dynamoenv\"\n"}},
+		config:     [2]string{"func main() { dynamoenv.Start(\"create-payment\", key, createPayment) }", withConfig},
 		downstream: [2]string{`idempotent.DownstreamKey(ctx, "charge")`, `p.ID`},
 		event: func(id string, amount int) string {
 			return fmt.Sprintf(`{"Customer": "ada", "ID": %q, "Amount": %d}`, id, amount)
@@ -62,6 +80,7 @@ var pages = map[string]page{
 			"func(_ context.Context, key string, o order) error {\n",
 			"func(ctx context.Context, key string, o order) error {\n" + fmt.Sprintf(slow, "o.Quantity", "ctx.Err()", "nil"),
 		},
+		imports:    [2]string{"\t\"log\"\n", "\t\"log\"\n\t\"os\"\n"},
 		config:     [2]string{"\tRetention: 28", "\t%s\n\tRetention: 28"},
 		downstream: [2]string{`idempotent.DownstreamKey(ctx, "ship")`, `m.Body.OrderID`},
 		event: func(id string, amount int) string {
@@ -77,9 +96,10 @@ func (p page) build(t *testing.T, options string) string {
 	must(t, err)
 	text, err := os.ReadFile(path)
 	must(t, err)
-	edits := [][2]string{p.provider, {"\t\"log\"\n", "\t\"log\"\n\t\"os\"\n"}}
+	edits := [][2]string{p.provider, p.imports}
 	if options != "" {
 		edits = append(edits, [2]string{p.config[0], fmt.Sprintf(p.config[1], options)})
+		edits = append(edits, p.lambda...)
 	}
 	if strings.Contains(options, "Optimistic") {
 		edits = append(edits, p.downstream)

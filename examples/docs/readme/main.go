@@ -3,9 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"log"
-
-	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/lambda-once/once/dynamo/dynamoenv"
 	"github.com/lambda-once/once/idempotent"
@@ -32,14 +29,4 @@ func charge(ctx context.Context, key string, amount int64) (string, error) {
 	return rand.Text(), nil
 }
 
-func main() {
-	store, err := dynamoenv.Open(context.Background(), nil) // the table of $IDEMPOTENCY_TABLE
-	if err != nil {
-		log.Fatal(err)
-	}
-	x, err := idempotent.New("create-payment", store, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	lambda.Start(idempotent.Wrap(x, key, createPayment))
-}
+func main() { dynamoenv.Start("create-payment", key, createPayment) } // the table of $IDEMPOTENCY_TABLE
