@@ -30,7 +30,9 @@ import (
 // NewAlarms panics with a [*PropsError] for props that cannot work.
 func NewAlarms(scope constructs.Construct, id string, props *AlarmsProps) *Alarms {
 	p := props.withDefaults()
-	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)
+	refuseID(scope, id, "").panic(scope, id)
+	app := appOf(scope)
+	p.refuse(app).panic(scope, id)
 	a := &alarms{scope: constructs.NewConstruct(scope, &id), props: &p}
 	// Without this flag, CDK panics if a function is the action of a second alarm.
 	a.scope.Node().SetContext(jsii.String("@aws-cdk/aws-cloudwatch-actions:changeLambdaPermissionLogicalIdForLambdaAction"), true)
@@ -38,7 +40,7 @@ func NewAlarms(scope constructs.Construct, id string, props *AlarmsProps) *Alarm
 		a.add(operation, ofOperation(operation))
 	}
 	for _, f := range p.Functions {
-		watched := f.watched()
+		watched := f.watched(app)
 		a.add(*f.scope.Node().Id(), append(watched, f.silence()...))
 		f.alarmed = map[string]bool{}
 		for _, s := range watched {

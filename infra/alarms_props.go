@@ -129,7 +129,7 @@ func (p *AlarmsProps) name(scope constructs.Construct, id string) *string {
 	return &name
 }
 
-func (p *AlarmsProps) refuse() (found problems) {
+func (p *AlarmsProps) refuse(a *app) (found problems) {
 	found.when(len(p.Functions)+len(p.Operations)+len(p.Relays) == 0, "Operations: there is nothing to watch, neither Functions nor Operations nor Relays")
 	found.when(!(p.ConflictPercent >= 0 && p.ConflictPercent <= 100), "ConflictPercent: %g is not 0 to 100", p.ConflictPercent)
 	for i, all := 0, reflect.ValueOf(p).Elem(); i < all.NumField(); i++ {
@@ -145,7 +145,7 @@ func (p *AlarmsProps) refuse() (found problems) {
 	}
 	var watched []signal
 	for _, f := range p.Functions {
-		watched = append(watched, f.watched()...)
+		watched = append(watched, f.watched(a)...)
 	}
 	for _, r := range p.Relays {
 		watched = append(watched, r.watched()...)

@@ -225,7 +225,7 @@ func TestWatchingRefuses(t *testing.T) {
 		"IteratorAge: 1ms is less":      alarms(AlarmsProps{IteratorAge: time.Millisecond, Operations: pay}),
 		"OutboxAge: 1µs is less than":   alarms(AlarmsProps{OutboxAge: time.Microsecond, Operations: pay}),
 		"QueueAge: 999ms is less than":  alarms(AlarmsProps{QueueAge: 999 * time.Millisecond, Operations: pay}),
-		"IteratorAge: nothing waits":    alarms(AlarmsProps{IteratorAge: day, Functions: []*IdempotentFunction{f}}),
+		"IteratorAge: nothing waits":    func() { NewAlarms(f.scope, "A", &AlarmsProps{IteratorAge: day, Functions: []*IdempotentFunction{f}}) },
 		"OutboxAge: nothing waits for":  alarms(AlarmsProps{OutboxAge: 12 * time.Hour, Relays: []*Relay{r}}),
 		"NamePrefix: \"a\\n\" has a":    alarms(AlarmsProps{NamePrefix: "a\n", Operations: pay}),
 		"255 characters of an alarm":    alarms(AlarmsProps{NamePrefix: strings.Repeat("a", 244), Operations: pay}),

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -12,16 +13,36 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
-// An app is what one walk over the constructs of an app finds, whoever made them.
-type app []constructs.IConstruct
+// An app is what one walk over the constructs of an app finds, whoever made them. It remembers
+// what it has resolved: each call of CDK is a round trip to its process, and within a validation
+// some 4,000 of them exhaust the stack of jsii.
+type app struct {
+	all       []constructs.IConstruct
+	ids       map[*IdempotentFunction]string
+	called    map[constructs.IConstruct]string // identities of functions, by the resource that calls them
+	homes     map[constructs.IConstruct]awscdk.Stack
+	named     map[string][]naming // by the stack that names them
+	read      map[awslambda.CfnEventSourceMapping]*mapping
+	validated map[validation]bool
+}
 
-func appOf(of constructs.IConstruct) app {
-	return *of.Node().Root().Node().FindAll(constructs.ConstructOrder_PREORDER)
+// A naming is a function or a queue, as a stack names it.
+type naming struct {
+	names    []string // in JSON
+	identity string   // of a function
+	queue    awssqs.CfnQueue
+}
+
+func appOf(of constructs.IConstruct) *app {
+	return &app{
+		all: *of.Node().Root().Node().FindAll(constructs.ConstructOrder_PREORDER),
+		ids: map[*IdempotentFunction]string{}, called: map[constructs.IConstruct]string{}, homes: map[constructs.IConstruct]awscdk.Stack{}, named: map[string][]naming{}, read: map[awslambda.CfnEventSourceMapping]*mapping{}, validated: map[validation]bool{},
+	}
 }
 
 // every returns the constructs of a type.
-func every[C any](a app) (found []C) {
-	for _, c := range a {
+func every[C any](a *app) (found []C) {
+	for _, c := range a.all {
 		if one, ok := c.(C); ok {
 			found = append(found, one)
 		}
@@ -60,19 +81,6 @@ func referred(text *string) constructs.IConstruct {
 	return nil
 }
 
-// names reports whether a property of a resource has one of the names of a construct.
-func names(of constructs.IConstruct, property any, wanted ...*string) bool {
-	text := asJSON(plain(of, property))
-	for _, name := range wanted {
-		name := asJSON(plain(of, name))
-		within := strings.Contains(text, "/"+strings.Trim(name, `"`)+"/invocations") // in the URI of an integration
-		if text == name || within || !strings.HasPrefix(name, `"`) && strings.Contains(text, name) {
-			return true
-		}
-	}
-	return false
-}
-
 func asJSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -82,12 +90,23 @@ func asJSON(value any) string {
 }
 
 // invokes reports whether a property of a resource names the function, its alias or its version.
-func (a app) invokes(f *IdempotentFunction, of constructs.IConstruct, property any) bool {
+func (a *app) invokes(f *IdempotentFunction, of constructs.IConstruct, property any) bool {
+	if a.ids[f] == "" {
+		a.ids[f] = identity(f.Function)
+	}
+	if _, known := a.called[of]; !known {
+		a.called[of] = a.call(of, property)
+	}
+	return a.called[of] == a.ids[f]
+}
+
+// call returns the identity of the function that a property of a resource names, or "".
+func (a *app) call(of constructs.IConstruct, property any) string {
 	text, _ := property.(*string)
 	for at := referred(text); at != nil; {
 		switch qualified := at.(type) {
 		case awslambda.CfnFunction:
-			return *qualified.Node().Path() == identity(f.Function)
+			return *qualified.Node().Path()
 		case awslambda.CfnAlias:
 			at = referred(qualified.FunctionName())
 		case awslambda.CfnVersion:
@@ -96,15 +115,82 @@ func (a app) invokes(f *IdempotentFunction, of constructs.IConstruct, property a
 			at = nil
 		}
 	}
-	// Logical ids repeat in stacks, so that those of the resource's own stack come first.
+	found := find(a.functionsBy(of, text == nil), asJSON(plain(of, property)))
+	return found.identity
+}
+
+// find returns the one whose name a value in JSON is or contains. Logical ids repeat in stacks, so
+// that those of the resource's own stack come first.
+func find(by func(own bool) []naming, value string) naming {
 	for _, own := range []bool{true, false} {
-		for _, other := range every[awslambda.IFunction](a) {
-			if own == (*other.Stack().Node().Path() == *awscdk.Stack_Of(of).Node().Path()) && names(of, property, other.FunctionName(), other.FunctionArn()) {
-				return identity(other) == identity(f.Function)
+		for _, one := range by(own) {
+			if slices.ContainsFunc(one.names, func(name string) bool { return names(value, name) }) {
+				return one
 			}
 		}
 	}
-	return false
+	return naming{}
+}
+
+// names reports whether a value in JSON is a name, or contains it: a reference, or the URI of an
+// integration.
+func names(value, name string) bool {
+	reference := !strings.HasPrefix(name, `"`)
+	return value == name || reference && strings.Contains(value, name) || strings.Contains(value, "/"+strings.Trim(name, `"`)+"/invocations")
+}
+
+// functionsBy returns the functions of a stack or of the others, as the stack of a resource names
+// them. Those that the app creates are behind a reference; only an object hides it.
+func (a *app) functionsBy(of constructs.IConstruct, object bool) func(own bool) []naming {
+	return a.namedBy(of, fmt.Sprint("functions ", object), func(c constructs.IConstruct, stack awscdk.Stack) (naming, bool) {
+		f, is := c.(awslambda.IFunction)
+		_, made := c.(awslambda.Function)
+		if _, version := c.(awslambda.Version); !is || !object && made || version {
+			return naming{}, false
+		}
+		return naming{identity: identity(f), names: []string{asJSON(stack.Resolve(f.FunctionName())), asJSON(stack.Resolve(f.FunctionArn()))}}, true
+	})
+}
+
+// queuesBy returns the queues of a stack or of the others, as the stack of a resource names them.
+func (a *app) queuesBy(of constructs.IConstruct) func(own bool) []naming {
+	return a.namedBy(of, "queues", func(c constructs.IConstruct, stack awscdk.Stack) (naming, bool) {
+		q, is := c.(awssqs.CfnQueue)
+		if !is {
+			return naming{}, false
+		}
+		return naming{names: []string{asJSON(stack.Resolve(q.AttrArn()))}, queue: q}, true
+	})
+}
+
+// namedBy remembers what a stack names, apart for its own constructs, which are nearly always those
+// that are meant.
+func (a *app) namedBy(of constructs.IConstruct, kind string, name func(constructs.IConstruct, awscdk.Stack) (naming, bool)) func(own bool) []naming {
+	stack := awscdk.Stack_Of(of)
+	path := *stack.Node().Path()
+	return func(own bool) []naming {
+		key := fmt.Sprint(path, " ", kind, " ", own)
+		if a.named[key] == nil {
+			a.named[key] = []naming{}
+			for _, c := range a.all {
+				if _, function := c.(awslambda.IFunction); !function {
+					if _, queue := c.(awssqs.CfnQueue); !queue {
+						continue
+					}
+				}
+				if a.homes[c] == nil {
+					a.homes[c] = awscdk.Stack_Of(c)
+				}
+				if (a.homes[c] == stack) != own {
+					continue
+				}
+				if one, is := name(c, stack); is {
+					a.named[key] = append(a.named[key], one)
+				}
+			}
+		}
+		return a.named[key]
+	}
 }
 
 // identity tells functions apart: by the path of one that the app creates, and by the ARN of an
@@ -121,39 +207,32 @@ func identity(function awslambda.IFunction) string {
 type queueOf struct {
 	made awssqs.CfnQueue // nil for an import
 	name *string
+	path string // or the name of an import
 }
 
 // queue returns the queue whose ARN a property of a resource is, or nil.
-func (a app) queue(of constructs.IConstruct, arn any) *queueOf {
+func (a *app) queue(of constructs.IConstruct, arn any) *queueOf {
 	text, _ := arn.(*string)
 	if made, is := referred(text).(awssqs.CfnQueue); is {
-		return &queueOf{made, made.AttrQueueName()}
+		return newQueueOf(made)
 	}
 	value := plain(of, arn)
 	if literal, is := value.(string); is && strings.Contains(literal, ":sqs:") {
 		name := literal[strings.LastIndex(literal, ":")+1:]
-		return &queueOf{nil, &name}
+		return &queueOf{nil, &name, name}
 	}
-	for _, own := range []bool{true, false} {
-		for _, made := range every[awssqs.CfnQueue](a) {
-			if own == (*made.Stack().Node().Path() == *awscdk.Stack_Of(of).Node().Path()) && value != nil && asJSON(plain(of, made.AttrArn())) == asJSON(value) {
-				return &queueOf{made, made.AttrQueueName()}
-			}
-		}
+	if found := find(a.queuesBy(of), asJSON(value)); value != nil && found.queue != nil {
+		return newQueueOf(found.queue)
 	}
 	return nil
 }
 
-// path identifies a queue.
-func (q *queueOf) path() string {
-	if q.made == nil {
-		return *q.name
-	}
-	return *q.made.Node().Path()
+func newQueueOf(made awssqs.CfnQueue) *queueOf {
+	return &queueOf{made, made.AttrQueueName(), *made.Node().Path()}
 }
 
 // deadLetters returns the dead-letter queue, or nil if there is none or an import hides it.
-func (a app) deadLetters(q *queueOf) *queueOf {
+func (a *app) deadLetters(q *queueOf) *queueOf {
 	if q.made == nil {
 		return nil
 	}

@@ -30,13 +30,13 @@ func (f Finding) String() string {
 func Check(app constructs.IConstruct) (found []Finding) {
 	a := appOf(app)
 	for _, f := range a.functions() {
-		found = append(found, f.findings(a)...)
+		found = append(found, f.findings(a, facts...)...)
 	}
 	return found
 }
 
 // functions returns the functions of this package. One that was refused has no function.
-func (a app) functions() (all []*IdempotentFunction) {
+func (a *app) functions() (all []*IdempotentFunction) {
 	for _, p := range every[*protected](a) {
 		if p.of != nil {
 			all = append(all, p.of)
@@ -77,7 +77,8 @@ func resourceOf(construct constructs.IConstruct) awscdk.CfnResource {
 // A protected is the construct of a function, by which one walk of the app finds it.
 type protected struct {
 	constructs.Construct
-	of *IdempotentFunction
+	of   *IdempotentFunction
+	walk *app // of the last synthesis
 }
 
 func newProtected(scope constructs.Construct, id string) *protected {
@@ -89,20 +90,34 @@ func newProtected(scope constructs.Construct, id string) *protected {
 // ToString is that of every construct. Without a method, jsii would not return a *protected.
 func (p *protected) ToString() *string { return p.Node().Path() }
 
-// Validate returns the findings as texts. CDK calls it at synthesis, because a source may be
-// added after the function is protected.
-func (p *protected) Validate() *[]*string {
+// A validation examines one fact of one function at synthesis, because a source may be added after
+// the function is protected. It is one of many, because the stack of jsii bounds each.
+type validation struct {
+	of   *protected
+	fact int
+}
+
+// Validate returns the findings as texts. The first validation of a synthesis walks the app for
+// all of them.
+func (v *validation) Validate() *[]*string {
+	if v.of.walk == nil || v.of.walk.validated[*v] {
+		walk := appOf(v.of)
+		for _, p := range every[*protected](walk) {
+			p.walk = walk
+		}
+	}
+	v.of.walk.validated[*v] = true
 	var texts []*string
-	for _, one := range p.of.findings(appOf(p)) {
+	for _, one := range v.of.of.findings(v.of.walk, facts[v.fact]) {
 		texts = append(texts, jsii.String(one.String()))
 	}
 	return &texts
 }
 
 // findings returns the findings of a function that are not accepted.
-func (f *IdempotentFunction) findings(a app) (found []Finding) {
+func (f *IdempotentFunction) findings(a *app, among ...rule) []Finding {
 	x := &examined{app: a, f: f, mappings: a.mappings(f)}
-	for _, r := range facts {
+	for _, r := range among {
 		x.fact = r.fact
 		r.examine(x)
 	}
@@ -111,7 +126,7 @@ func (f *IdempotentFunction) findings(a app) (found []Finding) {
 
 // An examined is a function during a check.
 type examined struct {
-	app
+	*app
 	f        *IdempotentFunction
 	mappings []*mapping
 	fact     string

@@ -264,6 +264,20 @@ func TestEqualIDsOfTwoStacksAreTwoFunctions(t *testing.T) {
 	check.Contains(t, found, "reports Two/")
 }
 
+// The stack of jsii bounds the calls of CDK within one validation.
+func TestALargeAppIsSynthesized(t *testing.T) {
+	one := newStack()
+	code := zip(t)
+	for i := range 3 {
+		stack := stackOf(awscdk.Stage_Of(one), fmt.Sprint("Stack", i))
+		table := NewIdempotencyTable(stack, "Table", nil)
+		for j := range 10 {
+			NewIdempotentFunction(stack, fmt.Sprint("F", j), &IdempotentFunctionProps{Code: code, Live: &LiveOptions{}, Retention: 18 * day, Table: table}).AddQueue("Queue", nil)
+		}
+	}
+	check.Equal(t, attempt(func() { awscdk.Stage_Of(one).Synth(nil) }), "")
+}
+
 // Lambda takes reports of a topic of Kafka only with provisioned pollers, and none of a broker.
 func TestReportsAreAskedOnlyOfSourcesThatHaveThem(t *testing.T) {
 	stack := newStack()

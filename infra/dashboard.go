@@ -46,8 +46,9 @@ func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) 
 	for _, operation := range operations {
 		d.add("# "+operation+"\nOutcomes, duplicates, and the cost of idempotency.", operationRow(operation), storeRow(operation))
 	}
+	a := appOf(scope)
 	for _, f := range p.Functions {
-		d.add("# "+*f.scope.Node().Id()+"\nInvocations, waiting events, and events that were given up.", sourceRow(f.watched()))
+		d.add("# "+*f.scope.Node().Id()+"\nInvocations, waiting events, and events that were given up.", sourceRow(f.watched(a)))
 	}
 	for _, r := range p.Relays {
 		d.add("# "+*r.scope.Node().Id()+"\nPublished messages, and messages that were given up.", sourceRow(r.watched()))

@@ -142,7 +142,7 @@ func (x *examined) sourceAlarms() {
 	if x.f.alarmed == nil {
 		return
 	}
-	for _, s := range x.f.watched() {
+	for _, s := range x.f.watched(x.app) {
 		x.when(!x.f.alarmed[s.key()], x.f.scope, "call NewAlarms after the last source is added",
 			"the source %s was added after the alarms, and has none of its own", s.key())
 	}

@@ -22,12 +22,9 @@ func (x *examined) reports() {
 func (x *examined) oneConsumer() {
 	for _, m := range x.queues() {
 		for _, other := range every[awslambda.CfnEventSourceMapping](x.app) {
-			if *other.Node().Path() == *m.at.Node().Path() || other.EventSourceArn() == nil {
-				continue
-			}
-			q := x.queue(other, other.EventSourceArn())
-			x.when(q != nil && q.path() == m.queue.path(), m.at, "give each function a queue, for example of one topic",
-				"%s is also a source of %s, and each of them gets a part of the messages", m.queue.path(), *other.Node().Path())
+			q := x.mapping(other).queue
+			x.when(other != m.at && q != nil && q.path == m.queue.path, m.at, "give each function a queue, for example of one topic",
+				"%s is also a source of %s, and each of them gets a part of the messages", m.queue.path, *other.Node().Path())
 		}
 	}
 }

@@ -154,7 +154,9 @@ func (p *IdempotentFunctionProps) protect(own *protected, function awslambda.IFu
 	p.store().connect(function, p)
 	f := &IdempotentFunction{Function: function, props: *p, scope: own, sources: map[string]bool{}}
 	own.of = f
-	own.Node().AddValidation(own)
+	for fact := range facts {
+		own.Node().AddValidation(&validation{own, fact})
+	}
 	return f
 }
 

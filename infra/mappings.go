@@ -30,7 +30,7 @@ const (
 )
 
 // mappings returns the event source mappings of a function.
-func (a app) mappings(f *IdempotentFunction) (found []*mapping) {
+func (a *app) mappings(f *IdempotentFunction) (found []*mapping) {
 	for _, m := range every[awslambda.CfnEventSourceMapping](a) {
 		if a.invokes(f, m, m.FunctionName()) {
 			found = append(found, a.mapping(m))
@@ -41,8 +41,12 @@ func (a app) mappings(f *IdempotentFunction) (found []*mapping) {
 
 // mapping reads the source of a mapping: its kind, and how long it keeps a record, or 0 if that
 // is unknown.
-func (a app) mapping(m awslambda.CfnEventSourceMapping) *mapping {
+func (a *app) mapping(m awslambda.CfnEventSourceMapping) *mapping {
+	if a.read[m] != nil {
+		return a.read[m]
+	}
 	found := &mapping{at: m}
+	a.read[m] = found
 	switch {
 	case m.Topics() != nil:
 		found.kind = ofTopic
@@ -91,6 +95,6 @@ func (m *mapping) givesUp() time.Duration {
 
 // failures returns the queue of the events that a mapping, or a configuration of asynchronous
 // invocations, gives up.
-func (a app) failures(of constructs.IConstruct, destinations any) *queueOf {
+func (a *app) failures(of constructs.IConstruct, destinations any) *queueOf {
 	return a.queue(of, in(of, destinations, "onFailure", "destination"))
 }

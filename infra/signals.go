@@ -62,8 +62,8 @@ const (
 )
 
 // watched returns the signals of the function and of its sources.
-func (f *IdempotentFunction) watched() []signal {
-	return append(invocations(f.Function), f.sourced()...)
+func (f *IdempotentFunction) watched(a *app) []signal {
+	return append(invocations(f.Function), f.sourced(a)...)
 }
 
 // silence returns the signal of a function that runs, and whose operations write no

@@ -12,13 +12,12 @@ import (
 )
 
 // sourced returns the signals of the function's event sources in the app, whoever made them.
-func (f *IdempotentFunction) sourced() []signal {
-	a := appOf(f.scope)
+func (f *IdempotentFunction) sourced(a *app) []signal {
 	all := append(f.served(a), f.signals...)
 	seen := map[string]bool{}
 	lose := func(id, advice string, queue *queueOf) {
-		if queue != nil && !seen[queue.path()] {
-			seen[queue.path()] = true
+		if queue != nil && !seen[queue.path] {
+			seen[queue.path] = true
 			all = append(all, lost(id, queue, advice))
 		}
 	}
@@ -67,7 +66,7 @@ func (f *IdempotentFunction) sourced() []signal {
 }
 
 // served returns the signals of the APIs, load balancers and URLs in front of the function.
-func (f *IdempotentFunction) served(a app) (all []signal) {
+func (f *IdempotentFunction) served(a *app) (all []signal) {
 	seen := map[string]bool{}
 	fails := func(key, source string, metric awscloudwatch.IMetric) {
 		if !seen[key] {
@@ -114,7 +113,7 @@ func waits(queue *queueOf) signal {
 		retention = declared(queue.made.MessageRetentionPeriod(), time.Second, 4*day)
 	}
 	return aged("QueueAge", func(p *AlarmsProps) time.Duration { return p.QueueAge }, time.Hour, retention, signal{
-		of: queue.path(), id: "QueueAge", advice: "the oldest message waits too long. The function fails, or is too slow for the load.",
+		of: queue.path, id: "QueueAge", advice: "the oldest message waits too long. The function fails, or is too slow for the load.",
 		graph: waiting, metric: ofAWS("AWS/SQS", "ApproximateAgeOfOldestMessage", "Maximum", "QueueName", queue.name),
 	})
 }
@@ -122,7 +121,7 @@ func waits(queue *queueOf) signal {
 // lost returns the signal of a queue with events that were given up.
 func lost(id string, queue *queueOf, advice string) signal {
 	return signal{
-		of: queue.path(), id: id, ticket: true, advice: advice, graph: givenUp, threshold: fixed(1),
+		of: queue.path, id: id, ticket: true, advice: advice, graph: givenUp, threshold: fixed(1),
 		metric: ofAWS("AWS/SQS", "ApproximateNumberOfMessagesVisible", "Maximum", "QueueName", queue.name),
 	}
 }
