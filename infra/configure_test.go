@@ -155,3 +155,14 @@ func TestEnvironmentAboveTheLimitIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// CDK refuses props in words of its own, with a panic that is no error.
+func TestPropsThatCDKRefusesAreRefused(t *testing.T) {
+	for _, options := range []*DurableOptions{nil, {ExecutionTimeout: time.Minute}} {
+		wantRefusal(t, "Configure: ", func() {
+			newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
+				p.Configure, p.Durable = func(f *awslambda.FunctionProps) { f.AllowAllOutbound = jsii.Bool(true) }, options // without a VPC
+			})
+		})
+	}
+}

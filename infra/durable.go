@@ -49,7 +49,7 @@ const maxMappingTime = 15 * time.Minute
 // creates it, so it has a logical id of its own: CloudFormation then creates a new function
 // in place of an update that Lambda refuses.
 func (p *IdempotentFunctionProps) newDurable(own constructs.Construct, props *awslambda.FunctionProps) awslambda.Function {
-	function := awslambda.NewFunction(own, jsii.String("Durable"), props)
+	function := build(own, "", "Configure", func() awslambda.Function { return awslambda.NewFunction(own, jsii.String("Durable"), props) })
 	if p.Key != nil {
 		stack := awscdk.Stack_Of(own)
 		// The function's own ARN would be a circle: the function waits for its key.

@@ -52,7 +52,7 @@ func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral boo
 	if p.Durable != nil {
 		return p.newDurable(own, props)
 	}
-	return awslambda.NewFunction(own, jsii.String("Function"), props)
+	return build(own, "", "Configure", func() awslambda.Function { return awslambda.NewFunction(own, jsii.String("Function"), props) })
 }
 
 // refuseProgram reports the mistakes in the props that deploy alone uses.
