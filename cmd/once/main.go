@@ -70,7 +70,6 @@ var commands = []command{
 	{"inspect KEY", "one record", "Shows one record, and what can be done about it.", inspect},
 	{"list", "records by operation, status and age", aboutList, list},
 	{"stats", "counts and sizes of each operation", aboutStats, stats},
-	{"watch", "what is in progress, as it changes", aboutWatch, watch},
 	{"release KEY", "have the next call run again", aboutRelease, release},
 	{"resolve KEY --completed|--failed MESSAGE", "store what all calls then get", aboutResolve, resolve},
 	{"sweep", "delete expired records where nothing else does", aboutSweep, sweep},

@@ -86,7 +86,6 @@ func TestResultsAreShownOnDemandOnly(t *testing.T) {
 		{"list"},
 		{"list", "--json"},
 		{"stats", "--json"},
-		{"watch", "--status", "COMPLETED", "--looks", "1", "--json"},
 		{"resolve", "pay#lapsed", "--retention", "24h", "--completed", "--data", file, "--yes", "--json"},
 		{"release", "pay#completed", "--delete", "--force", "--yes", "--json"},
 	} {
@@ -159,7 +158,7 @@ func TestTimesOutOfRangeAreProblems(t *testing.T) {
 	item["expiration"], item["attempt"] = number(1_795_000_000_000), number(0)
 	item["in_progress_expiration"] = number(1 << 60)
 	s.put(item)
-	for _, args := range [][]string{{"inspect", "pay#1"}, {"list"}, {"watch", "--looks", "1"}, {"stats"}} {
+	for _, args := range [][]string{{"inspect", "pay#1"}, {"list"}, {"stats"}} {
 		out := s.ok(append(args, "--json")...)
 		if args[0] != "stats" && (!strings.Contains(out, say) || !strings.Contains(out, `attempt\": it is not`) || !strings.Contains(out, `in_progress_expiration\": it is not`)) {
 			t.Errorf("%v: %s", args, out)

@@ -142,7 +142,7 @@ func TestRecordsAreShown(t *testing.T) {
 		if len(counted.Operations) != 2 || counted.Operations[0].InProgress != 3 || counted.Operations[0].Stuck != 2 || counted.Operations[1].Bytes.Total == 0 {
 			s.Errorf("stats counts %+v", counted.Operations)
 		}
-		s.prints("lapsed ", "watch", "--looks", "1")
+		s.prints("lapsed ", "list", "--status", "INPROGRESS")
 		s.prints("ok ", "check")
 	})
 }

@@ -53,7 +53,6 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		"the result is not JSON":                   {"resolve", "pay#1", "--completed", "--data", "usage_test.go", "--force"},
 		"no such file":                             {"resolve", "pay#1", "--completed", "--data", "nowhere"},
 		"--retention is less than a second":        {"resolve", "pay#1", "--completed", "--no-result", "--retention", "1ms"},
-		"--interval and --rows are above 0":        {"watch", "--interval", "0"},
 		"give a FUNCTION, its --event":             {"invoke"},
 		"--older-than is less than a second":       {"sweep", "--older-than", "-1h"},
 		"--limit is negative":                      {"sweep", "--limit", "-1"},
