@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/lambda-once/once/dynamo"
-	"github.com/lambda-once/once/local/demo"
+	"github.com/lambda-once/once/internal/demo"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 

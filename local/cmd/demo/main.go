@@ -18,7 +18,7 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/lambda-once/once/local/demo"
+	"github.com/lambda-once/once/internal/demo"
 )
 
 func main() {
