@@ -39,7 +39,6 @@ type own struct {
 	invocations *awslambda.EventInvokeConfigOptions
 	table       awsdynamodb.TablePropsV2
 	protect     ProtectProps
-	unwatched   bool
 
 	function awslambda.Function
 	f        *IdempotentFunction
