@@ -229,7 +229,8 @@ type undo struct {
 // step is a running step.
 type step struct {
 	work
-	name string // without those of outer steps
-	undo func(ctx context.Context, data []byte) error
-	lost bool // its result is unavailable for good
+	name      string // without those of outer steps
+	undo      func(ctx context.Context, data []byte) error
+	lost      bool   // its result is unavailable for good
+	uncarried string // why its result would be stored as an empty one
 }

@@ -1,6 +1,9 @@
 package idempotent
 
-import "context"
+import (
+	"context"
+	"reflect"
+)
 
 // Step calls fn once per name in the life of the call's record. It
 // writes fn's result into the record, and a later attempt receives that result
@@ -18,6 +21,10 @@ import "context"
 // a later attempt has taken over. It returns a [*StoreError] if fn ran and its
 // write may not be recorded. The handler should return the error. After the
 // [*StoreError] the key stays claimed, whatever the handler returns.
+//
+// Step fails, and the call with it, if the Codec is [JSON] and T is a struct without
+// exported fields, or points to one or is a slice of one: a later attempt would receive
+// an empty result.
 //
 // A result that does not encode, or is too large, is returned now. A later
 // attempt receives a [*ResultUnavailableError], and fn is not called again. The
@@ -80,6 +87,7 @@ func runTyped[T any](ctx context.Context, name string, do func(context.Context) 
 	s := step{work: &w, name: name}
 	if x := f.steps.x; x != nil {
 		w.codec = x.config.Codec
+		s.uncarried = x.uncarried(reflect.TypeFor[T]())
 	}
 	if undo != nil {
 		s.undo = func(ctx context.Context, data []byte) error { return undoTyped(ctx, w, data, undo) }

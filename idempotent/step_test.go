@@ -224,3 +224,42 @@ func TestStepDoesNotBeginWithoutTime(t *testing.T) {
 		return idempotent.Step(ctx, "charge", mustNotRun(t))
 	}).is(context.Canceled)
 }
+
+// A later attempt would receive an empty receipt, or undo a charge without its id.
+func TestStepWhoseResultJSONDoesNotCarryDoesNotRun(t *testing.T) {
+	for name, step := range map[string]func(context.Context) error{
+		"Step": func(ctx context.Context) error {
+			_, err := idempotent.Step(ctx, "charge", func(context.Context) (hidden, error) {
+				t.Error("the step ran")
+				return hidden{charge: "ch_1"}, nil
+			})
+			return err
+		},
+		"SagaStep": func(ctx context.Context) error {
+			_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) ([]hidden, error) {
+				t.Error("the step ran")
+				return []hidden{{charge: "ch_1"}}, nil
+			}, func(context.Context, []hidden) error { panic("undo") })
+			return err
+		},
+	} {
+		x := newExecutor(t, memory.New(0), nil)
+		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+			check.Is(t, step(ctx), idempotent.ErrStep, name)
+			return "ignored the error", nil
+		})
+		refused := check.As[*idempotent.StepError](t, err)
+		check.Contains(t, refused.Reason, "hidden has no field that encoding/json writes")
+		_, _, err = do(t.Context(), x, func(context.Context) (string, error) { return "with another type", nil })
+		check.Nil(t, err)
+	}
+}
+
+func TestStepStoresWhatACodecOfItsOwnCarries(t *testing.T) {
+	x := newExecutor(t, memory.New(0), &idempotent.Config{Codec: indented{}})
+	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		_, err := idempotent.Step(ctx, "charge", func(context.Context) (hidden, error) { return hidden{}, nil })
+		return "", err
+	})
+	check.Nil(t, err)
+}

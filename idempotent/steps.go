@@ -37,7 +37,7 @@ func (f *frame) stepAs(ctx context.Context, full string, s *step) error {
 		// it, and could not undo it.
 		return &StepError{Step: full, Reason: "a step within another one cannot be undone; let the outer one undo it"}
 	}
-	data, found, err := f.steps.begin(full, s.undo != nil, f.optimistic, f.exclusive())
+	data, found, err := f.steps.begin(full, s, f.optimistic, f.exclusive())
 	switch {
 	case err != nil:
 		return err
@@ -75,7 +75,7 @@ func (f *frame) runStep(ctx context.Context, full string, s *step) (err error) {
 
 // begin reserves a name, and returns the result stored under it. If there is none,
 // the step counts as running until done.
-func (s *steps) begin(full string, undoable, optimistic bool, exclusive string) (data []byte, found bool, err error) {
+func (s *steps) begin(full string, st *step, optimistic bool, exclusive string) (data []byte, found bool, err error) {
 	refuse := func(reason string) ([]byte, bool, error) {
 		return nil, false, &StepError{Step: full, Reason: reason}
 	}
@@ -96,11 +96,13 @@ func (s *steps) begin(full string, undoable, optimistic bool, exclusive string) 
 		return misuse("under Config.Optimistic a handler has no effects but its transaction; unset it for this handler")
 	case s.x.config.Shared:
 		return misuse("another library shares the record, and its takeover would forget the step (Config.Shared); send a DownstreamKey with the effect, or give this handler records of its own")
+	case st.uncarried != "":
+		return misuse(st.uncarried) // also if found, which is empty
 	case exclusive != "" && !found:
 		return misuse(exclusive)
 	case s.cancel == nil:
 		return refuse("the handler has returned")
-	case undoable && s.x.config.ReleasePermanent:
+	case st.undo != nil && s.x.config.ReleasePermanent:
 		return misuse("with Config.ReleasePermanent no record says that a failure was undone")
 	case s.stopped != nil && !found && !strings.HasPrefix(full, form.InternalStep):
 		return nil, false, s.stopped

@@ -54,11 +54,30 @@ func requireResult[T any](of string, x *Executor) {
 	}
 	if _, ok := x.config.Codec.(JSON); ok {
 		var mistakes driver.Mistakes
-		lost := canonical.Lost(t)
+		lost, _ := canonical.Lost(t)
 		mistakes.If(lost != "", "idempotent: %s: the result: %s; or set Config.Codec", of, lost)
 		mistakes.Panic()
 	}
 	x.carried.Store(t, nil)
+}
+
+// uncarried returns why JSON would store a step's result of type t as an empty one, or "". A
+// result that does not marshal is not lost: SagaStep undoes the step at once.
+func (x *Executor) uncarried(t reflect.Type) string {
+	if _, ok := x.carried.Load(t); ok {
+		return ""
+	}
+	if _, ok := x.config.Codec.(JSON); !ok {
+		return ""
+	}
+	reason, silently := canonical.Lost(t)
+	if silently {
+		return "its result: " + reason + "; or set Config.Codec"
+	}
+	if reason == "" {
+		x.carried.Store(t, nil)
+	}
+	return ""
 }
 
 // Do calls fn once for the key, and returns the first result to every

@@ -28,7 +28,7 @@ func AppendValue(dst []byte, v any) ([]byte, error) {
 		return dst, marshalError(err)
 	}
 	if string(raw) == "{}" {
-		if lost := Lost(reflect.TypeOf(v)); lost != "" {
+		if lost, _ := Lost(reflect.TypeOf(v)); lost != "" {
 			return dst, &Error{Offset: -1, Reason: lost + " or select a part of it"}
 		}
 	}
@@ -38,12 +38,15 @@ func AppendValue(dst []byte, v any) ([]byte, error) {
 // Lost returns why JSON carries no value of type t, or "". It looks into pointers and
 // slices, and not into the types of fields: a struct with one field that JSON writes is in
 // use with others that it does not. A struct of no size loses nothing.
-func Lost(t reflect.Type) string {
+//
+// silently reports that such a value is written all the same, without what it holds.
+// Otherwise it does not marshal, which the caller sees from the error.
+func Lost(t reflect.Type) (reason string, silently bool) {
 	of := t
 	for range 16 { // a type may be a slice of itself
 		switch {
 		case marshalsItself(t):
-			return ""
+			return "", false
 		case t.Kind() == reflect.Slice:
 			t = reflect.PointerTo(t.Elem()) // its elements are addressable
 		case t.Kind() == reflect.Pointer:
@@ -51,18 +54,18 @@ func Lost(t reflect.Type) string {
 		}
 	}
 	if t.Kind() != reflect.Struct {
-		return formless(t)
+		return formless(t), false
 	}
 	if t.Size() > 0 && !hasJSONField(t, nil) {
-		return "type " + of.String() + " has no field that encoding/json writes, so every value of it is {}; export its fields"
+		return "type " + of.String() + " has no field that encoding/json writes, so every value of it is {}; export its fields", true
 	}
 	for f := range t.Fields() {
 		tag, reason := f.Tag.Get("json"), formless(f.Type)
 		if reason != "" && f.IsExported() && tag != "-" && !strings.Contains(tag, "omitzero") {
-			return "its field " + f.Name + ": " + reason // which is always written
+			return "its field " + f.Name + ": " + reason, false // which is always written
 		}
 	}
-	return ""
+	return "", false
 }
 
 // formless returns why no value of type t marshals, or "".
