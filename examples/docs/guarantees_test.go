@@ -10,7 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// The code of docs/guarantees.md. That of the downstream key is in readme.
+// The code of docs/guarantees.md.
 
 func payOuts(store driver.Store) (*idempotent.Executor, error) {
 	x, err := idempotent.New("pay-out", store, &idempotent.Config{MaxAttempts: 1})
