@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -14,7 +12,6 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/keypath"
 )
 
 // An event also has the number of its delivery, which is left out here.
@@ -24,31 +21,18 @@ type event struct {
 	Cents   int64  `json:"cents" dynamodbav:"cents"`
 }
 
-// eventKey compares deliveries by their events, and not by their bodies.
-var eventKey = idempotent.WithPayload(keypath.Path[httpapi.Request]("body.id"), func(r httpapi.Request) any {
-	var e event
-	if err := json.Unmarshal(r.Body, &e); err != nil {
-		return r.Body // settle refuses it
+// eventKey checks the signature of each delivery, so also of a repetition.
+func eventKey(secret []byte) func(httpapi.Request) (idempotent.Key, error) {
+	return func(r httpapi.Request) (idempotent.Key, error) {
+		if !signed(secret, r.Headers, r.Body, time.Now()) {
+			return idempotent.Key{}, &httpapi.StatusError{Status: http.StatusUnauthorized, Detail: "The signature is wrong, or too old."}
+		}
+		var e event
+		if err := json.Unmarshal(r.Body, &e); err != nil || e.Invoice == "" {
+			return idempotent.Key{}, &httpapi.StatusError{Status: http.StatusBadRequest, Detail: "The event has no invoice.", Err: err}
+		}
+		return idempotent.Key{ID: e.ID, Payload: e}, nil // compares events, and not whole bodies
 	}
-	return e
-})
-
-// verify checks the signature of each delivery, so also of a repetition. It stands around
-// the middleware, and leaves the body as it was.
-func verify(secret []byte, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
-		if err != nil {
-			httpapi.Fail(w, r, &httpapi.StatusError{Status: http.StatusBadRequest, Detail: "The body is too long, or incomplete.", Err: err})
-			return
-		}
-		if !signed(secret, r.Header, body, time.Now()) {
-			httpapi.Fail(w, r, &httpapi.StatusError{Status: http.StatusUnauthorized, Detail: "The signature is wrong, or too old."})
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		next.ServeHTTP(w, r)
-	})
 }
 
 // signed reports whether X-Signature is the HMAC of the time, a dot and the body. The time
@@ -69,8 +53,8 @@ func signed(secret []byte, h http.Header, body []byte, now time.Time) bool {
 func settle(invoices string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var e event
-		if err := json.NewDecoder(r.Body).Decode(&e); err != nil || e.Invoice == "" {
-			httpapi.Fail(w, r, &httpapi.StatusError{Status: http.StatusBadRequest, Detail: "The event has no invoice.", Err: err})
+		if err := json.NewDecoder(r.Body).Decode(&e); err != nil {
+			httpapi.Fail(w, r, err)
 			return
 		}
 		dynamo.Collect(r.Context()).Put(invoices, e)
