@@ -15,7 +15,7 @@ import (
 	"github.com/lambda-once/once/idempotent/seal"
 )
 
-// The code of docs/results.md.
+// The code of docs/security.md.
 
 func largeAndSecret(cfg aws.Config, bucket, keyARN string) (*idempotent.Config, error) {
 	payloads, err := s3payload.New(s3.NewFromConfig(cfg), bucket, nil)
@@ -33,7 +33,7 @@ func largeAndSecret(cfg aws.Config, bucket, keyARN string) (*idempotent.Config, 
 	}, nil
 }
 
-func TestResultsPageOfConfig(t *testing.T) {
+func TestSecurityPageOfLargeAndSecretResults(t *testing.T) {
 	config, err := largeAndSecret(aws.Config{Region: "eu-central-1"}, "results", "arn:aws:kms:eu-central-1:111122223333:key/1")
 	if err != nil {
 		t.Fatal(err)
