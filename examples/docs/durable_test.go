@@ -47,10 +47,6 @@ func (c cardService) charge(_ context.Context, key string, cents int) (string, e
 	return "receipt", nil
 }
 
-func chargeCard(ctx context.Context, o durableOrder, card cardService) (string, error) { // the function of a durable step
-	return card.charge(ctx, idempotent.DownstreamKey(ctx, "charge"), o.Cents)
-}
-
 func chargeOnce(ctx context.Context, cards *idempotent.Executor, o durableOrder, card cardService) (string, error) {
 	return idempotent.Do(durablefunc.InStep(ctx, "charge"), cards, idempotent.Key{ID: o.ID}, func(ctx context.Context) (string, error) {
 		return card.charge(ctx, idempotent.DownstreamKey(ctx, "charge"), o.Cents)
@@ -82,7 +78,7 @@ func TestDurablePageProtectsAFunction(t *testing.T) {
 	h := refuseDuplicates(durablePayments(executor("pay"), durableService{}, func(ctx context.Context, _ []byte) ([]byte, error) {
 		invocations++
 		if invocations == 1 { // later ones replay the step
-			if _, err := chargeCard(ctx, o, card); err != nil {
+			if _, err := card.charge(ctx, idempotent.DownstreamKey(ctx, "charge"), o.Cents); err != nil {
 				return nil, err
 			}
 		}
