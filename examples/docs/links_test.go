@@ -1,11 +1,13 @@
 package docs_test
 
 import (
+	"io/fs"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -41,6 +43,45 @@ func TestEveryLinkResolves(t *testing.T) {
 	}
 	if n < 10 {
 		t.Errorf("only %d links: does the test find them?", n)
+	}
+}
+
+// A comment, an error text, an alarm or a module of Terraform that names a page of docs/
+// leads to a page and a heading that exist.
+func TestEveryPageThatACommentOrATextNamesExists(t *testing.T) {
+	anchors, named, n := map[string]map[string]bool{}, regexp.MustCompile(`\bdocs/([\w-]+\.md)(#[\w-]*\w)?`), 0
+	for _, p := range pages(t) {
+		anchors[p.path] = p.anchors()
+	}
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := entry.Name(); entry.IsDir() {
+			if file != root && (slices.Contains([]string{"bin", "build", "node_modules"}, name) || strings.HasPrefix(name, ".")) {
+				return fs.SkipDir
+			}
+			return nil
+		} else if name != "Makefile" && !slices.Contains([]string{".go", ".md", ".sh", ".tf", ".tmpl", ".yaml"}, filepath.Ext(name)) {
+			return nil
+		}
+		file, err = filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		for _, m := range named.FindAllStringSubmatch(read(t, file), -1) {
+			n++
+			if why := unresolved("README.md", m[0], anchors); why != "" {
+				t.Errorf("%s: %s: %s", file, m[0], why)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n < 100 {
+		t.Errorf("only %d names of pages: does the test find them?", n)
 	}
 }
 
