@@ -173,6 +173,9 @@ func TestEachAlarmOfThePagesHasBeenSeenToRing(t *testing.T) {
 		}
 	}
 	slices.Sort(ours)
+	if len(ours) != 11 {
+		t.Errorf("docs/start.md says that eleven alarms read metrics of the function: %q", ours)
+	}
 	if driven := slices.Sorted(maps.Keys(failures)); !slices.Equal(ours, driven) {
 		t.Fatalf("alarms %q, failures %q", ours, driven)
 	}
