@@ -23,15 +23,20 @@ isolation level, durability, and the limits of connections whose client has
 vanished. Of Redis it checks the server, its eviction policy, its persistence
 and its replicas. It reads only.
 
-In DynamoDB, the permissions are those of the credentials that this command runs with: give
---profile for a profile with the role_arn of the function. Each action is tried
-on a key that no record has, under a condition that never holds, so that
-nothing is written. Where a policy confines the function to its operations,
-give --operation. Where the function turns on group commit
-(dynamo.Options.Group), give --group, which tries what that calls as well.
+With --function, it asks the deployed function what package infra asks of an
+app: its variables, its sources, their queues and dead-letter queues, and what
+becomes of events that fail. Sources are those of the NAME, or of NAME:ALIAS.
+Without --table, the table is that of the function's IDEMPOTENCY_TABLE. IAM says
+what the role of the function may do. It does not know Config.Retention.
 
-Reading the settings needs dynamodb:DescribeTable, DescribeTimeToLive and
-DescribeContinuousBackups, which functions do not need: what is not known is a
+In DynamoDB, without --function, the permissions are those of the credentials
+that this command runs with. Each action is tried on a key that no record has,
+under a condition that never holds, so that nothing is written. Where a policy
+confines the function to its operations, give --operation. Where the function
+turns on group commit (dynamo.Options.Group), give --group, which checks what
+that calls as well.
+
+"once policy --for check" prints the permissions for it. What is not known is a
 warning. With --strict, warnings end with code 8, too.
 `
 
@@ -79,6 +84,7 @@ func check(ctx context.Context, c *call) error {
 	o.add(c.FlagSet)
 	operation := c.String("operation", "check", "try the permissions on a key of this `operation`")
 	group := c.Bool("group", false, "try what group commit calls, too")
+	function := c.String("function", "", "check the deployed function with this `name` or ARN, too")
 	asJSON := c.Bool("json", false, "write JSON")
 	strict := c.Bool("strict", false, "end with code 8 for warnings, too")
 	if _, err := c.parse(0); err != nil {
@@ -88,11 +94,16 @@ func check(ctx context.Context, c *call) error {
 	if err != nil {
 		return &ending{codeUsage, err}
 	}
+	var found findings
+	if c.given("function") {
+		if err := checkFunction(ctx, c, &o, *function, &found); err != nil {
+			return err
+		}
+	}
 	t, err := o.open(ctx, c.FlagSet)
 	if err != nil {
 		return err
 	}
-	var found findings
 	t.check(ctx, id, *group, &found)
 	if ctx.Err() != nil {
 		return ctx.Err()

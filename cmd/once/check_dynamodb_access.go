@@ -11,9 +11,15 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// check checks the table and the caller's permissions. id names no record.
+// check checks the table, and the permissions of the function's role or the caller. id names
+// no record.
 func (t *table) check(ctx context.Context, id string, group bool, found *findings) {
-	if !t.checkSettings(ctx, found) {
+	of, usable := t.checkSettings(ctx, found)
+	if !usable {
+		return
+	}
+	if t.function != nil {
+		t.function.checkRole(ctx, of, id, group, found)
 		return
 	}
 	t.checkAccess(ctx, id, found)
@@ -40,7 +46,7 @@ func (t *table) checkAccess(ctx context.Context, id string, found *findings) {
 
 const accessDenied = "AccessDeniedException"
 
-const toGrant = "grant it to the role of the function: infra's GrantExecute, or the policy in template.yaml; with a condition on the operation, give --operation"
+const toGrant = "grant it to the role of the function: once policy prints the permissions; with a condition on the operation, give --operation"
 
 func (f *findings) access(action string, err error) {
 	var never *types.ConditionalCheckFailedException

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -19,6 +20,7 @@ type dynamodbFlags struct {
 	endpoint, region, profile string
 	options                   dynamo.Options
 	native                    bool
+	function                  *deployed // that once check asks, or nil
 }
 
 func (o *dynamodbFlags) add(f *flag.FlagSet, table *string) {
@@ -55,6 +57,7 @@ type table struct {
 	client    *dynamodb.Client
 	partition string            // with a composite key
 	attr      dynamo.Attributes // with the names that check needs
+	function  *deployed         // whose role is checked in place of the caller, or nil
 }
 
 func (o *dynamodbFlags) open(ctx context.Context, name string) (*store, error) {
@@ -64,19 +67,9 @@ func (o *dynamodbFlags) open(ctx context.Context, name string) (*store, error) {
 	if o.options.Attributes.SortKey == "" && (o.options.Partition != "" || o.options.Shards != 0) {
 		return nil, endf(codeUsage, "--partition and --shards need the --sort-key")
 	}
-	var load []func(*config.LoadOptions) error
-	if o.region != "" {
-		load = append(load, config.WithRegion(o.region))
-	}
-	if o.profile != "" {
-		load = append(load, config.WithSharedConfigProfile(o.profile))
-	}
-	cfg, err := config.LoadDefaultConfig(ctx, load...)
+	cfg, err := o.load(ctx)
 	if err != nil {
 		return nil, err
-	}
-	if cfg.Region == "" {
-		return nil, endf(codeUsage, "no AWS Region: set --region or AWS_REGION, or a region in the profile")
 	}
 	client := dynamodb.NewFromConfig(cfg, func(d *dynamodb.Options) {
 		if o.endpoint != "" {
@@ -97,13 +90,32 @@ func (o *dynamodbFlags) open(ctx context.Context, name string) (*store, error) {
 	}
 	a := options.Attributes
 	a.ID, a.Owner, a.Expiration = cmp.Or(a.ID, "id"), cmp.Or(a.Owner, "owner"), cmp.Or(a.Expiration, "expiration")
-	t := &table{name: name, client: client, attr: a}
+	t := &table{name: name, client: client, attr: a, function: o.function}
 	if a.SortKey != "" {
 		if t.partition = cmp.Or(options.Partition, "idempotency#"+os.Getenv("AWS_LAMBDA_FUNCTION_NAME")); options.Shards > 1 {
 			t.partition += "#0"
 		}
 	}
 	return &store{Operable: records, place: "table " + name, check: t.check}, nil
+}
+
+// load reads the configuration of AWS.
+func (o *dynamodbFlags) load(ctx context.Context) (aws.Config, error) {
+	var load []func(*config.LoadOptions) error
+	if o.region != "" {
+		load = append(load, config.WithRegion(o.region))
+	}
+	if o.profile != "" {
+		load = append(load, config.WithSharedConfigProfile(o.profile))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, load...)
+	if err != nil {
+		return cfg, err
+	}
+	if cfg.Region == "" {
+		return cfg, endf(codeUsage, "no AWS Region: set --region or AWS_REGION, or a region in the profile")
+	}
+	return cfg, nil
 }
 
 // key returns the primary key that an item with this id could have, in the first of the

@@ -71,6 +71,12 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		"path \"id[\"":                             {"migrate", "-", "--dry-run", "--dialect", "python", "--prefix", "pay", "--key", "id["},
 		"--hash is none of":                        {"migrate", "-", "--dry-run", "--dialect", "python", "--prefix", "pay", "--hash", "crc32"},
 		"--native is for the --dialect typescript": {"migrate", "-", "--dry-run", "--dialect", "python", "--prefix", "pay", "--native"},
+		"set --table to the ARN":                   {"policy", "--table", "records"},
+		"an alias names none":                      {"policy", "--table", tableARN, "--key", "alias/a"},
+		"are for --for function":                   {"policy", "--table", tableARN, "--for", "sweep", "--group"},
+		"contains one of *?$#":                     {"policy", "--table", tableARN, "--operation", "pay*"},
+		"--for is none of":                         {"policy", "--table", tableARN, "--for", "anybody"},
+		"--function is empty":                      {"check", "--function", ""},
 		// Nothing is sent to a store to which a command or flag does not apply.
 		"sweep does not apply to Redis":        {"sweep", "--yes", "--redis", "redis://" + nowhere},
 		"migrate does not apply to Redis":      {"migrate", "--dry-run", "--dialect", "python", "-", "--redis", nowhere},

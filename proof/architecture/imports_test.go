@@ -20,6 +20,7 @@ var order = map[string]string{
 	"internal/jmespath":                   "internal/canonical",
 	"idempotent/outbound":                 "",
 	"internal/outboxitem":                 "idempotent/outbound",
+	"internal/policy":                     "",
 	"idempotent/driver":                   "idempotent/internal/options",
 	"idempotent/internal/bounds":          "idempotent/driver",
 	"idempotent/internal/cache":           "",

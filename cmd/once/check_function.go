@@ -1,0 +1,196 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/smithy-go"
+
+	"github.com/lambda-once/once/internal/policy"
+)
+
+// A deployed is a function in AWS. It asks the questions that package infra asks of an app.
+type deployed struct {
+	name   string
+	lambda *lambda.Client
+	sqs    *sqs.Client
+	iam    *iam.Client
+
+	variables map[string]string
+	timeout   time.Duration
+	role      string
+}
+
+// deployed returns the clients that ask about a function. Their endpoints are those of AWS, or
+// of the variables of the SDK.
+func (o *dynamodbFlags) deployed(ctx context.Context, name string) (*deployed, error) {
+	cfg, err := o.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &deployed{name: name, lambda: lambda.NewFromConfig(cfg), sqs: sqs.NewFromConfig(cfg), iam: iam.NewFromConfig(cfg)}, nil
+}
+
+// checkFunction checks a function and its sources. Of DynamoDB, the flags then name the
+// function's table, and the role that is checked on it.
+func checkFunction(ctx context.Context, c *call, o *storeFlags, name string, found *findings) error {
+	if name == "" {
+		return endf(codeUsage, "--function is empty; is a variable unset?")
+	}
+	d, err := o.dynamodb.deployed(ctx, name)
+	if err != nil {
+		return err
+	}
+	of, err := d.describe(ctx)
+	if err != nil {
+		return err
+	}
+	table := ""
+	if o.kind() == ofDynamoDB {
+		if !c.given("table") {
+			o.table = cmp.Or(d.variables["IDEMPOTENCY_TABLE"], o.table)
+		}
+		table, o.dynamodb.function = o.table, d
+	}
+	d.checkVariables(of, table, found)
+	d.checkAsync(ctx, of, found)
+	d.checkSources(ctx, found)
+	return nil
+}
+
+// describe reads the configuration of the function.
+func (d *deployed) describe(ctx context.Context) (*lambda.GetFunctionConfigurationOutput, error) {
+	out, err := d.lambda.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &d.name})
+	if missing := (*types.ResourceNotFoundException)(nil); errors.As(err, &missing) {
+		return nil, endf(codeFailed, "there is no function %s in this account and Region: see --region and --profile", d.name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if out.Environment != nil {
+		d.variables = out.Environment.Variables
+	}
+	d.timeout, d.role = time.Duration(aws.ToInt32(out.Timeout))*time.Second, aws.ToString(out.Role)
+	return out, nil
+}
+
+// checkVariables checks the variables and the log. table is empty if the records are elsewhere.
+func (d *deployed) checkVariables(of *lambda.GetFunctionConfigurationOutput, table string, found *findings) {
+	own := d.variables["IDEMPOTENCY_TABLE"]
+	found.first("IDEMPOTENCY_TABLE",
+		outcome{table == "", fine, "not asked for, as the records are not in DynamoDB", ""},
+		outcome{own == "", warning, "not set: dynamoenv opens no table", "set it, unless the program names its table itself"},
+		outcome{tableName(own) != tableName(table), wrong, own + ", and the table is " + table, "set the variable to the table, or give --table"},
+		outcome{true, fine, own, ""})
+	_, disabled := d.variables["ONCE_DISABLED"]
+	found.first("ONCE_DISABLED",
+		outcome{disabled, wrong, "set: every duplicate runs", "remove the variable"})
+	level := ""
+	if of.LoggingConfig != nil {
+		level = string(of.LoggingConfig.ApplicationLogLevel)
+	}
+	found.first("metrics",
+		outcome{d.variables["ONCE_METRICS"] == "", warning, "off: no alarm on an operation can ring", "set ONCE_METRICS to emf, unless the program names an Observer"},
+		outcome{slices.Contains([]string{"WARN", "ERROR", "FATAL"}, level), wrong, "Lambda drops them, because the application log level is " + level, "set it to INFO, and the level of the program's logger instead"},
+		outcome{true, fine, d.variables["ONCE_METRICS"], ""})
+}
+
+// checkAsync finds events that Lambda drops after two retries.
+func (d *deployed) checkAsync(ctx context.Context, of *lambda.GetFunctionConfigurationOutput, found *findings) {
+	const name = "asynchronous events"
+	allowed, err := d.lambda.GetPolicy(ctx, &lambda.GetPolicyInput{FunctionName: &d.name})
+	missing := (*types.ResourceNotFoundException)(nil)
+	if errors.As(err, &missing) {
+		return // no service may invoke it
+	}
+	if err != nil {
+		found.notKnownOf("Lambda", name, err)
+		return
+	}
+	services := slices.DeleteFunc([]string{"events.amazonaws.com", "s3.amazonaws.com", "sns.amazonaws.com"}, func(service string) bool {
+		return !strings.Contains(aws.ToString(allowed.Policy), `"`+service+`"`)
+	})
+	if len(services) == 0 {
+		return
+	}
+	invoke, err := d.lambda.GetFunctionEventInvokeConfig(ctx, &lambda.GetFunctionEventInvokeConfigInput{FunctionName: &d.name})
+	if err != nil && !errors.As(err, &missing) {
+		found.notKnownOf("Lambda", name, err)
+		return
+	}
+	kept := of.DeadLetterConfig != nil && of.DeadLetterConfig.TargetArn != nil
+	if err == nil && invoke.DestinationConfig != nil && invoke.DestinationConfig.OnFailure != nil {
+		kept = kept || invoke.DestinationConfig.OnFailure.Destination != nil
+	}
+	from := strings.Join(services, ", ")
+	found.first(name,
+		outcome{!kept, wrong, "of " + from + ": Lambda drops one that fails three times", "set OnFailure of the function's asynchronous invocations"},
+		outcome{true, fine, "of " + from + "; those that fail are kept", ""})
+}
+
+// checkRole asks IAM what the role of the function may do on the record with this id.
+func (d *deployed) checkRole(ctx context.Context, table, id string, group bool, found *findings) {
+	if table == "" {
+		found.say("role", warning, "not known, as the ARN of the table is not", "once policy --for check prints the permissions")
+		return
+	}
+	actions := policy.Execute
+	if group {
+		actions = append(actions[:len(actions):len(actions)], policy.Group...)
+	}
+	out, err := d.iam.SimulatePrincipalPolicy(ctx, &iam.SimulatePrincipalPolicyInput{
+		PolicySourceArn: &d.role, ActionNames: actions, ResourceArns: []string{table},
+		ContextEntries: []iamtypes.ContextEntry{{
+			ContextKeyName: aws.String("dynamodb:LeadingKeys"), ContextKeyType: iamtypes.ContextKeyTypeEnumStringList,
+			ContextKeyValues: []string{id},
+		}},
+	})
+	if err != nil {
+		found.notKnownOf("IAM", "role", err)
+		return
+	}
+	for _, result := range out.EvaluationResults {
+		action := aws.ToString(result.EvalActionName)
+		found.first(action,
+			outcome{result.EvalDecision == iamtypes.PolicyEvaluationDecisionTypeAllowed, fine, "the role may", ""},
+			outcome{true, wrong, "the role may not: " + string(result.EvalDecision), toGrant})
+	}
+	if of, role := account(table), account(d.role); of != role {
+		found.say("account", warning, "the table is of account "+of+", and the role of "+role+": the policy of the table is not known",
+			"in account "+of+", allow the role the same actions in the policy of the table")
+	}
+}
+
+func account(text string) string {
+	parsed, _ := arn.Parse(text) // ARNs of AWS's own answers
+	return parsed.AccountID
+}
+
+// tableName returns the name in an ARN of a table, or the name itself.
+func tableName(text string) string {
+	if _, name, is := strings.Cut(text, ":table/"); is {
+		return name
+	}
+	return text
+}
+
+// notKnownOf is notKnown for a service that --endpoint does not name.
+func (f *findings) notKnownOf(service, check string, err error) {
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		f.say(check, wrong, service+" was not reached: "+err.Error(), "see --region and --profile")
+		return
+	}
+	f.say(check, warning, "not known: "+cmp.Or(api.ErrorMessage(), api.ErrorCode()), "once policy --for check prints the permissions")
+}

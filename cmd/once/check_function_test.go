@@ -1,0 +1,73 @@
+package main
+
+import (
+	"os/exec"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+
+	assert "github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/internal/notrun"
+)
+
+// Each row makes one thing wrong, and names the only finding that then is.
+func TestCheckFindsWhatIsWrongOfADeployedFunction(t *testing.T) {
+	if _, err := exec.LookPath("moto_server"); err != nil {
+		notrun.Say(t, "moto_server is not installed")
+		return
+	}
+	moto := startMoto(t)
+	t.Run("nothing", func(t *testing.T) {
+		a := newDeployment(t, moto)
+		a.addStream(func(*lambda.CreateEventSourceMappingInput) {})
+		for name, f := range a.found(0, "check", "--strict", "--function", "pay", "--operation", "pay", "--group") {
+			assert.Equal(t, f.Verdict, fine, name, f)
+		}
+	})
+	stream := func(change func(*lambda.CreateEventSourceMappingInput)) func(*deployment) {
+		return func(a *deployment) { a.addStream(change) }
+	}
+	for name, damage := range map[string]func(*deployment){
+		"IDEMPOTENCY_TABLE": func(a *deployment) { a.setVariable("IDEMPOTENCY_TABLE", "other") },
+		"ONCE_DISABLED":     func(a *deployment) { a.setVariable("ONCE_DISABLED", "1") },
+		"metrics":           func(a *deployment) { a.level = "WARN" },
+		"asynchronous events": func(a *deployment) {
+			_, err := a.lambda.AddPermission(a.Context(), &lambda.AddPermissionInput{
+				FunctionName: aws.String("pay"), StatementId: aws.String("topic"), Action: aws.String("lambda:InvokeFunction"), Principal: aws.String("sns.amazonaws.com"),
+			})
+			assert.Must(a.T, err)
+		},
+		"orders: reports": func(a *deployment) {
+			_, err := a.lambda.UpdateEventSourceMapping(a.Context(), &lambda.UpdateEventSourceMappingInput{UUID: a.mapping, FunctionResponseTypes: []types.FunctionResponseType{}})
+			assert.Must(a.T, err)
+		},
+		"orders: visibility":   func(a *deployment) { a.set("orders", "VisibilityTimeout", "59") },
+		"orders: dead letters": func(a *deployment) { a.set("orders", "RedrivePolicy", "") },
+		"dead: retention":      func(a *deployment) { a.set("dead", "MessageRetentionPeriod", "60") },
+		"orders: consumers": func(a *deployment) {
+			a.createFunction("other")
+			_, err := a.lambda.CreateEventSourceMapping(a.Context(), &lambda.CreateEventSourceMappingInput{FunctionName: aws.String("other"), EventSourceArn: &a.queue})
+			assert.Must(a.T, err)
+		},
+		"events: reports":  stream(func(in *lambda.CreateEventSourceMappingInput) { in.FunctionResponseTypes = nil }),
+		"events: bisect":   stream(func(in *lambda.CreateEventSourceMappingInput) { in.BisectBatchOnFunctionError = nil }),
+		"events: failures": stream(func(in *lambda.CreateEventSourceMappingInput) { in.DestinationConfig = nil }),
+		"events: age":      stream(func(in *lambda.CreateEventSourceMappingInput) { in.MaximumRetryAttempts = nil }),
+		"dynamodb:PutItem": func(a *deployment) { a.denied = "dynamodb:PutItem" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newDeployment(t, moto)
+			damage(a)
+			for is, f := range a.found(codeNotRight, "check", "--table", "records", "--function", "pay", "--operation", "pay") {
+				assert.Equal(t, f.Verdict == wrong, is == name, is, f)
+			}
+		})
+	}
+	t.Run("no function", func(t *testing.T) {
+		got := newDeployment(t, moto).run("check", "--function", "nowhere")
+		assert.Equal(t, got.code, codeFailed)
+		assert.Contains(t, got.err, "there is no function nowhere")
+	})
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+)
+
+// checkSources checks the event source mappings of the function.
+func (d *deployed) checkSources(ctx context.Context, found *findings) {
+	pages := lambda.NewListEventSourceMappingsPaginator(d.lambda, &lambda.ListEventSourceMappingsInput{FunctionName: &d.name})
+	none := true
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			found.notKnownOf("Lambda", "sources", err)
+			return
+		}
+		for _, m := range page.EventSourceMappings {
+			none = false
+			d.checkSource(ctx, m, found)
+		}
+	}
+	if none {
+		found.say("sources", fine, "none that Lambda polls for "+d.name, "")
+	}
+}
+
+func (d *deployed) checkSource(ctx context.Context, m types.EventSourceMappingConfiguration, found *findings) {
+	source, err := arn.Parse(aws.ToString(m.EventSourceArn))
+	if err != nil {
+		return // a Kafka cluster of one's own has no ARN
+	}
+	_, name, _ := strings.Cut(source.Resource, "/") // stream/NAME, or table/NAME/stream/TIME
+	name, _, _ = strings.Cut(name, "/")
+	switch source.Service {
+	case "sqs":
+		name = source.Resource
+	case "kinesis", "dynamodb":
+	default:
+		return // brokers report no single records
+	}
+	reports := slices.Contains(m.FunctionResponseTypes, types.FunctionResponseTypeReportBatchItemFailures)
+	found.first(name+": reports",
+		outcome{!reports, wrong, "off: Lambda deletes the messages that failed", "set FunctionResponseTypes to ReportBatchItemFailures"},
+		outcome{true, fine, "by message", ""})
+	if source.Service == "sqs" {
+		d.checkQueue(ctx, name, source, m, found)
+		return
+	}
+	checkStream(name, m, found)
+}
+
+// checkStream finds records that disappear, and batches that block their shard.
+func checkStream(name string, m types.EventSourceMappingConfiguration, found *findings) {
+	found.first(name+": bisect",
+		outcome{!aws.ToBool(m.BisectBatchOnFunctionError), wrong, "off: one bad record takes the others of its batch along", "set BisectBatchOnFunctionError"},
+		outcome{true, fine, "on", ""})
+	kept := m.DestinationConfig != nil && m.DestinationConfig.OnFailure != nil && m.DestinationConfig.OnFailure.Destination != nil
+	found.first(name+": failures",
+		outcome{!kept, wrong, "a record that is given up is in no queue", "set DestinationConfig.OnFailure"},
+		outcome{true, fine, "kept", ""})
+	endless := func(limit *int32) bool { return limit == nil || *limit < 0 }
+	found.first(name+": age",
+		outcome{endless(m.MaximumRecordAgeInSeconds) && endless(m.MaximumRetryAttempts), wrong,
+			"a batch that fails is retried until the stream deletes it, and blocks its shard for as long", "set MaximumRecordAgeInSeconds and MaximumRetryAttempts"},
+		outcome{true, fine, "limited", ""})
+}
+
+// checkQueue finds messages that are delivered again while they run, and that are lost.
+func (d *deployed) checkQueue(ctx context.Context, name string, source arn.ARN, m types.EventSourceMappingConfiguration, found *findings) {
+	queue, err := d.queue(ctx, source)
+	if err != nil {
+		found.notKnownOf("SQS", name, err)
+		return
+	}
+	window := time.Duration(aws.ToInt32(m.MaximumBatchingWindowInSeconds)) * time.Second
+	least := 6*d.timeout + window
+	found.first(name+": visibility",
+		outcome{queue.visibility < least, wrong,
+			fmt.Sprintf("%s, less than %s, six timeouts of the function and the batching window", queue.visibility, least), "raise VisibilityTimeout of the queue, or lower the timeout of the function"},
+		outcome{true, fine, queue.visibility.String(), ""})
+	found.first(name+": dead letters",
+		outcome{queue.deadLetters == "", wrong, "none: a message that always fails is dropped after " + queue.retention.String(), "set RedrivePolicy of the queue"},
+		outcome{queue.receives < 2, wrong, "after one receive, and a conflict with a running duplicate counts", "raise maxReceiveCount; AWS advises at least 5"},
+		outcome{true, fine, fmt.Sprintf("after %d receives", queue.receives), ""})
+	d.checkDeadLetters(ctx, name, queue, found)
+	d.checkConsumers(ctx, name, source, m, found)
+}
+
+// checkDeadLetters finds a dead-letter queue that deletes a message as it arrives. A message of
+// a standard queue keeps its age when it moves.
+func (d *deployed) checkDeadLetters(ctx context.Context, name string, queue attributes, found *findings) {
+	source, err := arn.Parse(queue.deadLetters)
+	if err != nil || strings.HasSuffix(name, ".fifo") {
+		return
+	}
+	dead, err := d.queue(ctx, source)
+	if err != nil {
+		found.notKnownOf("SQS", source.Resource, err)
+		return
+	}
+	found.first(source.Resource+": retention",
+		outcome{dead.retention < queue.retention, wrong, fmt.Sprintf("%s, less than the %s of its queue: a message keeps its age when it moves", dead.retention, queue.retention), "raise MessageRetentionPeriod, to 14 days"},
+		outcome{true, fine, dead.retention.String(), ""})
+}
+
+// checkConsumers finds a queue that two functions share, each of which gets a part of the
+// messages.
+func (d *deployed) checkConsumers(ctx context.Context, name string, source arn.ARN, m types.EventSourceMappingConfiguration, found *findings) {
+	out, err := d.lambda.ListEventSourceMappings(ctx, &lambda.ListEventSourceMappingsInput{EventSourceArn: aws.String(source.String())})
+	if err != nil {
+		found.notKnownOf("Lambda", name+": consumers", err)
+		return
+	}
+	for _, other := range out.EventSourceMappings {
+		if aws.ToString(other.UUID) != aws.ToString(m.UUID) {
+			found.say(name+": consumers", wrong, "also "+aws.ToString(other.FunctionArn)+", which gets a part of the messages", "give each function a queue, for example of one topic")
+		}
+	}
+}
+
+// attributes are those of a queue.
+type attributes struct {
+	visibility, retention time.Duration
+	deadLetters           string
+	receives              int
+}
+
+func (d *deployed) queue(ctx context.Context, source arn.ARN) (q attributes, err error) {
+	url, err := d.sqs.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &source.Resource, QueueOwnerAWSAccountId: &source.AccountID})
+	if err != nil {
+		return q, err
+	}
+	out, err := d.sqs.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: url.QueueUrl, AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameAll}})
+	if err != nil {
+		return q, err
+	}
+	seconds := func(name string) time.Duration {
+		n, _ := strconv.Atoi(out.Attributes[name]) // SQS returns numbers
+		return time.Duration(n) * time.Second
+	}
+	q.visibility, q.retention = seconds("VisibilityTimeout"), seconds("MessageRetentionPeriod")
+	var redrive struct {
+		DeadLetterTargetARN string      `json:"deadLetterTargetArn"`
+		MaxReceiveCount     json.Number `json:"maxReceiveCount"` // a text in some answers
+	}
+	if text := out.Attributes["RedrivePolicy"]; text != "" {
+		if err := json.Unmarshal([]byte(text), &redrive); err != nil {
+			return q, fmt.Errorf("RedrivePolicy: %w", err)
+		}
+		q.deadLetters = redrive.DeadLetterTargetARN
+		q.receives, err = strconv.Atoi(string(redrive.MaxReceiveCount))
+	}
+	return q, err
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	ddb "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	assert "github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/internal/wire"
+)
+
+// A deployment is an account of AWS, served by moto, with a function that is right: its table,
+// its role, and a queue with dead letters.
+type deployment struct {
+	*scene
+	lambda   *lambda.Client
+	sqs      *sqs.Client
+	dynamodb *dynamodb.Client
+	role     *string // ARN
+	queue    string  // ARN
+	mapping  *string // id
+	denied   string  // action that IAM denies the role
+	level    string  // of the function's log
+}
+
+// startMoto returns the URL of a server.
+func startMoto(t *testing.T) string {
+	t.Helper()
+	server := exec.CommandContext(t.Context(), "moto_server", "-p", "0")
+	output, err := server.StderrPipe()
+	assert.Must(t, err)
+	assert.Must(t, server.Start())
+	lines, address := bufio.NewScanner(output), regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+	for lines.Scan() {
+		if url := address.FindString(lines.Text()); url != "" {
+			var log sync.WaitGroup
+			log.Go(func() { // a full pipe would stop moto
+				for lines.Scan() {
+				}
+			})
+			t.Cleanup(func() {
+				log.Wait()
+				_ = server.Wait() // it was killed with the context of the test
+			})
+			return url
+		}
+	}
+	t.Fatal("moto did not say where it listens", lines.Err())
+	return ""
+}
+
+func newDeployment(t *testing.T, moto string) *deployment {
+	t.Helper()
+	a := &deployment{scene: newScene(t)}
+	reset, err := http.Post(moto+"/moto-api/reset", "", nil)
+	assert.Must(t, err)
+	assert.Must(t, reset.Body.Close())
+	t.Setenv("AWS_ENDPOINT_URL", a.simulated(moto))
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "")
+	t.Setenv("AWS_REGION", "eu-central-1")
+	cfg, err := (&dynamodbFlags{}).load(t.Context())
+	assert.Must(t, err)
+	a.lambda, a.sqs, a.dynamodb = lambda.NewFromConfig(cfg), sqs.NewFromConfig(cfg), dynamodb.NewFromConfig(cfg)
+	a.createTable("records")
+	role, err := iam.NewFromConfig(cfg).CreateRole(t.Context(), &iam.CreateRoleInput{RoleName: aws.String("pay"), AssumeRolePolicyDocument: aws.String("{}")})
+	assert.Must(t, err)
+	a.role = role.Role.Arn
+	a.createFunction("pay")
+	dead := a.createQueue("dead", map[string]string{"MessageRetentionPeriod": "1209600"})
+	a.queue = a.createQueue("orders", map[string]string{
+		"VisibilityTimeout": "60", "RedrivePolicy": fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":5}`, dead),
+	})
+	mapping, err := a.lambda.CreateEventSourceMapping(t.Context(), &lambda.CreateEventSourceMappingInput{
+		FunctionName: aws.String("pay"), EventSourceArn: &a.queue, FunctionResponseTypes: reported,
+	})
+	assert.Must(t, err)
+	a.mapping = mapping.UUID
+	return a
+}
+
+var reported = []types.FunctionResponseType{types.FunctionResponseTypeReportBatchItemFailures}
+
+// simulated returns the URL of a proxy that has what moto has not: the simulation of policies
+// and the level of a log.
+func (a *deployment) simulated(moto string) string {
+	a.Helper()
+	proxy, err := wire.HTTP(moto, func(r *wire.Request) (*wire.Response, error) {
+		form, _ := url.ParseQuery(string(r.Body)) // no form in other protocols
+		if form.Get("Action") != "SimulatePrincipalPolicy" {
+			answer, err := r.Send()
+			if err == nil && a.level != "" && strings.HasSuffix(r.Operation, "/functions/pay/configuration") {
+				answer.Body = bytes.Replace(answer.Body, []byte("{"), []byte(`{"LoggingConfig":{"ApplicationLogLevel":"`+a.level+`"},`), 1)
+				answer.Header.Del("Content-Length")
+			}
+			return answer, err
+		}
+		return &wire.Response{Status: http.StatusOK, Body: a.simulation(form)}, nil
+	})
+	assert.Must(a.T, err)
+	a.Cleanup(func() { assert.Must(a.T, proxy.Close()) })
+	return proxy.URL()
+}
+
+// simulation allows the role each action but the denied one, on this table and this operation.
+func (a *deployment) simulation(form url.Values) []byte {
+	asked := form.Get("PolicySourceArn") == *a.role && strings.HasSuffix(form.Get("ResourceArns.member.1"), ":table/records") &&
+		strings.HasPrefix(form.Get("ContextEntries.member.1.ContextKeyValues.member.1"), "pay#")
+	var results strings.Builder
+	for i := 1; form.Has(fmt.Sprintf("ActionNames.member.%d", i)); i++ {
+		action, decision := form.Get(fmt.Sprintf("ActionNames.member.%d", i)), "allowed"
+		if !asked || action == a.denied {
+			decision = "implicitDeny"
+		}
+		fmt.Fprintf(&results, "<member><EvalActionName>%s</EvalActionName><EvalDecision>%s</EvalDecision></member>", action, decision)
+	}
+	return []byte("<SimulatePrincipalPolicyResponse><SimulatePrincipalPolicyResult><EvaluationResults>" + results.String() +
+		"</EvaluationResults></SimulatePrincipalPolicyResult></SimulatePrincipalPolicyResponse>")
+}
+
+func (a *deployment) createTable(name string) *ddb.TableDescription {
+	a.Helper()
+	made, err := a.dynamodb.CreateTable(a.Context(), &dynamodb.CreateTableInput{
+		TableName: &name, BillingMode: ddb.BillingModePayPerRequest, DeletionProtectionEnabled: aws.Bool(true),
+		AttributeDefinitions: []ddb.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: ddb.ScalarAttributeTypeS}},
+		KeySchema:            []ddb.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: ddb.KeyTypeHash}},
+		StreamSpecification:  &ddb.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: ddb.StreamViewTypeNewImage},
+	})
+	assert.Must(a.T, err)
+	_, err = a.dynamodb.UpdateTimeToLive(a.Context(), &dynamodb.UpdateTimeToLiveInput{
+		TableName: &name, TimeToLiveSpecification: &ddb.TimeToLiveSpecification{AttributeName: aws.String("expiration"), Enabled: aws.Bool(true)},
+	})
+	assert.Must(a.T, err)
+	_, err = a.dynamodb.UpdateContinuousBackups(a.Context(), &dynamodb.UpdateContinuousBackupsInput{
+		TableName: &name, PointInTimeRecoverySpecification: &ddb.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: aws.Bool(true)},
+	})
+	assert.Must(a.T, err)
+	return made.TableDescription
+}
+
+func (a *deployment) createFunction(name string) {
+	a.Helper()
+	_, err := a.lambda.CreateFunction(a.Context(), &lambda.CreateFunctionInput{
+		FunctionName: &name, Role: a.role, Runtime: types.RuntimeProvidedal2023, Handler: aws.String("bootstrap"), Timeout: aws.Int32(10),
+		Code:        &types.FunctionCode{ZipFile: []byte("PK\x05\x06" + strings.Repeat("\x00", 18))}, // an empty archive
+		Environment: &types.Environment{Variables: map[string]string{"IDEMPOTENCY_TABLE": "records", "ONCE_METRICS": "emf"}},
+	})
+	assert.Must(a.T, err)
+}
+
+// setVariable changes a variable of the function.
+func (a *deployment) setVariable(name, value string) {
+	a.Helper()
+	variables := map[string]string{"IDEMPOTENCY_TABLE": "records", "ONCE_METRICS": "emf"}
+	variables[name] = value
+	_, err := a.lambda.UpdateFunctionConfiguration(a.Context(), &lambda.UpdateFunctionConfigurationInput{
+		FunctionName: aws.String("pay"), Environment: &types.Environment{Variables: variables},
+	})
+	assert.Must(a.T, err)
+}
+
+// addStream adds the stream of a table as a source, changed.
+func (a *deployment) addStream(change func(*lambda.CreateEventSourceMappingInput)) {
+	a.Helper()
+	in := &lambda.CreateEventSourceMappingInput{
+		FunctionName: aws.String("pay"), EventSourceArn: a.createTable("events").LatestStreamArn,
+		FunctionResponseTypes: reported, BisectBatchOnFunctionError: aws.Bool(true), MaximumRetryAttempts: aws.Int32(3),
+		DestinationConfig: &types.DestinationConfig{OnFailure: &types.OnFailure{Destination: aws.String("arn:aws:sqs:eu-central-1:123456789012:dead")}},
+	}
+	change(in)
+	_, err := a.lambda.CreateEventSourceMapping(a.Context(), in)
+	assert.Must(a.T, err)
+}
+
+// createQueue returns the ARN of a queue.
+func (a *deployment) createQueue(name string, attributes map[string]string) string {
+	a.Helper()
+	queue, err := a.sqs.CreateQueue(a.Context(), &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes})
+	assert.Must(a.T, err)
+	out, err := a.sqs.GetQueueAttributes(a.Context(), &sqs.GetQueueAttributesInput{QueueUrl: queue.QueueUrl, AttributeNames: []sqstypes.QueueAttributeName{"QueueArn"}})
+	assert.Must(a.T, err)
+	return out.Attributes["QueueArn"]
+}
+
+func (a *deployment) set(queue, attribute, value string) {
+	a.Helper()
+	of, err := a.sqs.GetQueueUrl(a.Context(), &sqs.GetQueueUrlInput{QueueName: &queue})
+	assert.Must(a.T, err)
+	_, err = a.sqs.SetQueueAttributes(a.Context(), &sqs.SetQueueAttributesInput{QueueUrl: of.QueueUrl, Attributes: map[string]string{attribute: value}})
+	assert.Must(a.T, err)
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
+
+	"github.com/lambda-once/once/internal/policy"
+)
+
+const aboutPolicy = `
+Prints the policy of IAM that a role needs on a table in DynamoDB, for accounts
+whose roles are made elsewhere. It asks nothing of AWS.
+
+--for names the task: a function (the default), an operator, who lists, releases
+and resolves records, a sweep, or a check, with --function too. For a function,
+--operation confines the policy to the records of these operations, which
+excludes keys with Key.Record and tables with a sort key. --group adds the calls
+of group commit (dynamo.Options.Group).
+`
+
+func printPolicy(_ context.Context, c *call) error {
+	table := c.String("table", "", "the `ARN` of the table")
+	key := c.String("key", "", "the `ARN` of the table's customer managed key")
+	role := c.String("for", "function", "the `name` of the task: function, operator, sweep or check")
+	group := c.Bool("group", false, "allow what group commit calls")
+	var operations []string
+	c.Func("operation", "allow the records of this `operation` alone; repeatable", func(name string) error {
+		operations = append(operations, name)
+		return nil
+	})
+	if _, err := c.parse(0); err != nil {
+		return err
+	}
+	of, err := arn.Parse(*table)
+	switch {
+	case err != nil || of.Service != "dynamodb" || !strings.HasPrefix(of.Resource, "table/") || of.Region == "" || of.AccountID == "":
+		return endf(codeUsage, "set --table to the ARN of a table: a policy needs its Region and its account")
+	case *key != "" && !strings.HasPrefix(*key, "arn:"):
+		return endf(codeUsage, "--key is not the ARN of a key: in a policy, an alias names none")
+	case *role != "function" && (*group || operations != nil):
+		return endf(codeUsage, "--group and --operation are for --for function")
+	}
+	for _, name := range operations {
+		if name == "" || strings.ContainsAny(name, "*?$#") {
+			return endf(codeUsage, "--operation %q is empty, or contains one of *?$#, which have a special meaning in IAM or in the id of a record", name)
+		}
+	}
+	t := policy.Table{ARN: *table, Key: *key}
+	switch *role {
+	case "function":
+		return writeJSON(c.out, policy.ForFunction(t, operations, *group))
+	case "operator":
+		return writeJSON(c.out, policy.ForOperator(t))
+	case "sweep":
+		return writeJSON(c.out, policy.ForSweep(t))
+	case "check":
+		return writeJSON(c.out, policy.ForCheck(t))
+	}
+	return endf(codeUsage, "--for is none of function, operator, sweep and check")
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	assert "github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/internal/policy"
+)
+
+const tableARN = "arn:aws:dynamodb:eu-central-1:123456789012:table/records"
+
+// Each row is a task, with the actions that it is allowed. Package policy is compared with the
+// grants of infra in a test of infra.
+func TestPolicyAllowsATaskItsActions(t *testing.T) {
+	s := newScene(t)
+	for task, want := range map[string]string{
+		"function": "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem",
+		"operator": "dynamodb:DeleteItem dynamodb:GetItem dynamodb:Scan dynamodb:UpdateItem",
+		"sweep":    "dynamodb:DeleteItem dynamodb:Scan",
+		"check":    "dynamodb:DescribeContinuousBackups dynamodb:DescribeTable dynamodb:DescribeTimeToLive",
+	} {
+		got := s.policy("--for", task).Statement[0]
+		assert.Equal(t, strings.Join(got.Action, " "), want, task)
+		assert.Equal(t, got.Resource, tableARN, task)
+	}
+}
+
+func TestPolicyConfinesAFunctionToItsOperations(t *testing.T) {
+	got := newScene(t).policy("--operation", "pay", "--operation", "refund").Statement[0]
+	assert.Deep(t, got.Condition, map[string]map[string]any{
+		"ForAllValues:StringLike": {"dynamodb:LeadingKeys": []any{"pay#*", "refund#*"}},
+		"Null":                    {"dynamodb:LeadingKeys": "false"},
+	})
+}
+
+func TestPolicyAllowsTheKeyThroughDynamoDBAlone(t *testing.T) {
+	const key = "arn:aws:kms:eu-central-1:123456789012:key/1"
+	got := newScene(t).policy("--key", key).Statement[1]
+	assert.Equal(t, got.Resource, key)
+	assert.Deep(t, got.Condition, map[string]map[string]any{"StringEquals": {"kms:ViaService": "dynamodb.eu-central-1.amazonaws.com"}})
+}
+
+func (s *scene) policy(args ...string) (d policy.Document) {
+	s.Helper()
+	assert.Must(s.T, json.Unmarshal([]byte(s.ok(append([]string{"policy", "--table", tableARN}, args...)...)), &d))
+	return d
+}

@@ -1,0 +1,102 @@
+// Package policy has the permissions that functions, operators and checks need on a table of
+// records, as statements of IAM.
+package policy
+
+import "strings"
+
+// A Document is a policy in the JSON of IAM.
+type Document struct {
+	Version   string
+	Statement []Statement
+}
+
+// A Statement allows actions on resources.
+type Statement struct {
+	Effect    string
+	Action    []string
+	Resource  string
+	Condition map[string]map[string]any `json:",omitempty"`
+}
+
+// A Table is a table of records in DynamoDB.
+type Table struct {
+	ARN string
+	Key string // ARN of its customer managed key, or empty
+}
+
+// Actions of a function on the records, without and with group commit.
+var (
+	Execute = []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
+	Group   = []string{"dynamodb:BatchGetItem", "dynamodb:PartiQLDelete", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"}
+)
+
+// ForFunction returns the policy of a function: the calls of the store on the records of these
+// operations, or on all records if there are none.
+func ForFunction(t Table, operations []string, group bool) Document {
+	actions := Execute
+	if group {
+		actions = append(actions[:len(actions):len(actions)], Group...)
+	}
+	return t.document(Statement{Action: actions, Condition: leadingKeys(operations)})
+}
+
+// ForOperator returns the policy of a person who lists, releases and resolves records.
+func ForOperator(t Table) Document {
+	return t.document(Statement{Action: []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:Scan", "dynamodb:UpdateItem"}})
+}
+
+// ForSweep returns the policy of a program that deletes expired records.
+func ForSweep(t Table) Document {
+	return t.document(Statement{Action: []string{"dynamodb:DeleteItem", "dynamodb:Scan"}})
+}
+
+// ForCheck returns the policy of "once check --function". All of it reads. Lambda restricts
+// none of its lists to a function, and the queues are known only when they were listed.
+func ForCheck(t Table) Document {
+	settings := t.document(Statement{Action: []string{"dynamodb:DescribeContinuousBackups", "dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive"}})
+	return Document{settings.Version, append(settings.Statement[:1], Statement{
+		Effect: "Allow", Resource: "*",
+		Action: []string{
+			"iam:SimulatePrincipalPolicy", "lambda:GetFunctionConfiguration", "lambda:GetFunctionEventInvokeConfig", "lambda:GetPolicy",
+			"lambda:ListEventSourceMappings", "sqs:GetQueueAttributes", "sqs:GetQueueUrl",
+		},
+	})}
+}
+
+// document returns a policy with a statement on the records, and the use of the table's key
+// through DynamoDB.
+func (t Table) document(records Statement) Document {
+	records.Effect, records.Resource = "Allow", t.ARN
+	d := Document{"2012-10-17", []Statement{records}}
+	if t.Key == "" {
+		return d
+	}
+	region := ""
+	if parts := strings.Split(t.ARN, ":"); len(parts) > 3 {
+		region = parts[3]
+	}
+	return Document{d.Version, append(d.Statement, Statement{
+		Effect: "Allow", Resource: t.Key,
+		Action: []string{
+			"kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext",
+			"kms:ReEncryptFrom", "kms:ReEncryptTo",
+		},
+		Condition: map[string]map[string]any{"StringEquals": {"kms:ViaService": "dynamodb." + region + ".amazonaws.com"}},
+	})}
+}
+
+// leadingKeys returns two conditions. ForAllValues alone is true for a request without any
+// leading key, such as a Scan.
+func leadingKeys(operations []string) map[string]map[string]any {
+	if len(operations) == 0 {
+		return nil
+	}
+	var prefixes []string
+	for _, operation := range operations {
+		prefixes = append(prefixes, operation+"#*")
+	}
+	return map[string]map[string]any{
+		"ForAllValues:StringLike": {"dynamodb:LeadingKeys": prefixes},
+		"Null":                    {"dynamodb:LeadingKeys": "false"},
+	}
+}
