@@ -51,21 +51,3 @@ func TestLabelAlone(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
-
-func TestAddressThatDoesNotExistIsRefusedForGood(t *testing.T) {
-	x, err := idempotent.New("ship-parcel", memory.New(0), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	errAddress := errors.New("no such address")
-	ship := idempotent.Wrap(x, parcelKey, func(context.Context, parcel) (string, error) {
-		return "", idempotent.Permanent(errAddress)
-	})
-	if _, err := ship(t.Context(), parcel{ID: "p-2"}); !errors.Is(err, errAddress) {
-		t.Errorf("the first call: %v", err)
-	}
-	var replayed *idempotent.ReplayedError
-	if _, err := ship(t.Context(), parcel{ID: "p-2"}); !errors.As(err, &replayed) {
-		t.Errorf("the second call: %v", err)
-	}
-}
