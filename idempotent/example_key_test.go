@@ -38,6 +38,21 @@ func ExampleField() {
 	// "" true
 }
 
+// A request of no customer is refused: all such requests would share one scope.
+func ExampleWithScope() {
+	type Payment struct{ Customer, ID string }
+	key := idempotent.WithScope(
+		idempotent.Field(func(p Payment) string { return p.ID }),
+		idempotent.Field(func(p Payment) string { return p.Customer }))
+	for _, p := range []Payment{{"ada", "1"}, {"", "1"}} {
+		k, err := key(p)
+		fmt.Printf("%q %q %v\n", k.Scope, k.ID, errors.Is(err, idempotent.ErrMissingKey))
+	}
+	// Output:
+	// "ada" "1" false
+	// "" "" true
+}
+
 // A request without an ID is its own key: equal requests run once.
 func ExampleWholePayload() {
 	type Report struct{ Month string }

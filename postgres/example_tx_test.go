@@ -3,6 +3,8 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -44,6 +46,31 @@ func transferCollected(ctx context.Context, t Transfer) (string, error) {
 		"UPDATE accounts SET balance = balance - $2 WHERE id = $1 AND balance >= $2", t.From, t.Amount)
 	tx.Exec("UPDATE accounts SET balance = balance + $2 WHERE id = $1", t.To, t.Amount)
 	return "transferred", nil
+}
+
+// The booking and the completion of its call are one transaction.
+func ExampleTransaction() {
+	ctx := context.Background()
+	store, err := openStore(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	x, err := idempotent.New("book", store, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	book := func(ctx context.Context, p Payment) (balance int64, err error) {
+		tx, err := postgres.Transaction(ctx)
+		if err != nil {
+			return 0, err
+		}
+		row := tx.QueryRow(ctx, "UPDATE accounts SET balance = balance + $1 WHERE id = 'shop' RETURNING balance", p.Amount)
+		err = row.Scan(&balance)
+		return balance, err // nil commits, an error rolls back
+	}
+	handler := idempotent.Wrap(x, idempotent.Field(func(p Payment) string { return p.ID }), book)
+	balance, err := handler(ctx, Payment{ID: "order-1", Amount: 1999})
+	fmt.Println(balance, err)
 }
 
 func TestTransactionExamplesRun(t *testing.T) {
