@@ -1,3 +1,4 @@
+// Command start is the CDK app of docs/start.md.
 package main
 
 import (
