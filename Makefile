@@ -158,7 +158,6 @@ fuzz:
 		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./internal/canonical || exit 1; done
 	@go test -run '^$$' -fuzz '^FuzzCanonical$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./internal/jmespath
 	@go test -run '^$$' -fuzz '^FuzzPath$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/keypath
-	@go -C proof test -run '^$$' -fuzz '^FuzzKeys$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./keypaths
 	@for target in FuzzCanonicalText FuzzExpression; do \
 		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/powertools || exit 1; done
 	@go test -run '^$$' -fuzz '^FuzzPreimage$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/internal/ids

@@ -9,7 +9,7 @@ import (
 	"github.com/lambda-once/once/infra/internal/check"
 )
 
-// jsii no longer supports Node 20. It still runs there: see proof/synth.
+// jsii no longer supports Node 20.
 func TestTextsAskForASupportedNode(t *testing.T) {
 	const oldest = 22
 	root := "../../.."
