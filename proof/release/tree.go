@@ -159,8 +159,8 @@ func (t *Tree) rewrite(pattern, version string) error {
 // each server, as test data of later versions.
 func (t *Tree) Frozen() error {
 	for _, kind := range []string{"dynamodb", "postgresql", "redis"} {
-		for _, file := range []string{"completed.json", "completed.sent.json"} {
-			if _, err := os.Stat(filepath.Join(t.root, "proof/stored/testdata", t.version, kind, file)); err != nil {
+		for _, file := range []string{kind + ".json", kind + ".sent.json"} {
+			if _, err := os.Stat(filepath.Join(t.root, "proof/stored/testdata", t.version, file)); err != nil {
 				return fmt.Errorf("version %s is not frozen: run go -C proof test ./stored -args -write %[1]s: %w", t.version, err)
 			}
 		}

@@ -70,12 +70,12 @@ func TestVersionIsSetEverywhere(t *testing.T) {
 func TestVersionIsFrozenWithItsRecordsAndWhatItSends(t *testing.T) {
 	dir := write(t, two)
 	for _, kind := range []string{"dynamodb", "postgresql", "redis"} {
-		for _, file := range []string{"completed.json", "completed.sent.json"} {
+		for _, file := range []string{kind + ".json", kind + ".sent.json"} {
 			err := read(t, dir).Frozen()
 			if err == nil || !strings.Contains(err.Error(), "-write v0.1.0") {
-				t.Errorf("without %s/%s: %v", kind, file, err)
+				t.Errorf("without %s: %v", file, err)
 			}
-			name := filepath.Join(dir, "proof/stored/testdata/v0.1.0", kind, file)
+			name := filepath.Join(dir, "proof/stored/testdata/v0.1.0", file)
 			if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, nil, 0o600)); err != nil {
 				t.Fatal(err)
 			}

@@ -3,7 +3,6 @@ package stored
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -18,9 +17,9 @@ import (
 	"github.com/lambda-once/once/internal/notrun"
 )
 
-// sentEnding is that of the files with what a release sends to the server for a call, in
-// their order: requests, statements or scripts. A later version that sends anything else
-// is tested beside a store that sends these.
+// sentEnding is that of the files with what a release sends to a kind of server for each
+// call, in their order: requests, statements or scripts. A later version that sends
+// anything else is tested beside a store that sends these.
 const sentEnding = ".sent.json"
 
 // sent collects the texts that are sent to a server, each once. It is a setting of each
@@ -38,10 +37,10 @@ func (s *sent) add(text string) {
 	}
 }
 
-func (s *sent) texts() ([]byte, error) {
+func (s *sent) texts() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return json.MarshalIndent(s.all, "", "\t")
+	return s.all
 }
 
 // requests is an option of a client of DynamoDB.
@@ -87,7 +86,7 @@ func (s *sent) ProcessHook(next client.ProcessHook) client.ProcessHook {
 // A test with two versions on one server needs what the older one sends. proof/release
 // prints no tag of a version that has not frozen it.
 func TestReleasesHaveFrozenWhatTheySend(t *testing.T) {
-	frozen, err := filepath.Glob("testdata/v*/*/*" + sentEnding)
+	frozen, err := filepath.Glob("testdata/v*/*" + sentEnding)
 	must(t, err)
 	if len(frozen) == 0 {
 		notrun.Say(t, "no version is released, so none runs beside this one")

@@ -49,7 +49,7 @@ func TestStoredRecordsOfDynamoDB(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return json.MarshalIndent(plain(out.Items[0]), "", "\t")
+			return json.Marshal(plain(out.Items[0]))
 		}, plant: func(ctx context.Context, text []byte) error {
 			var item map[string]attribute
 			if err := json.Unmarshal(text, &item); err != nil {
@@ -78,7 +78,7 @@ func TestStoredRecordsOfPostgreSQL(t *testing.T) {
 		s, err := postgres.New(pool, "idempotency", nil)
 		must(t, err)
 		return database{sent: texts, store: s, read: func(ctx context.Context) (text []byte, err error) {
-			err = pool.QueryRow(ctx, "SELECT jsonb_pretty(to_jsonb(r)) FROM idempotency r").Scan(&text)
+			err = pool.QueryRow(ctx, "SELECT to_jsonb(r) FROM idempotency r").Scan(&text)
 			return text, err
 		}, plant: func(ctx context.Context, text []byte) error {
 			_, err := pool.Exec(ctx, "INSERT INTO idempotency SELECT * FROM jsonb_populate_record(NULL::idempotency, $1)", text)
@@ -108,7 +108,7 @@ func TestStoredRecordsOfRedis(t *testing.T) {
 			for name, value := range fields {
 				encoded[name] = base64.StdEncoding.EncodeToString([]byte(value))
 			}
-			return json.MarshalIndent(encoded, "", "\t")
+			return json.Marshal(encoded)
 		}, plant: func(ctx context.Context, text []byte) error { return plantHash(ctx, db, prefix, text) }}
 	})
 }
@@ -133,29 +133,34 @@ func plantHash(ctx context.Context, db *client.Client, prefix string, text []byt
 	return nil
 }
 
-// each plants every record of every release, and makes its call again.
+// each plants every record of every release, and makes its call again. A file has the
+// records that a release stores in a kind of store, by the names of their calls.
 func each(t *testing.T, kind string, open func(t *testing.T) database) {
 	if *release != "" {
 		write(t, filepath.Join("testdata", *release, kind), open)
 	}
-	releases, err := filepath.Glob(filepath.Join("testdata", "v*"))
-	if err != nil || len(releases) == 0 {
+	files, err := filepath.Glob(filepath.Join("testdata", "v*", kind+".json"))
+	if err != nil || len(files) == 0 {
 		t.Fatal("no test data", err)
 	}
 	all := calls()
-	for _, dir := range releases {
+	for _, file := range files {
+		version := filepath.Base(filepath.Dir(file))
+		text, err := os.ReadFile(file)
+		must(t, err)
+		var records map[string]json.RawMessage
+		must(t, json.Unmarshal(text, &records))
 		for name, c := range all {
-			t.Run(filepath.Base(dir)+" "+name, func(t *testing.T) {
-				text, err := os.ReadFile(filepath.Join(dir, kind, name+".json"))
-				if os.IsNotExist(err) && filepath.Base(dir) != "v0.1.0" {
+			t.Run(version+" "+name, func(t *testing.T) {
+				record, ok := records[name]
+				if !ok && version != "v0.1.0" {
 					return // a later release has this form first
 				}
-				must(t, err)
 				db := open(t)
-				must(t, db.plant(t.Context(), text))
+				must(t, db.plant(t.Context(), record))
 				c.check(t.Context(), t, name, db.store)
 				if name == "completed" {
-					refuse(t, text, open(t))
+					refuse(t, record, open(t))
 				}
 			})
 		}
@@ -172,21 +177,25 @@ func refuse(t *testing.T, text []byte, db database) {
 	call{outcome: idempotent.OutcomeFailed, err: idempotent.ErrStore}.check(t.Context(), t, "completed", db.store)
 }
 
-func write(t *testing.T, dir string, open func(t *testing.T) database) {
-	must(t, os.MkdirAll(dir, 0o755))
+// write stores the records of all calls in one file, and what they send in the other.
+func write(t *testing.T, name string, open func(t *testing.T) database) {
+	records, requests := map[string]json.RawMessage{}, map[string][]string{}
 	for name, c := range calls() {
 		t.Run("write "+name, func(t *testing.T) {
 			db := open(t)
 			c.store(t.Context(), t, name, db.store)
-			text, err := db.read(t.Context())
+			record, err := db.read(t.Context())
 			must(t, err)
 			c.config.Wait = time.Minute // for the lease of a call that was cut
 			c.check(t.Context(), t, name, db.store)
-			sent, err := db.sent.texts()
-			must(t, err)
-			must(t, os.WriteFile(filepath.Join(dir, name+".json"), append(text, '\n'), 0o644))
-			must(t, os.WriteFile(filepath.Join(dir, name+sentEnding), append(sent, '\n'), 0o644))
+			records[name], requests[name] = record, db.sent.texts()
 		})
+	}
+	must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	for ending, content := range map[string]any{".json": records, sentEnding: requests} {
+		text, err := json.MarshalIndent(content, "", "\t")
+		must(t, err)
+		must(t, os.WriteFile(name+ending, append(text, '\n'), 0o644))
 	}
 }
 
