@@ -79,7 +79,7 @@ func (f findings) has(v verdict) bool {
 	return slices.ContainsFunc(f, func(found finding) bool { return found.Verdict == v })
 }
 
-func check(ctx context.Context, c *call) error {
+func checkStore(ctx context.Context, c *call) error {
 	var o storeFlags
 	o.add(c.FlagSet)
 	operation := c.String("operation", "check", "try the permissions on a key of this `operation`")

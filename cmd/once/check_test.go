@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
 
@@ -81,13 +82,9 @@ func TestCheckAcceptsATableThatIsRight(t *testing.T) {
 		"keys", "time to live", "point-in-time recovery", "deletion protection",
 		"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem",
 	} {
-		if got[name].Verdict != fine {
-			t.Errorf("%s: %+v", name, got[name])
-		}
+		check.Equal(t, got[name].Verdict, fine, name, got[name])
 	}
-	if len(got) != 8 {
-		t.Errorf("%+v", got)
-	}
+	check.Equal(t, len(got), 8, got)
 }
 
 // Each statement is tried for real, in tables of every shape, and none writes.
@@ -103,9 +100,7 @@ func TestCheckTriesGroupCommit(t *testing.T) {
 			{AttributeName: aws.String("the id"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String(`a"b'c`), KeyType: types.KeyTypeRange},
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, args := range [][]string{
 		nil,
 		{"--operation", "pay"},
@@ -114,9 +109,7 @@ func TestCheckTriesGroupCommit(t *testing.T) {
 	} {
 		got := s.verdicts(0, append(args, "--group")...)
 		for _, name := range []string{"dynamodb:BatchGetItem", "dynamodb:PartiQLUpdate", "dynamodb:PartiQLDelete", "dynamodb:PartiQLInsert", "dynamodb:PutItem"} {
-			if got[name].Verdict != fine {
-				t.Errorf("%q: %s: %+v", args, name, got[name])
-			}
+			check.Equal(t, got[name].Verdict, fine, args, name, got[name])
 		}
 		out, err := s.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &composite})
 		if err != nil || out.Count != 0 {
@@ -197,9 +190,7 @@ func TestCheckFindsWrongKeys(t *testing.T) {
 			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: &name, AttributeType: kind}},
 			KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String(name), KeyType: types.KeyTypeHash}},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		got := s.verdicts(codeNotRight, "--table", table)
 		if k := got["keys"]; k.Verdict != wrong || !strings.Contains(k.Found, fmt.Sprintf("%s (%s), partition key; functions need id (S)", name, kind)) {
 			t.Errorf("%s: %+v", name, k)
@@ -219,9 +210,7 @@ func TestCheckIsReadable(t *testing.T) {
 	s := newScene(t)
 	r := s.run("check", "--endpoint", s.endpoint(answers{"DescribeContinuousBackups": exposed}, protected))
 	golden(t, "check", strings.ReplaceAll(r.out, s.table, "TABLE"))
-	if r.code != 0 {
-		t.Error(r)
-	}
+	check.Equal(t, r.code, 0, r)
 	if r := s.run("check", "--table", "nowhere"); r.code != codeNotRight || !strings.Contains(r.out, "there is no table nowhere") {
 		t.Error(r)
 	}

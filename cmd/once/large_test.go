@@ -20,6 +20,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Records of TestLargeTable, unless ONCE_RECORDS is set: "make
@@ -46,19 +48,13 @@ func TestLargeTable(t *testing.T) {
 
 	var all, stuck lines
 	s.progressOf(n, s.measured(&all, binary, "list", "--json"))
-	if int(all) != n {
-		t.Errorf("list has %d lines, want %d", all, n)
-	}
+	check.Equal(t, int(all), n, "list", all, "lines")
 	s.progressOf(n, s.measured(&stuck, binary, "list", "--status", "INPROGRESS", "--older-than", "15m"))
-	if int(stuck) != n/1000+1 {
-		t.Errorf("list --older-than has %d lines, want %d and a header", stuck, n/1000)
-	}
+	check.Equal(t, int(stuck), n/1000+1, "list --older-than", stuck, "lines", n/1000, "a header")
 
 	var swept bytes.Buffer
 	s.progressOf(n, s.measured(&swept, binary, "sweep", "--dry-run"))
-	if !strings.HasPrefix(swept.String(), "found 0 records") {
-		t.Errorf("sweep: %s", swept.Bytes())
-	}
+	check.True(t, strings.HasPrefix(swept.String(), "found 0 records"), "sweep", swept.Bytes())
 
 	var out bytes.Buffer
 	s.progressOf(n, s.measured(&out, binary, "stats", "--json"))
@@ -66,9 +62,7 @@ func TestLargeTable(t *testing.T) {
 		Items      int
 		Operations []operationStats
 	}
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, json.Unmarshal(out.Bytes(), &got))
 	if got.Items != n || len(got.Operations) != 2 || got.Operations[0].InProgress+got.Operations[1].InProgress != n/1000 {
 		t.Errorf("stats: %s", out.Bytes())
 	}
@@ -114,17 +108,13 @@ func (s *scene) measured(out io.Writer, binary string, args ...string) string {
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = out, &stderr
 	began := time.Now()
-	if err := cmd.Run(); err != nil {
-		s.Fatalf("once %v: %v\n%s", args, err, stderr.String())
-	}
+	check.Must(s, cmd.Run(), "once", args, stderr.String())
 	peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
 	if runtime.GOOS == "darwin" {
 		peak /= 1024 // bytes there
 	}
 	s.Logf("once %s: %.1f s, at most %d MB", strings.Join(args, " "), time.Since(began).Seconds(), peak/1024)
-	if peak > 200*1024 {
-		s.Errorf("once %v took %d MB, more than 200", args, peak/1024)
-	}
+	check.True(s, peak <= 200*1024, "once", args, "took", peak/1024, "MB, more than 200")
 	return stderr.String()
 }
 
@@ -140,7 +130,5 @@ func (s *scene) progressOf(n int, told string) {
 		}
 		items, pages, units = i, p, u
 	}
-	if n-items >= 2*progressItems {
-		s.Errorf("told of %d of %d records:\n%s", items, n, told)
-	}
+	check.True(s, n-items < 2*progressItems, items, n, "records", told)
 }

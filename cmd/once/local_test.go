@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -23,9 +24,7 @@ func TestDynamoDBRunsACommand(t *testing.T) {
 func TestDynamoDBCreatesTheTableOfACommand(t *testing.T) {
 	s := newScene(t)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	name := s.table + "-made"
 	t.Cleanup(func() {
 		if _, err := s.client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
@@ -57,9 +56,7 @@ func TestInvokeRunsAFunction(t *testing.T) {
 		"call 1 of 2: [^,]*, the handler ran [(]PutItem, PutItem, UpdateItem[)]\n",
 		"call 2 of 2: [^,]*, the handler did not run [(]PutItem refused[)]\n",
 	} {
-		if !regexp.MustCompile(line).MatchString(r.err) {
-			t.Errorf("%s is not in\n%s", line, r.err)
-		}
+		check.True(t, regexp.MustCompile(line).MatchString(r.err), line, r.err)
 	}
 	answers := strings.Split(r.out, "\n")
 	if r.code != 0 || len(answers) != 3 || !strings.Contains(answers[0], `"statusCode":201`) ||

@@ -73,7 +73,7 @@ var commands = []command{
 	{"release KEY", "have the next call run again", aboutRelease, release},
 	{"resolve KEY --completed|--failed MESSAGE", "store what all calls then get", aboutResolve, resolve},
 	{"sweep", "delete expired records where nothing else does", aboutSweep, sweep},
-	{"check", "whether the table, a function and its permissions are right", aboutCheck, check},
+	{"check", "whether the table, a function and its permissions are right", aboutCheck, checkStore},
 	{"policy --table ARN", "the permissions that a role needs", aboutPolicy, printPolicy},
 	{"migrate --dry-run EVENTS", "whether a Go function finds the records of Powertools", aboutMigrate, migrate},
 	{"postgres init", "create the table of the records in PostgreSQL", aboutPostgres, initPostgres},

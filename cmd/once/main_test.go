@@ -20,6 +20,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/postgreslocal"
@@ -63,18 +64,14 @@ func newScene(t *testing.T) *scene {
 	t.Helper()
 	client, table := dynamodblocal.NewTable(t)
 	store, err := dynamo.New(client, table, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return &scene{t, client, table, store}
 }
 
 func (s *scene) command(args ...string) *exec.Cmd {
 	s.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		s.Fatal(err)
-	}
+	check.Must(s, err)
 	cmd := exec.CommandContext(s.Context(), self, args...)
 	// The race detector would have each run of the command sleep for a second.
 	cmd.Env = append(os.Environ(), "ONCE_COMMAND=1", "IDEMPOTENCY_TABLE="+s.table, "GORACE=atexit_sleep_ms=0")
@@ -85,14 +82,8 @@ func (s *scene) command(args ...string) *exec.Cmd {
 func (s *scene) wired(carry wire.Carry) string {
 	s.Helper()
 	proxy, err := wire.HTTP(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), carry)
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.Cleanup(func() {
-		if err := proxy.Close(); err != nil {
-			s.Error(err)
-		}
-	})
+	check.Must(s, err)
+	s.Cleanup(func() { check.Nil(s, proxy.Close()) })
 	return proxy.URL()
 }
 
@@ -163,15 +154,11 @@ func (s *scene) refused(code int, say string, args ...string) {
 func (s *scene) items() []string {
 	s.Helper()
 	out, err := s.client.Scan(s.Context(), &dynamodb.ScanInput{TableName: &s.table})
-	if err != nil {
-		s.Fatal(err)
-	}
+	check.Must(s, err)
 	var items []string
 	for _, item := range out.Items {
 		text, err := json.Marshal(item)
-		if err != nil {
-			s.Fatal(err)
-		}
+		check.Must(s, err)
 		items = append(items, string(text))
 	}
 	return items
@@ -199,9 +186,7 @@ func (s *scene) claimed(id, owner string, lease time.Time) {
 func (s *scene) stored(id string) driver.Record {
 	s.Helper()
 	r, err := s.store.Get(s.Context(), id)
-	if err != nil {
-		s.Fatal(err)
-	}
+	check.Must(s, err)
 	return r
 }
 
@@ -209,9 +194,7 @@ func (s *scene) stored(id string) driver.Record {
 func (s *scene) executor(config *idempotent.Config) *idempotent.Executor {
 	s.Helper()
 	x, err := idempotent.New("pay", s.store, config)
-	if err != nil {
-		s.Fatal(err)
-	}
+	check.Must(s, err)
 	return x
 }
 

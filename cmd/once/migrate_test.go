@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The ids that Powertools makes of the string "abc", under the prefix pay.
@@ -112,9 +114,7 @@ func TestMigrateCountsAllEventsOfAFile(t *testing.T) {
 	s.finished("pay#04cd0e0151f352e7fd414d694a604136", "", text(`ok`)) // [1,2]
 	file := filepath.Join(t.TempDir(), "events.jsonl")
 	events := `{"id":"abc"}` + "\r\n" + `{"id":"xyz"}` + "\n" + `{"id":[1,2]}` + "\n" + `{"id":"abc"}`
-	if err := os.WriteFile(file, []byte(events), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(file, []byte(events), 0o600))
 	args := []string{"migrate", "--dry-run", file, "--prefix", "pay", "--key", "id", "--dialect", "python"}
 	r := s.run(args...)
 	if r.code != codeNotRight || !strings.Contains(r.err, "could not replay 1 of the records") {
@@ -133,9 +133,7 @@ func TestMigrateWithoutTheValidationOfTheRecordsNamesTheFlag(t *testing.T) {
 	if r.code != codeNotRight || !strings.Contains(r.err, "1 of the records have a validation: set --validation") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
-	if !strings.Contains(r.out, "2 events: 1 not validated, 1 not replayable\n") {
-		t.Errorf("%s", r.out)
-	}
+	check.Contains(t, r.out, "2 events: 1 not validated, 1 not replayable\n")
 }
 
 // A recording that failed must not look like a migration that is safe.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // powertools writes a record as Powertools for AWS Lambda does.
@@ -52,18 +54,14 @@ func TestReleasedRecordOfPowertoolsRunsAgain(t *testing.T) {
 		t.Error(out)
 	}
 	s.ok("release", "app.handler#1", "--yes")
-	if !s.powertoolsClaims("app.handler#1") {
-		t.Error("Powertools cannot claim it")
-	}
+	check.True(t, s.powertoolsClaims("app.handler#1"), "Powertools cannot claim it")
 	s.powertools("app.handler#2", 0)
 	s.refused(codeRefused, "the record has no lease", "release", "app.handler#2", "--yes")
 	if s.powertoolsClaims("app.handler#2") {
 		t.Fatal("Powertools claims a record that blocks")
 	}
 	s.ok("release", "app.handler#2", "--yes", "--force")
-	if !s.powertoolsClaims("app.handler#2") {
-		t.Error("Powertools cannot claim it")
-	}
+	check.True(t, s.powertoolsClaims("app.handler#2"), "Powertools cannot claim it")
 }
 
 func TestResolvedRecordOfPowertoolsIsReplayed(t *testing.T) {
@@ -74,9 +72,7 @@ func TestResolvedRecordOfPowertoolsIsReplayed(t *testing.T) {
 		t.Fatal(r)
 	}
 	out, err := s.client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &s.table, Key: map[string]types.AttributeValue{"id": text("app.handler#1")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	data, ok := out.Item["data"].(*types.AttributeValueMemberM)
 	if !ok || data.Value["n"].(*types.AttributeValueMemberN).Value != "9007199254740993" {
 		t.Errorf("data is %#v", out.Item["data"])

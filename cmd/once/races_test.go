@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
 
@@ -62,18 +63,14 @@ func TestRecordChangedSinceItWasShownIsNotWritten(t *testing.T) {
 				want := s.items()
 				if command == "delete" && change == "gone" {
 					// It is as it was to be; the answer to a delete may be lost.
-					if r.code != 0 {
-						t.Errorf("exit %d\n%s", r.code, r.err)
-					}
+					check.Equal(t, r.code, 0, "exit", r.err)
 					return
 				}
 				if r.code != codeChanged || r.out != "" || !strings.Contains(r.err, "the record has changed since it was shown") {
 					t.Errorf("exit %d, want %d\n%s%s", r.code, codeChanged, r.out, r.err)
 				}
 				after := r.err[strings.Index(r.err, "Go on?"):]
-				if shows := strings.Contains(after, "It is now:\nrecord       pay#1\n"); shows != (apply != nil) {
-					t.Errorf("it shows what the record is now: %v\n%s", shows, after)
-				}
+				check.Equal(t, strings.Contains(after, "It is now:\nrecord       pay#1\n"), apply != nil, "it shows what the record is now", after)
 				if apply != nil && len(want) != 1 || apply == nil && len(want) != 0 {
 					t.Errorf("the table has %v", want)
 				}
@@ -127,9 +124,7 @@ func (s *scene) asking(args ...string) *asking {
 	if err == nil {
 		err = a.cmd.Start()
 	}
-	if err != nil {
-		s.Fatal(err)
-	}
+	check.Must(s, err)
 	read := bufio.NewReader(io.TeeReader(asks, &a.told))
 	if _, err := read.ReadString('?'); err != nil {
 		s.Fatalf("it does not ask: %v\n%s", err, a.told.String())
@@ -177,9 +172,7 @@ func TestWriteWithALostResponseIsRecognized(t *testing.T) {
 				return nil
 			})
 			s.ok(append(args, "--yes", "--endpoint", cut)...)
-			if n := writes.Load(); n != 2 {
-				t.Errorf("it was sent %d times", n)
-			}
+			check.Equal(t, writes.Load(), 2, "it was sent", "times")
 		})
 	}
 }
@@ -267,9 +260,7 @@ func TestInterruptedQuestionWritesNothing(t *testing.T) {
 	s := newScene(t)
 	s.put(s.claimItem())
 	a := s.asking("release", "pay#1")
-	if err := a.cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, a.cmd.Process.Signal(os.Interrupt))
 	if r := s.ended(a); r.code != codeDeclined || !strings.Contains(r.err, "nothing was written") {
 		t.Errorf("exit %d, it says %s", r.code, r.err)
 	}

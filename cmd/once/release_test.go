@@ -8,6 +8,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A delayed copy of a claim finds a place where the item is gone.
@@ -71,9 +72,7 @@ func TestLastInvocationOfAnExecutionMayStillRun(t *testing.T) {
 		s.refused(codeRefused, "a durable execution owns it until", "release", "--yes", "pay#1")
 		s.refused(codeRefused, "its last invocation, which may still have effects", "release", "--yes", "pay#1")
 		for _, says := range []string{shown, "its last invocation, which may still have effects"} {
-			if out := s.ok("inspect", "pay#1"); !strings.Contains(out, says) {
-				t.Errorf("inspect does not say %q:\n%s", says, out)
-			}
+			check.Contains(t, s.ok("inspect", "pay#1"), says, "inspect")
 		}
 		if r := s.run("release", "--yes", "--force", "pay#1"); r.code != 0 || !strings.Contains(r.err, "With --force, although a durable execution owns it until") {
 			t.Error(r)

@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Every form that an operator can store is a response to the callers of package
@@ -20,9 +21,7 @@ import (
 func TestResolvedRequestIsAnswered(t *testing.T) {
 	onStores(t, func(s *storeScene) {
 		x, err := idempotent.New("pay", s.records, &idempotent.Config{MaxAttempts: 1})
-		if err != nil {
-			s.Fatal(err)
-		}
+		check.Must(s, err)
 		api := httpapi.Middleware(x, httpapi.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadGateway)
 		}))
@@ -79,9 +78,7 @@ func TestResponseIsNoResultOfOtherCallers(t *testing.T) {
 		s.claim("pay#1", -time.Hour)
 		s.ok(s.with("resolve", "pay#1", "--http", "201", "--yes")...)
 		x, err := idempotent.New("pay", s.records, nil)
-		if err != nil {
-			s.Fatal(err)
-		}
+		check.Must(s, err)
 		call := func() (receipt, error) {
 			return idempotent.Do(s.Context(), x, idempotent.Key{Record: "pay#1"}, func(context.Context) (receipt, error) {
 				return receipt{}, errors.New("it ran again")

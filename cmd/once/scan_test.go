@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // sorted has the lines of a table behind its header, which come in the order
@@ -45,9 +48,7 @@ func TestStatsBoundsOperations(t *testing.T) {
 	if all := c.sorted(); len(all) > maxOperations+1 || all[0].Operation != "" && all[0].Operation != otherwise {
 		t.Errorf("%d operations", len(all))
 	}
-	if n := c[otherwise].Completed; n != 2*maxOperations {
-		t.Errorf("%d others", n)
-	}
+	check.Equal(t, c[otherwise].Completed, 2*maxOperations, "others")
 }
 
 // A line for every 10,000 items or so, of all that was read so far.
@@ -59,7 +60,26 @@ func TestProgressIsOfAllPages(t *testing.T) {
 	}
 	p.end()
 	want := "read 12000 items in 2 pages, 6 read units\nread 24000 items in 4 pages, 15 read units\n"
-	if told.String() != want {
-		t.Errorf("told\n%swant\n%s", told.String(), want)
+	check.Equal(t, told.String(), want)
+}
+
+// The scheduled sweep of infra stores its position in the table that it sweeps.
+func TestPositionOfAScheduledSweepIsNoRecord(t *testing.T) {
+	s := sweptScene(t)
+	s.put(map[string]types.AttributeValue{"id": text("once sweep"), "after": text("cGF5IzE")})
+	for _, c := range []struct{ command, out string }{
+		{"list --json", ""},
+		{"stats --json", `{"operations":null,"items":1,"read_units":0.5}`},
+		{"sweep --yes", "deleted 0 records that"},
+	} {
+		if got := s.ok(strings.Fields(c.command)...); !strings.HasPrefix(got, c.out) || c.out == "" && got != "" {
+			t.Errorf("%s: got %q, want %q", c.command, got, c.out)
+		}
+	}
+	for _, command := range []string{"release --delete", "resolve --completed --no-result"} {
+		s.refused(codeRefused, "the item is not a record", append(strings.Fields(command), "--force", "--yes", "--record", "once sweep")...)
+	}
+	if items := s.items(); len(items) != 1 {
+		t.Errorf("the table has %q", items)
 	}
 }

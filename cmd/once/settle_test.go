@@ -13,6 +13,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // theKey is that of scene.pay, as flags.
@@ -48,9 +49,7 @@ func TestResolvedResultIsReplayedAsANativeValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "result.json")
-	if err := os.WriteFile(file, []byte(`{"id": "p-7"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(file, []byte(`{"id": "p-7"}`), 0o600))
 	s.ok(with("resolve", "--native", "--retention", "24h", "--completed", "--data", file, "--yes")...)
 	if got, err := s.pay(s.executor(&idempotent.Config{MaxAttempts: 1}), "again"); err != nil || got.ID != "p-7" {
 		t.Errorf("replayed %v, %v", got, err)
@@ -98,9 +97,7 @@ func TestNoResultIsTheZeroValue(t *testing.T) {
 	item["data"] = text(`"stale"`)
 	s.put(item)
 	s.ok("resolve", "pay#1", "--retention", "24h", "--completed", "--no-result", "--yes")
-	if r := s.stored("pay#1"); string(r.Data) != "null" {
-		t.Errorf("the result is %q", r.Data)
-	}
+	check.Equal(t, string(s.stored("pay#1").Data), "null", "the result")
 }
 
 func TestResolvedFailureIsReplayed(t *testing.T) {

@@ -13,27 +13,17 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
-// golden compares an output with a file of testdata. Times relative to the
-// test are replaced: "(2 days ago)" by "(AGO)".
+// golden compares an output with a section of the golden file of its command, the first
+// word of the name. Times relative to the test are replaced: "(2 days ago)" by "(AGO)".
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	got = regexp.MustCompile(`\((in )?[0-9hms]+( days)?( ago)?\)`).ReplaceAllString(got, "(AGO)")
-	file := filepath.Join("testdata", name+".golden")
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
-	}
+	command, _, _ := strings.Cut(name, "-")
+	check.Golden(t, filepath.Join("testdata", command+".golden"), name, got, os.Getenv("UPDATE_GOLDEN") != "")
 }
 
 // samples are records of all kinds. Their times are far away.
@@ -76,9 +66,7 @@ func TestResultsAreShownOnDemandOnly(t *testing.T) {
 	s := newScene(t)
 	s.samples()
 	file := filepath.Join(t.TempDir(), "new.json")
-	if err := os.WriteFile(file, []byte(`"Ada"`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(file, []byte(`"Ada"`), 0o600))
 	for _, args := range [][]string{
 		{"inspect", "pay#completed"},
 		{"inspect", "pay#completed", "--json"},
@@ -94,9 +82,7 @@ func TestResultsAreShownOnDemandOnly(t *testing.T) {
 		}
 	}
 	golden(t, "data-native", s.ok("inspect", "app.charge#ts", "--data"))
-	if out := s.ok("inspect", "pay#lapsed", "--data", "--json"); !strings.Contains(out, `"result":"Ada"`) {
-		t.Errorf("inspect --data --json: %s", out)
-	}
+	check.Contains(t, s.ok("inspect", "pay#lapsed", "--data", "--json"), `"result":"Ada"`, "inspect --data --json")
 }
 
 // completed writes completed records.
@@ -128,9 +114,7 @@ func TestInspectShowsEveryStoredForm(t *testing.T) {
 func TestInspectShowsWhereAResultIs(t *testing.T) {
 	s := newScene(t)
 	sealed, err := hex.DecodeString("ff7365616c65643a0104323032360000a0a1a2a3a4a5a6a7a8a9aaab9d3a154967f120cf4f54a5ae52070a8e7d62efa926629ef7207241a5")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	s.completed(
 		driver.Record{ID: "pay#elsewhere", Payload: "1:10485760:once/0f3a"},
 		driver.Record{ID: "pay#sealed", Data: sealed},
@@ -167,9 +151,7 @@ func TestTimesOutOfRangeAreProblems(t *testing.T) {
 			t.Errorf("list has %d lines", lines)
 		}
 	}
-	if out := s.ok("release", "pay#1", "--delete", "--force", "--yes", "--json"); !strings.Contains(out, say) {
-		t.Errorf("it says %s", out)
-	}
+	check.Contains(t, s.ok("release", "pay#1", "--delete", "--force", "--yes", "--json"), say)
 }
 
 func TestWritesAreShownAsJSON(t *testing.T) {
@@ -193,13 +175,9 @@ func TestRenamedAndCompositeTableIsRead(t *testing.T) {
 		Attributes: dynamo.Attributes{ID: "PK", SortKey: "SK", Status: "st", Lease: "until", Data: "result"},
 		Partition:  "idempotency#app", Shards: 4,
 	}
-	if err := dynamo.CreateTable(t.Context(), client, table, options); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, dynamo.CreateTable(t.Context(), client, table, options))
 	store, err := dynamo.New(client, table, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	s := &scene{t, client, table, store}
 	x := s.stuck()
 	flags := []string{"--sort-key", "SK", "--partition", "idempotency#app", "--shards", "4",
@@ -225,8 +203,6 @@ func TestRelativeTimesAreCoarseWhenFar(t *testing.T) {
 		"2 days ago":     now.Add(-50 * time.Hour),
 		"in 355422 days": time.Date(3000, 1, 1, 12, 0, 0, 0, time.UTC),
 	} {
-		if got := relative(at, now); got != want {
-			t.Errorf("%v is %q, want %q", at, got, want)
-		}
+		check.Equal(t, relative(at, now), want, at)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // order has two steps that can be undone, of which the first takes as many
@@ -51,9 +52,7 @@ func TestInspectShowsSagas(t *testing.T) {
 		"\nfailed       for good, with errorString\n",
 		"goes on undoing its steps",
 	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is not in\n%s", want, out)
-		}
+		check.Contains(t, out, want)
 	}
 	var shown struct {
 		Steps []step
@@ -63,13 +62,9 @@ func TestInspectShowsSagas(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &shown); err != nil || len(shown.Steps) != 2 || strings.Join(shown.Saga.Undo, " ") != "charge reserve" {
 		t.Errorf("%v: %s", err, text)
 	}
-	if strings.Contains(out+text, "Ada") {
-		t.Error("it shows what the steps hold")
-	}
+	check.Lacks(t, out+text, "Ada", "it shows what the steps hold")
 
-	if err := s.order(x, &refusals); !errors.Is(err, idempotent.ErrReplayed) {
-		t.Error(err)
-	}
+	check.Is(t, s.order(x, &refusals), idempotent.ErrReplayed)
 	out = s.ok(with("inspect")...)
 	if !strings.Contains(out, "\nundone       charge, reserve\n") || strings.Contains(out, "\nstep ") {
 		t.Errorf("finished:\n%s", out)
@@ -99,9 +94,7 @@ func TestReleaseOfASagaSaysThatItIsUndone(t *testing.T) {
 	}
 	r := s.typing("n\n", with("release")...)
 	for _, want := range []string{"reserve, 7 bytes, to be undone", "goes on undoing its steps"} {
-		if out := r.out + r.err; !strings.Contains(out, want) {
-			t.Errorf("%q is not in\n%s", want, out)
-		}
+		check.Contains(t, r.out+r.err, want)
 	}
 }
 
@@ -124,9 +117,7 @@ func TestInspectShowsAFailureThatCannotBeRead(t *testing.T) {
 	item := s.claimItem()
 	item["steps"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"charge": text("=1"), ":failure": text("=sealed")}}
 	s.put(item)
-	if out := s.ok("inspect", "pay#1"); !strings.Contains(out, "\nfailed       for good, with an error that cannot be read\n") {
-		t.Errorf("got\n%s", out)
-	}
+	check.Contains(t, s.ok("inspect", "pay#1"), "\nfailed       for good, with an error that cannot be read\n")
 	// A resolution leaves steps that are not undone as they are.
 	s.refused(codeRefused, "its steps are being undone", "resolve", "pay#1", "--retention", "24h", "--completed", "--no-result", "--yes")
 }
@@ -137,7 +128,5 @@ func TestInspectShowsABrokenFailure(t *testing.T) {
 	item := s.claimItem()
 	item["status"], item["attempt"] = text("FAILED"), text("one")
 	s.put(item)
-	if out := s.ok("inspect", "pay#1"); !strings.Contains(out, "\nproblem      attribute \"attempt\": it has type S, not N\n") {
-		t.Errorf("got\n%s", out)
-	}
+	check.Contains(t, s.ok("inspect", "pay#1"), "\nproblem      attribute \"attempt\": it has type S, not N\n")
 }

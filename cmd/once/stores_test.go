@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/redis"
 	"github.com/lambda-once/once/redis/redislocal"
 )
@@ -28,9 +29,7 @@ var stores = map[string]func(t *testing.T) (driver.Operable, []string){
 	"Redis": func(t *testing.T) (driver.Operable, []string) {
 		client, prefix := redislocal.NewClient(t)
 		store, err := redis.New(client, &redis.Options{Prefix: prefix})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		return store, []string{"--redis", "redis://" + client.Options().Addr, "--key-prefix", prefix}
 	},
 }
@@ -57,9 +56,7 @@ func (s *storeScene) with(args ...string) []string { return append(args, s.flags
 func (s *storeScene) prints(want string, args ...string) string {
 	s.Helper()
 	out := s.ok(s.with(args...)...)
-	if !strings.Contains(out, want) {
-		s.Errorf("once %s prints\n%s\nwithout %q", strings.Join(args, " "), out, want)
-	}
+	check.Contains(s, out, want, "once", strings.Join(args, " "))
 	return out
 }
 
@@ -70,18 +67,14 @@ func (s *storeScene) ends(code int, says string, args ...string) {
 	if r := s.run(s.with(args...)...); r.code != code || !strings.Contains(r.err, says) {
 		s.Errorf("once %s: exit %d, want %d and %q\n%s%s", strings.Join(args, " "), r.code, code, says, r.out, r.err)
 	}
-	if after := s.all(); after != before {
-		s.Errorf("once %s has written: %s, was %s", strings.Join(args, " "), after, before)
-	}
+	check.Equal(s, s.all(), before, "once", strings.Join(args, " "), "has written")
 }
 
 // all returns the records as one text.
 func (s *storeScene) all() string {
 	s.Helper()
 	page, err := s.records.Scan(s.Context(), driver.Filter{}, "")
-	if err != nil {
-		s.Fatal(err)
-	}
+	check.Must(s, err)
 	found := map[string]driver.Record{}
 	for _, e := range page.Entries {
 		found[e.ID] = e.Record
@@ -108,9 +101,7 @@ func (s *storeScene) finish(id, data string) {
 func (s *storeScene) get(id string) driver.Record {
 	s.Helper()
 	r, err := s.records.Get(s.Context(), id)
-	if err != nil {
-		s.Fatal(err)
-	}
+	check.Must(s, err)
 	return r
 }
 
@@ -121,9 +112,7 @@ func TestRecordsAreShown(t *testing.T) {
 		s.claim("pay#10m", -10*time.Minute)
 		s.finish("ship#done", `{"name":"Ada"}`)
 		s.prints("status       INPROGRESS, running", "inspect", "pay#running")
-		if out := s.prints(`"data":"text of 14 bytes, SHA-256 `, "inspect", "--json", "ship#done"); strings.Contains(out, "Ada") {
-			s.Errorf("inspect shows the result: %s", out)
-		}
+		check.Lacks(s, s.prints(`"data":"text of 14 bytes, SHA-256 `, "inspect", "--json", "ship#done"), "Ada", "inspect shows the result")
 		s.prints("\n{\"name\":\"Ada\"}\n", "inspect", "--data", "ship#done")
 		s.ends(codeNoRecord, "no record pay#1 in ", "inspect", "pay#1")
 		if out := s.prints("pay#lapsed", "list"); strings.Count(out, "\n") != 5 {
@@ -132,13 +121,9 @@ func TestRecordsAreShown(t *testing.T) {
 		if out := s.prints("pay#lapsed", "list", "--older-than", "15m"); strings.Contains(out, "pay#running") || strings.Contains(out, "pay#10m") {
 			s.Errorf("list prints\n%s", out)
 		}
-		if out := s.prints("ship#done", "list", "--operation", "ship"); strings.Contains(out, "pay#") {
-			s.Errorf("list prints\n%s", out)
-		}
+		check.Lacks(s, s.prints("ship#done", "list", "--operation", "ship"), "pay#", "list")
 		var counted struct{ Operations []operationStats }
-		if err := json.Unmarshal([]byte(s.ok(s.with("stats", "--json")...)), &counted); err != nil {
-			s.Fatal(err)
-		}
+		check.Must(s, json.Unmarshal([]byte(s.ok(s.with("stats", "--json")...)), &counted))
 		if len(counted.Operations) != 2 || counted.Operations[0].InProgress != 3 || counted.Operations[0].Stuck != 2 || counted.Operations[1].Bytes.Total == 0 {
 			s.Errorf("stats counts %+v", counted.Operations)
 		}
@@ -214,9 +199,7 @@ func TestRecordThatTheOwnerChangesMeanwhileIsNotWritten(t *testing.T) {
 func TestRecordsAreSettledForCalls(t *testing.T) {
 	onStores(t, func(s *storeScene) {
 		x, err := idempotent.New("pay", s.records, &idempotent.Config{MaxAttempts: 1})
-		if err != nil {
-			s.Fatal(err)
-		}
+		check.Must(s, err)
 		runs := 0
 		call := func(result error) (receipt, error) {
 			return idempotent.Do(s.Context(), x, idempotent.Key{Scope: "ada", ID: "order-1"}, func(context.Context) (receipt, error) {
@@ -296,10 +279,8 @@ func TestPostgresInitCreatesATableThatCheckAccepts(t *testing.T) {
 		s.ok(append([]string{"postgres", "init"}, flags...)...)
 	}
 	got := s.found(0, append([]string{"check"}, flags...)...)
-	for _, check := range []string{"server", "table", "index", "SELECT", "INSERT", "UPDATE", "DELETE", "isolation", "timeouts"} {
-		if got[check].Verdict != fine {
-			t.Errorf("%s: %+v", check, got[check])
-		}
+	for _, name := range []string{"server", "table", "index", "SELECT", "INSERT", "UPDATE", "DELETE", "isolation", "timeouts"} {
+		check.Equal(t, got[name].Verdict, fine, name, got[name])
 	}
 	s.exec("ALTER TABLE records DROP COLUMN steps")
 	if r := s.run(append([]string{"postgres", "init"}, flags...)...); r.code != codeFailed {
@@ -339,12 +320,10 @@ func TestCheckOfPostgreSQLFindsWhatIsWrong(t *testing.T) {
 	}
 	_, at, _ := strings.Cut(s.url, "@")
 	got := s.found(codeNotRight, "check", "--postgres", "postgres://operator_reads@"+at)
-	for check, want := range map[string]verdict{
+	for name, want := range map[string]verdict{
 		"server": fine, "SELECT": fine, "INSERT": wrong, "UPDATE": wrong, "DELETE": wrong, "isolation": warning, "durability": warning, "timeouts": fine,
 	} {
-		if got[check].Verdict != want {
-			t.Errorf("%s: %+v, want %s", check, got[check], want)
-		}
+		check.Equal(t, got[name].Verdict, want, name, got[name])
 	}
 	if found := s.found(0, "check", "--postgres", s.url)["index"]; found.Verdict != warning {
 		t.Errorf("%+v", found)
@@ -361,8 +340,6 @@ func TestCheckOfRedisFindsWhatIsWrong(t *testing.T) {
 	}
 	right := redislocal.NewServer(t, &redislocal.Options{Args: []string{"--maxmemory-policy", "noeviction", "--appendonly", "yes", "--appendfsync", "always"}})
 	for name, f := range s.found(0, "check", "--strict", "--redis", "redis://"+right.Addr()) {
-		if f.Verdict != fine {
-			t.Errorf("%s: %+v", name, f)
-		}
+		check.Equal(t, f.Verdict, fine, name, f)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/postgreslocal"
 	"github.com/lambda-once/once/postgres"
 )
@@ -25,17 +26,13 @@ func newPostgresScene(t *testing.T, table string, options *postgres.Options) *po
 	t.Helper()
 	s := &postgresScene{scene: &scene{T: t}, url: postgreslocal.NewDatabase(t)}
 	pool, err := pgxpool.New(t.Context(), s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(pool.Close)
 	s.pool = pool
 	if options != nil {
 		s.exec("CREATE SCHEMA " + options.Schema)
 	}
-	if err := postgres.CreateTable(t.Context(), pool, table, options); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, postgres.CreateTable(t.Context(), pool, table, options))
 	if s.store, err = postgres.New(pool, table, options); err != nil {
 		t.Fatal(err)
 	}
@@ -57,9 +54,7 @@ func (s *postgresScene) fill(n int) {
 
 func (s *postgresScene) count() (n int) {
 	s.Helper()
-	if err := s.pool.QueryRow(s.Context(), "SELECT count(*) FROM idempotency").Scan(&n); err != nil {
-		s.Fatal(err)
-	}
+	check.Must(s, s.pool.QueryRow(s.Context(), "SELECT count(*) FROM idempotency").Scan(&n))
 	return n
 }
 
@@ -76,9 +71,7 @@ func TestSweepFindsARenamedTableOfPostgreSQL(t *testing.T) {
 func TestSweepReadsTheConnectionFromTheEnvironment(t *testing.T) {
 	s := newPostgresScene(t, "idempotency", nil)
 	u, err := url.Parse(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Run("DATABASE_URL", func(t *testing.T) {
 		t.Setenv("DATABASE_URL", s.url)
 		s := &scene{T: t}
@@ -105,9 +98,7 @@ func TestSweepOfPostgreSQLContinuesAfterItsLimit(t *testing.T) {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 	var got swept
-	if err := json.Unmarshal([]byte(s.ok("sweep", "--yes", "--json", "--postgres", s.url, "--limit", "12300")), &got); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, json.Unmarshal([]byte(s.ok("sweep", "--yes", "--json", "--postgres", s.url, "--limit", "12300")), &got))
 	if got.Records != 300 || !got.Complete || s.count() != 0 {
 		t.Errorf("it says %+v, and %d are left", got, s.count())
 	}
@@ -124,9 +115,7 @@ func TestInterruptedSweepOfPostgreSQLSaysWhatItDid(t *testing.T) {
 	s.exec("CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(29); RETURN OLD; END $$")
 	s.exec(fmt.Sprintf("CREATE TRIGGER hold BEFORE DELETE ON idempotency FOR EACH ROW WHEN (OLD.id = 'pay#%d') EXECUTE FUNCTION hold()", sweepBatch+1))
 	tx, err := s.pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if _, err := tx.Exec(t.Context(), "SELECT pg_advisory_xact_lock(29)"); err != nil {
 		t.Fatal(err)
 	}
@@ -136,9 +125,7 @@ func TestInterruptedSweepOfPostgreSQLSaysWhatItDid(t *testing.T) {
 		defer close(released)
 		s.blocked(command)
 		command.interrupt()
-		if err := tx.Rollback(t.Context()); err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, tx.Rollback(t.Context()))
 	}()
 	r := command.run()
 	<-released

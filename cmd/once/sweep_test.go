@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
 
@@ -68,9 +69,7 @@ func left(t *testing.T, store driver.Store, records []driver.Record) (ids []stri
 	t.Helper()
 	for _, r := range records {
 		got, err := store.Get(t.Context(), r.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if got.Status != driver.Absent {
 			ids = append(ids, r.ID)
 		}
@@ -94,9 +93,7 @@ func (s *scene) sweeps(store driver.Store, args ...string) {
 		s.Errorf("it says %q and leaves %q", out, got)
 	}
 	for _, id := range expired {
-		if strings.Contains(fmt.Sprintf("%q", got), fmt.Sprintf("%q", id)) {
-			s.Errorf("%s is left", id)
-		}
+		check.Lacks(s, fmt.Sprintf("%q", got), fmt.Sprintf("%q", id), id, "is left")
 	}
 	if out = s.ok(append(args, "--yes", "--older-than", "10m")...); !strings.HasPrefix(out, "deleted 1 records") {
 		s.Errorf("the record that expired half an hour ago: %q", out)
@@ -125,9 +122,7 @@ func TestSweepContinuesAfterItsLimit(t *testing.T) {
 	args, total := []string{"sweep", "--yes", "--json", "--limit", "10"}, 0
 	for _, want := range []int{10, 10, 5} {
 		var got swept
-		if err := json.Unmarshal([]byte(s.ok(args...)), &got); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, json.Unmarshal([]byte(s.ok(args...)), &got))
 		if got.Records != want || got.DryRun || got.Complete != (got.After == "") || got.Complete != (want == 5) {
 			t.Errorf("it says %+v, want %d records", got, want)
 		}
@@ -169,9 +164,7 @@ func TestSweepThatFailsSaysWhatItDid(t *testing.T) {
 		t.Fatalf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 	s.ok("sweep", "--yes", "--after", strings.TrimSpace(after))
-	if n := s.count(); n != 0 {
-		t.Errorf("%d are left", n)
-	}
+	check.Equal(t, s.count(), 0, "left")
 }
 
 // expired puts n expired records with results of so many bytes.
@@ -190,9 +183,7 @@ func (s *scene) count() (n int) {
 	pages := dynamodb.NewScanPaginator(s.client, &dynamodb.ScanInput{TableName: &s.table, Select: types.SelectCount})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(s.Context())
-		if err != nil {
-			s.Fatal(err)
-		}
+		check.Must(s, err)
 		n += int(page.Count)
 	}
 	return n
@@ -232,9 +223,7 @@ func TestInterruptedSweepSaysWhatItDid(t *testing.T) {
 				args = append(args, "--after", strings.TrimSpace(after))
 			}
 			s.ok(args...)
-			if n := s.count(); n != 0 {
-				t.Errorf("%d are left", n)
-			}
+			check.Equal(t, s.count(), 0, "left")
 		})
 	}
 }

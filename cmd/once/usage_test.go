@@ -1,10 +1,13 @@
 package main
 
 import (
+	"flag"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestMisuseHasItsOwnCode(t *testing.T) {
@@ -124,14 +127,10 @@ func TestHelpSaysWhatAFlagTakes(t *testing.T) {
 			default:
 				t.Errorf("once %s: -%s takes %q", name, flag[1], flag[3])
 			}
-			if !strings.HasPrefix(flag[0], "  --") {
-				t.Errorf("once %s: %q is written with two dashes elsewhere", name, flag[0])
-			}
+			check.True(t, strings.HasPrefix(flag[0], "  --"), "once", name, flag[0], "is written with two dashes elsewhere")
 		}
 		for _, broken := range []string{"`", "for so long", "begins so", "AWS Region Region", "of the timeout"} {
-			if strings.Contains(help, broken) {
-				t.Errorf("once %s: %q in\n%s", name, broken, help)
-			}
+			check.Lacks(t, help, broken, "once", name)
 		}
 	}
 }
@@ -161,4 +160,25 @@ func TestMissingRegionIsNamed(t *testing.T) {
 	t.Setenv("AWS_CONFIG_FILE", "none")
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 	s.refused(codeUsage, "set --region or AWS_REGION", "list")
+}
+
+func TestDurationsHaveDaysAndWeeks(t *testing.T) {
+	const day = 24 * time.Hour
+	for text, want := range map[string]time.Duration{
+		"7d": 7 * day, "2w": 14 * day, "1d12h": day + 12*time.Hour, "1w2d3h4m": 9*day + 3*time.Hour + 4*time.Minute,
+		"720h": 30 * day, "1.5h": 90 * time.Minute, "0": 0, "0d": 0, "-2h": -2 * time.Hour, "-1d": -day,
+	} {
+		var got time.Duration
+		f := flag.NewFlagSet("", flag.ContinueOnError)
+		durationVar(f, &got, "d", time.Minute, "")
+		if err := f.Set("d", text); err != nil || got != want {
+			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "7", "d", "7 d", "1.5d", "7days", "1d-2h", "1h2d", "99999999999999d", "106751d24h", "--1d"} {
+		d := duration(time.Minute)
+		if err := d.Set(text); err != errDuration || d != duration(time.Minute) {
+			t.Errorf("%q: %v, %v", text, time.Duration(d), err)
+		}
+	}
 }
