@@ -1,10 +1,10 @@
 package dynamo
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/errortypes"
 )
 
@@ -12,9 +12,7 @@ import (
 // one. Where an error is made that has none, something else wraps it.
 func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	walked, err := errortypes.Parse(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	const (
 		item        = "Store.read makes it an Error"
 		refused     = "Store.refused makes it an Error"
@@ -41,8 +39,6 @@ func TestNewReportsAllMistakes(t *testing.T) {
 		t.Fatalf("%T: %v", err, err)
 	}
 	for _, want := range []string{"client", "table", "Data", "Group", "Shards", "twice"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("no %q in %v", want, err)
-		}
+		check.Contains(t, err.Error(), want, err)
 	}
 }

@@ -2,8 +2,6 @@ package dynamo
 
 import (
 	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -65,7 +63,7 @@ func TestGoldenRequests(t *testing.T) {
 			if len(client.sent) != 1 {
 				t.Fatalf("%d requests, want 1", len(client.sent))
 			}
-			compareGolden(t, name, strings.Join(client.sent, "\n\n")+"\n")
+			check.Golden(t, "testdata/requests.golden", name, strings.Join(client.sent, "\n\n")+"\n", *updateGolden)
 		})
 	}
 }
@@ -82,13 +80,13 @@ func TestGoldenTransactions(t *testing.T) {
 	adopted.Owner = "new"
 
 	for name, call := range map[string]func(*Store, *Tx) error{
-		"transact_complete": func(s *Store, tx *Tx) error { return changing(t, owned, with(completed, tx))(s) },
-		"transact_adopt":    func(s *Store, tx *Tx) error { return changing(t, released, with(adopted, tx))(s) },
-		"transact_create": func(s *Store, tx *Tx) error {
+		"complete": func(s *Store, tx *Tx) error { return changing(t, owned, with(completed, tx))(s) },
+		"adopt":    func(s *Store, tx *Tx) error { return changing(t, released, with(adopted, tx))(s) },
+		"create": func(s *Store, tx *Tx) error {
 			_, _, err := s.Create(t.Context(), done, time.UnixMilli(1_700_000_000_999), tx)
 			return err
 		},
-		"transact_alone": func(s *Store, tx *Tx) error { return s.Commit(t.Context(), "op#1", tx) },
+		"alone": func(s *Store, tx *Tx) error { return s.Commit(t.Context(), "op#1", tx) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, client := fakeStore(t, &Options{Outbox: "outbox"})
@@ -108,7 +106,7 @@ func TestGoldenTransactions(t *testing.T) {
 			if len(client.sent) != 1 {
 				t.Fatalf("%d requests, want 1", len(client.sent))
 			}
-			compareGolden(t, name, client.sent[0]+"\n")
+			check.Golden(t, "testdata/transactions.golden", name, client.sent[0]+"\n", *updateGolden)
 		})
 	}
 }
@@ -119,15 +117,4 @@ func creating(t *testing.T, r driver.Record, over time.Time) func(*Store) error 
 
 func changing(t *testing.T, f driver.Fence, c driver.Change) func(*Store) error {
 	return func(s *Store) error { _, _, err := s.Change(t.Context(), f, c); return err }
-}
-
-func compareGolden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
-	if *updateGolden {
-		check.Must(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	check.Must(t, err)
-	check.Equal(t, got, string(want))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Every statement, word for word: its condition is that of the request of its own
@@ -55,7 +56,8 @@ func TestGoldenStatements(t *testing.T) {
 			for i, v := range st.parameters {
 				values[i] = showValue(v)
 			}
-			compareGolden(t, "statement_"+name, describe(st.permission, "text", st.text, "values", strings.Join(values, " "))+"\n")
+			text := describe(st.permission, "text", st.text, "values", strings.Join(values, " "))
+			check.Golden(t, "testdata/statements.golden", name, text+"\n", *updateGolden)
 		})
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
 
@@ -59,17 +60,13 @@ func TestTableByItsARNSharesNoRequest(t *testing.T) {
 		return answering(200, "{}")(r)
 	})
 	s, err := New(client, "arn:aws:dynamodb:eu-central-1:1:table/records", &Options{Group: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for i, m := range s.createTogether(t, 3, owner) {
 		if !m.ok || m.err != nil {
 			t.Errorf("%d: %+v", i, m)
 		}
 	}
-	if got := strings.Join(sent, " "); got != "PutItem PutItem PutItem" {
-		t.Errorf("sent %s", got)
-	}
+	check.Equal(t, strings.Join(sent, " "), "PutItem PutItem PutItem", "sent")
 }
 
 // Their batch knows how many writes are coming, and not what they are.
@@ -195,9 +192,7 @@ func TestLongStatementGoesAlone(t *testing.T) {
 			t.Errorf("%d: %v, %v", i, m.ok, m.err)
 		}
 	}
-	if sent := net.sent(); sent != "UpdateItem UpdateItem UpdateItem GetItem GetItem GetItem" {
-		t.Errorf("sent %s", sent)
-	}
+	check.Equal(t, net.sent(), "UpdateItem UpdateItem UpdateItem GetItem GetItem GetItem", "sent")
 }
 
 // Most large results are compressed, which takes longer than all else.
@@ -207,9 +202,7 @@ func TestResultOfACallThatIsAloneIsEncodedOnce(t *testing.T) {
 	cost := func(o *Options) uint64 {
 		o.CompressAbove = -1
 		s, err := New(wireClient(answering(200, "{}")), "records", o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		finish := func() {
 			if _, ok, err := s.Change(t.Context(), fence("op#1"), driver.Change{Status: driver.Completed, Data: data}); !ok || err != nil {
 				t.Fatal(ok, err)

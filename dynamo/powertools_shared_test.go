@@ -11,14 +11,13 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func besidePowertools(t *testing.T, s *Store, native bool) *Store {
 	t.Helper()
 	shared, err := s.Shared(native)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return shared.(*Store)
 }
 
@@ -49,9 +48,7 @@ func TestSharedStoreKeepsTheOtherOptions(t *testing.T) {
 			t.Errorf("native is %v: %+v", native, got.options)
 		}
 	}
-	if s.options != options {
-		t.Errorf("the store itself has changed: %+v", s.options)
-	}
+	check.Equal(t, s.options, options, "the store itself has changed")
 }
 
 func TestSharedStoreRefusesWhatPowertoolsDoesNotHave(t *testing.T) {
@@ -82,9 +79,7 @@ func TestOptimisticCallCommitsNothingBesidePowertools(t *testing.T) {
 	x := mixed(t, s, &idempotent.Config{Optimistic: true, Shared: true})
 	work := func(ctx context.Context) (string, error) {
 		Collect(ctx).Put(s.table, map[string]any{"id": "business"})
-		if !p.claims(shared, time.Now()) {
-			t.Error("Powertools does not claim")
-		}
+		check.True(t, p.claims(shared, time.Now()), "Powertools does not claim")
 		return "once's", nil
 	}
 	if _, err := call(t, x, work); !errors.Is(err, idempotent.ErrInProgress) {

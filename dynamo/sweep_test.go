@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
 
@@ -25,9 +26,7 @@ var sweptOptions = map[string]*Options{
 func sweptStore(t *testing.T, o *Options) *Store {
 	t.Helper()
 	client, table := newClient(t), tableName(t)
-	if err := CreateTable(t.Context(), client, table, o); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, CreateTable(t.Context(), client, table, o))
 	return loneStore(t, client, table, o)
 }
 
@@ -62,9 +61,7 @@ func TestSweepDeletesOnlyExpiredRecords(t *testing.T) {
 				t.Errorf("deleted %d, of %d items %d are left, next %q, %v", deleted, before, count(t, s), next.Next, err)
 			}
 			for _, r := range keep {
-				if get(t, s, r.ID).Status == driver.Absent {
-					t.Errorf("%q is deleted", r.ID)
-				}
+				check.Differ(t, get(t, s, r.ID).Status, driver.Absent, r.ID, "is deleted")
 			}
 		})
 	}
@@ -73,9 +70,7 @@ func TestSweepDeletesOnlyExpiredRecords(t *testing.T) {
 func count(t *testing.T, s *Store) int {
 	t.Helper()
 	out, err := newClient(t).Scan(t.Context(), &dynamodb.ScanInput{TableName: &s.table})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return len(out.Items)
 }
 

@@ -1,9 +1,12 @@
 package dynamo
 
 import (
+	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -12,9 +15,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // What is sent again for the same arguments is the same request with the same
@@ -167,4 +173,55 @@ func TestTransactionIsExecutedOnceAfterALostResponse(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A refusal of the second says nothing of the first, which may still arrive:
+// so the SDK must not send it by itself.
+func TestRefusalLeavesADelayedCopyOpen(t *testing.T) {
+	sent := 0
+	s := loneStore(t, wireClient(func(r *wire.Request) (*wire.Response, error) {
+		if sent++; sent == 1 {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return cancelling(reason("None"), reason(CodeConditionFailed))(r)
+	}, func(o *dynamodb.Options) { o.Retryer = atOnce() }), "records", nil)
+	x, err := idempotent.New("op", s, &idempotent.Config{Optimistic: true})
+	check.Must(t, err)
+	ctx, event := adapter.WithEvent(t.Context())
+	_, err = idempotent.Do(ctx, x, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
+		Collect(ctx).Put("accounts", account{ID: "a"}, If(expression.Name("id").AttributeNotExists()))
+		return "done", nil
+	})
+	check.Is(t, err, idempotent.ErrOutcomeUnknown)
+	check.Equal(t, event.RoundTrips, 2)
+	check.Equal(t, sent, 2)
+}
+
+// DynamoDB forgets a token after 10 minutes, and would then commit a
+// transaction twice that no record fences.
+func TestTransactionWithoutRecordIsNotSentAgainLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sent := 0
+		oops := refusing(500, "InternalServerError", "oops")
+		client := wireClient(func(r *wire.Request) (*wire.Response, error) { sent++; return oops(r) })
+		s := newStore(t, client, "records", nil)
+		alone, fenced := twoAccounts(t), twoAccounts(t)
+		send := func() {
+			check.Failed(t, s.Commit(t.Context(), "op#1", alone), "no error")
+			_, _, err := s.Change(t.Context(), fence("op#1"), completion(fenced))
+			check.Failed(t, err, "no error")
+		}
+		send()
+		time.Sleep(8 * time.Minute)
+		send()
+		check.Equal(t, sent, 4, "requests within the token's time")
+		time.Sleep(2 * time.Minute)
+		send()
+		check.Equal(t, sent, 5, "requests, not that of the record alone")
+		err := s.Commit(t.Context(), "op#1", alone)
+		var rejected *driver.Rejected
+		check.False(t, errors.As(err, &rejected), "it is known, or worth another try")
+		check.False(t, errors.Is(err, driver.ErrUnavailable))
+		check.False(t, errors.Is(err, driver.ErrNotWritten))
+	})
 }

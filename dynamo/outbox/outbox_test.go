@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +23,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/errortypes"
 	"github.com/lambda-once/once/internal/outboxitem"
 	"github.com/lambda-once/once/local/dynamodblocal"
@@ -36,13 +36,9 @@ func newOutbox(t *testing.T) (client *dynamodb.Client, records, table string, o 
 	t.Helper()
 	client, records = dynamodblocal.NewTable(t)
 	table = "outbox-" + rand.Text()
-	if err := outbox.CreateTable(t.Context(), client, table); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, outbox.CreateTable(t.Context(), client, table))
 	o, err := outbox.New(client, table, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return client, records, table, o
 }
 
@@ -59,9 +55,7 @@ func pending(t *testing.T, o *outbox.Outbox, before time.Time) []outbox.Item {
 	t.Helper()
 	var all []outbox.Item
 	for item, err := range o.Pending(t.Context(), before) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		all = append(all, item)
 	}
 	slices.SortFunc(all, func(a, b outbox.Item) int { return strings.Compare(a.Aggregate, b.Aggregate) })
@@ -71,13 +65,9 @@ func pending(t *testing.T, o *outbox.Outbox, before time.Time) []outbox.Item {
 func TestPublish(t *testing.T) {
 	client, records, table, o := newOutbox(t)
 	s, err := dynamo.New(client, records, &dynamo.Options{Outbox: table})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	x, err := idempotent.New("order", s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	errBusy := errors.New("busy")
 	first := true
 	began := time.Now().Truncate(time.Millisecond)
@@ -102,9 +92,7 @@ func TestPublish(t *testing.T) {
 		t.Errorf("a handler that has failed has published %+v", got)
 	}
 	for range 2 {
-		if err := order(); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, order())
 	}
 	got := pending(t, o, time.Now().Add(time.Hour))
 	if len(got) != 2 {
@@ -123,9 +111,7 @@ func TestPublish(t *testing.T) {
 			{ID: other + "-0", Aggregate: "stock-7", Destination: "stock", Body: []byte("x")},
 		}},
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got\n%+v\nwant\n%+v", got, want)
-	}
+	check.Deep(t, got, want)
 	if created := got[0].Created; created.Before(began) || created.After(time.Now()) {
 		t.Errorf("created %v", created)
 	}
@@ -134,18 +120,14 @@ func TestPublish(t *testing.T) {
 	}
 
 	for range 2 { // the relay may mark again
-		if err := o.Mark(t.Context(), "order-1", id, got[0].Created); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, o.Mark(t.Context(), "order-1", id, got[0].Created))
 	}
 	if rest := pending(t, o, time.Now().Add(time.Hour)); len(rest) != 1 || rest[0].Aggregate != "stock-7" {
 		t.Errorf("after the mark: %+v", rest)
 	}
 	out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table,
 		Key: map[string]types.AttributeValue{"aggregate": attribute.Text("order-1"), "id": attribute.Text(id)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	marked := attribute.PlainItem(out.Item)
 	published, _ := marked["published"].(int64)
 	expiration, _ := marked["expiration"].(int64)
@@ -173,15 +155,11 @@ func TestMarkAllMarksTheOthersBesideAMissingItem(t *testing.T) {
 	put(t, client, table, attribute.ItemOf(outboxitem.Item{Aggregate: "a", ID: "id", Created: created,
 		Messages: []outbound.Message{{ID: "id-0", Destination: "d", Body: []byte("{}")}}}.Encode()))
 	keys := []outbound.Key{{Aggregate: "gone", ID: "id", Created: created}, {Aggregate: "a", ID: "id", Created: created}}
-	if err := o.MarkAll(t.Context(), keys); err != nil {
-		t.Error(err)
-	}
+	check.Nil(t, o.MarkAll(t.Context(), keys))
 	if rest := pending(t, o, time.Now()); len(rest) > 0 {
 		t.Errorf("%+v", rest)
 	}
-	if err := o.MarkAll(t.Context(), []outbound.Key{{ID: "id", Created: created}, keys[1]}); err == nil {
-		t.Error("an aggregate without a name is marked")
-	}
+	check.Failed(t, o.MarkAll(t.Context(), []outbound.Key{{ID: "id", Created: created}, keys[1]}), "an aggregate without a name is marked")
 }
 
 // The messages of the later item may not be published yet.
@@ -204,12 +182,8 @@ func TestMarkLeavesARewrittenItem(t *testing.T) {
 	if !errors.Is(err, outbox.ErrNotFound) || !errors.As(err, &failed) || !strings.Contains(failed.Advice, "rewritten") {
 		t.Errorf("%v", err)
 	}
-	if rest := pending(t, o, time.Now()); !reflect.DeepEqual(rest, []outbox.Item{second}) {
-		t.Errorf("after the late mark: %+v", rest)
-	}
-	if err := o.Mark(t.Context(), "a", second.ID, second.Created); err != nil {
-		t.Error(err)
-	}
+	check.Deep(t, pending(t, o, time.Now()), []outbox.Item{second}, "after the late mark")
+	check.Nil(t, o.Mark(t.Context(), "a", second.ID, second.Created))
 	if rest := pending(t, o, time.Now()); len(rest) > 0 {
 		t.Errorf("after its own mark: %+v", rest)
 	}
@@ -246,25 +220,21 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, err := outbox.New(c.client, "outbox", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			check := func(err error) {
+			check.Must(t, err)
+			advises := func(err error) {
 				var failed *dynamo.Error
 				if !errors.As(err, &failed) || failed.Table != "outbox" || !strings.Contains(failed.Advice, c.advice) ||
 					errors.Is(err, driver.ErrUnavailable) != c.busy {
 					t.Errorf("%v", err)
 				}
 			}
-			check(o.Mark(t.Context(), "a", "id", time.Now()))
+			advises(o.Mark(t.Context(), "a", "id", time.Now()))
 			n := 0
 			for _, err := range o.Pending(t.Context(), time.Now()) {
 				n++
-				check(err)
+				advises(err)
 			}
-			if n != 1 {
-				t.Errorf("%d errors", n)
-			}
+			check.Equal(t, n, 1, "errors")
 		})
 	}
 }
@@ -291,9 +261,7 @@ func TestMistakesInOptionsHaveAnExportedType(t *testing.T) {
 // Step Functions match the name of a type.
 func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	walked, err := errortypes.Parse(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, fault := range walked.Unexplained(nil) {
 		t.Error(fault)
 	}
@@ -301,13 +269,9 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 
 func TestCreateTable(t *testing.T) {
 	client, records, table, _ := newOutbox(t)
-	if err := outbox.CreateTable(t.Context(), client, table); err != nil {
-		t.Errorf("again: %v", err)
-	}
+	check.Nil(t, outbox.CreateTable(t.Context(), client, table), "again")
 	out, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &table})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if s := out.Table.StreamSpecification; s == nil || !*s.StreamEnabled || s.StreamViewType != types.StreamViewTypeNewImage {
 		t.Errorf("%+v", s)
 	}
@@ -315,15 +279,11 @@ func TestCreateTable(t *testing.T) {
 	if err != nil || aws.ToString(ttl.TimeToLiveDescription.AttributeName) != "expiration" {
 		t.Errorf("%+v, %v", ttl, err)
 	}
-	if err := outbox.CreateTable(t.Context(), client, records); err == nil {
-		t.Error("a table with other keys is taken")
-	}
+	check.Failed(t, outbox.CreateTable(t.Context(), client, records), "a table with other keys is taken")
 	bare := "bare-" + rand.Text()
-	if err := dynamo.CreateTable(t.Context(), client, bare, &dynamo.Options{
+	check.Must(t, dynamo.CreateTable(t.Context(), client, bare, &dynamo.Options{
 		Attributes: dynamo.Attributes{ID: "aggregate", SortKey: "id"},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if err := outbox.CreateTable(t.Context(), client, bare); err == nil || !strings.Contains(err.Error(), "stream") {
 		t.Errorf("a table without a stream: %v", err)
 	}

@@ -204,11 +204,7 @@ func TestPanicOfACallThatIsAloneIsItsCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		func() {
-			defer func() {
-				if recover() != "boom" {
-					t.Error("it did not panic")
-				}
-			}()
+			defer func() { check.Equal(t, recover(), "boom", "it did not panic") }()
 			_, _ = s.queue.Do(t.Context(), "a", func() (int, <-chan struct{}) { return 0, nil }, func() string { panic("boom") })
 		}()
 		s.idle()
