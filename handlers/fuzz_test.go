@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // FuzzBatchEvent sends every handler malformed events. None panics. Orders always
@@ -25,9 +26,7 @@ func FuzzBatchEvent(f *testing.F) {
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		check.Must(f, err)
 		f.Add(text)
 		for _, broken := range [][2]string{{`"messageId": "`, `"messageID": 1, "x": "`}, {`"body"`, `"Body2"`}, {`"kinesis"`, `"x"`}, {`"value"`, `"v"`}, {`"data": "`, `"data": "*`}, {`"dynamodb"`, `"d"`}, {`"Sns"`, `"S"`}, {`"orders-0"`, `"-"`}} {
 			if changed := strings.ReplaceAll(string(text), broken[0], broken[1]); changed != string(text) {

@@ -2,9 +2,14 @@ package handlers_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 )
@@ -44,6 +49,39 @@ func TestMessageThatWasDeliveredBeforeIsReadFirst(t *testing.T) {
 			calls, failing = nil, delivery.failing
 			reports(t, t.Context(), handler, batch{m}, map[bool]string{true: "m"}[failing], ahead)
 			check.Slice(t, calls, delivery.want, ahead)
+		}
+	}
+}
+
+// A queue keeps a message for days, and the default retention is one day.
+func TestQueueHandlerSaysOnceThatItsRecordsExpireEarly(t *testing.T) {
+	byID := func(handlers.RabbitMQMessage[order]) (idempotent.Key, error) { return idempotent.Key{ID: "k"}, nil }
+	s := &shop{}
+	for name, make := range map[string]func(x *idempotent.Executor) any{
+		"sqs": func(x *idempotent.Executor) any { return handlers.SQS(x, nil, place[events.SQSMessage](s), nil) },
+		"rabbitmq": func(x *idempotent.Executor) any {
+			return handlers.RabbitMQ(x, byID, place[events.RabbitMQMessage](s), nil)
+		},
+		"activemq": func(x *idempotent.Executor) any {
+			return handlers.ActiveMQ(x, nil, place[events.ActiveMQMessage](s), nil)
+		},
+	} {
+		for _, retention := range []time.Duration{0, 24 * time.Hour, 4 * 24 * time.Hour, 28 * 24 * time.Hour} {
+			lines := logged(t, func() {
+				handler := make(newExecutor(t, memory.New(0), &idempotent.Config{Retention: retention}))
+				for range 2 {
+					if name == "sqs" {
+						_, _ = deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "o0"})))
+					}
+				}
+			})
+			long := retention > 24*time.Hour
+			check.Equal(t, long, len(lines) == 0, name, retention)
+			check.True(t, len(lines) <= 1, len(lines), name, retention)
+			for _, line := range lines {
+				isLine(t, line, map[string]any{"level": "WARN", "source": name, "operation": "create-payment"})
+				check.Contains(t, fmt.Sprint(line["msg"]), "Config.Retention", name)
+			}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // FuzzDurable sends a durable function malformed requests, and returns malformed
@@ -16,9 +17,7 @@ import (
 func FuzzDurable(f *testing.F) {
 	for _, request := range []string{"durable-request.json", "durable-request-resumed.json", "durable-request-paged.json"} {
 		text, err := os.ReadFile(filepath.Join("testdata", request))
-		if err != nil {
-			f.Fatal(err)
-		}
+		check.Must(f, err)
 		for _, response := range []string{pendingResponse, succeededResponse, failedResponse, `{"Status":"SUCCEEDED","Result":""}`, `{"Status":null}`, `[]`} {
 			f.Add(text, []byte(response))
 		}

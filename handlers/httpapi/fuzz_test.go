@@ -56,9 +56,7 @@ func FuzzHTTPKey(f *testing.F) {
 func FuzzHTTPEvent(f *testing.F) {
 	for _, g := range goldenEvents {
 		event, err := os.ReadFile(filepath.Join("testdata", g.name+".json"))
-		if err != nil {
-			f.Fatal(err)
-		}
+		check.Must(f, err)
 		f.Add(event)
 	}
 	for _, seed := range []string{`null`, `{}`, `[]`, `{"httpMethod":"POST"}`, `{"httpMethod":"POST","multiValueHeaders":{"idempotency-key":[]}}`,

@@ -37,13 +37,15 @@ var goldenEvents = []struct {
 	{"function-url-none", onURL(httpapi.NoIdentity())},
 }
 
-var updateHTTPGolden = flag.Bool("update-http", false, "rewrite testdata/*.golden of the HTTP handlers")
+var updateHTTPGolden = flag.Bool("update-http", false, "rewrite "+answers)
+
+const answers = "testdata/answers.golden"
 
 // The first answer to each event, a repetition's, one to another body and one
 // to an event without a key are, to the byte, those in testdata. So is the
 // identity of the request: were it to change, an update of a function would
-// run again, or refuse, what ran before. With -update-http the files
-// are written.
+// run again, or refuse, what ran before. With -update-http the file
+// is written.
 func TestHTTPGolden(t *testing.T) {
 	for _, g := range goldenEvents {
 		t.Run(g.name, func(t *testing.T) {
@@ -64,23 +66,16 @@ func TestHTTPGolden(t *testing.T) {
 				got.WriteByte('\n')
 			}
 			got.WriteString(store.last.ID + " " + store.last.Fingerprint + "\n")
-			file := filepath.Join("testdata", g.name+".golden")
-			if *updateHTTPGolden {
-				check.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
-			}
-			want, err := os.ReadFile(file)
-			check.Must(t, err)
-			check.Equal(t, got.String(), string(want))
+			check.Golden(t, answers, g.name, got.String(), *updateHTTPGolden)
 		})
 	}
 }
 
 // A request is the same one whatever brings it.
 func TestHTTPGoldenFingerprintsAgree(t *testing.T) {
+	texts := check.Sections(t, answers)
 	fingerprint := func(name string) string {
-		text, err := os.ReadFile(filepath.Join("testdata", name+".golden"))
-		check.Must(t, err)
-		fields := strings.Fields(string(text))
+		fields := strings.Fields(texts[name])
 		return fields[len(fields)-1]
 	}
 	a, b := fingerprint("apigateway-v2-jwt"), fingerprint("apigateway-v2-iam")
