@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/errortypes"
 )
 
@@ -14,7 +15,7 @@ import (
 // one. Where an error is made that has none, something else wraps it.
 func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	walked, err := errortypes.Parse(".")
-	must(t, err)
+	check.Must(t, err)
 	const lost = "Store.commit returns it as a failed condition"
 	for _, fault := range walked.Unexplained(map[string]string{
 		"decodeSteps": "Store.fail makes it an Error", "decodeText": "Store.fail makes it an Error", "scan": "Store.fail makes it an Error",
@@ -37,7 +38,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 
 func TestRefusalsHaveExportedTypes(t *testing.T) {
 	s, err := New(likeDSQL{}, table, nil) // panics if anything is sent
-	must(t, err)
+	check.Must(t, err)
 	ctx := context.Background()
 	change := func(c driver.Change) error {
 		_, _, err := s.Change(ctx, driver.Fence{ID: "1", Owner: owner}, c)

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/postgreslocal"
 )
 
@@ -24,8 +25,8 @@ func kindsOf(err error) kinds {
 	return kinds{errors.Is(err, driver.ErrUnavailable), errors.Is(err, driver.ErrThrottled), errors.Is(err, driver.ErrNotWritten)}
 }
 
-// check expects an *Error of these kinds, with advice, and without the key.
-func check(t *testing.T, err error, want kinds, advice string) {
+// advises expects an *Error of these kinds, with advice, and without the key.
+func advises(t *testing.T, err error, want kinds, advice string) {
 	t.Helper()
 	var e *Error
 	if !errors.As(err, &e) || kindsOf(err) != want {
@@ -41,14 +42,14 @@ var unavailable, refusedForNow = kinds{unavailable: true}, kinds{unavailable: tr
 
 func TestServerThatIsNotThereIsUnavailable(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	must(t, l.Close())
+	check.Must(t, err)
+	check.Must(t, l.Close())
 	s, err := New(poolTo(t, "postgres://once@"+l.Addr().String()+"/once"), table, nil)
-	must(t, err)
+	check.Must(t, err)
 	_, err = s.Get(t.Context(), "secret-key")
-	check(t, err, unavailable, "could not be reached")
+	advises(t, err, unavailable, "could not be reached")
 	_, _, err = s.Create(t.Context(), claim("secret-key", owner), now, nil)
-	check(t, err, unavailable, "could not be reached")
+	advises(t, err, unavailable, "could not be reached")
 }
 
 func TestConnectionThatIsCutIsUnavailable(t *testing.T) {
@@ -68,8 +69,8 @@ func TestConnectionThatIsCutIsUnavailable(t *testing.T) {
 			}()
 			waitForLock(t, pool)
 			_, err := tx.Exec(t.Context(), sql)
-			must(t, err)
-			check(t, <-done, unavailable, "")
+			check.Must(t, err)
+			advises(t, <-done, unavailable, "")
 		})
 	}
 }
@@ -85,7 +86,7 @@ func TestErrorsOfTheServerAreClassified(t *testing.T) {
 	)
 	as := func(user string) string {
 		u, err := url.Parse(admin)
-		must(t, err)
+		check.Must(t, err)
 		u.User = url.User(user)
 		return u.String()
 	}
@@ -94,7 +95,7 @@ func TestErrorsOfTheServerAreClassified(t *testing.T) {
 	}
 	other := func(change func(*url.URL)) string {
 		u, err := url.Parse(admin)
-		must(t, err)
+		check.Must(t, err)
 		change(u)
 		return u.String()
 	}
@@ -116,17 +117,17 @@ func TestErrorsOfTheServerAreClassified(t *testing.T) {
 				c.change = func(*pgxpool.Config) {}
 			}
 			s, err := New(poolTo(t, c.url, c.change), c.table, nil)
-			must(t, err)
+			check.Must(t, err)
 			_, _, err = s.Change(t.Context(), driver.Fence{ID: "secret-key", Owner: owner}, complete("secret-key"))
-			check(t, err, c.want, c.advice)
+			advises(t, err, c.want, c.advice)
 		})
 	}
 	t.Run("statement timeout", func(t *testing.T) {
 		held, err := New(poolTo(t, admin, set("statement_timeout", "100ms")), table, nil)
-		must(t, err)
+		check.Must(t, err)
 		hold(t, pool, s)
 		_, _, err = held.Change(t.Context(), driver.Fence{ID: "secret-key", Owner: owner}, complete("1"))
-		check(t, err, unavailable, "timeout")
+		advises(t, err, unavailable, "timeout")
 	})
 }
 
@@ -135,12 +136,10 @@ func TestErrorsOfTheServerAreClassified(t *testing.T) {
 func hold(t *testing.T, pool *pgxpool.Pool, s *Store) pgx.Tx {
 	t.Helper()
 	tx, err := pool.Begin(t.Context())
-	must(t, err)
-	t.Cleanup(func() {
-		noError(t, tx.Rollback(context.Background()))
-	})
+	check.Must(t, err)
+	t.Cleanup(func() { check.Nil(t, tx.Rollback(context.Background())) })
 	_, err = tx.Exec(t.Context(), "SELECT FROM "+s.layout.table+" FOR UPDATE")
-	must(t, err)
+	check.Must(t, err)
 	return tx
 }
 
@@ -159,7 +158,7 @@ func refusing(s *Store, codes []string) (_ *Store, sent *int) {
 func TestWriteThatLosesConflictsIsSentAgain(t *testing.T) {
 	s, sent := refusing(newStore(t, newPool(t), nil), []string{"40001", "40P01", "40001"})
 	create(t, s, claim("id", owner))
-	equal(t, *sent, 4)
+	check.Equal(t, *sent, 4)
 }
 
 func TestWriteThatLosesEveryConflictHasWrittenNothing(t *testing.T) {
@@ -167,9 +166,9 @@ func TestWriteThatLosesEveryConflictHasWrittenNothing(t *testing.T) {
 	conflicts := slices.Repeat([]string{"40001"}, 100)
 	s, sent := refusing(plain, conflicts)
 	_, ok, err := s.Create(t.Context(), claim("secret-key", owner), now, nil)
-	check(t, err, kinds{unavailable: true, notWritten: true}, "try again")
-	equal(t, ok, false)
-	equal(t, *sent, maxRounds)
+	advises(t, err, kinds{unavailable: true, notWritten: true}, "try again")
+	check.Equal(t, ok, false)
+	check.Equal(t, *sent, maxRounds)
 	s, sent = refusing(plain, conflicts)
 	ctx, cancel := context.WithCancel(t.Context())
 	s.db = through(s.db, func(n int, _ string) error {
@@ -179,8 +178,8 @@ func TestWriteThatLosesEveryConflictHasWrittenNothing(t *testing.T) {
 		return nil
 	})
 	_, _, err = s.Create(ctx, claim("id", owner), now, nil)
-	says(t, err, "40001")
-	equal(t, *sent, 2, "after the context ended: ")
+	check.Says(t, err, "40001")
+	check.Equal(t, *sent, 2, "after the context ended")
 }
 
 // passing is a context whose deadline passes when the test says so.
@@ -214,10 +213,8 @@ func TestErrorsOfTheContextAreClassified(t *testing.T) {
 	waitForLock(t, pool)
 	close(late.passed)
 	err := <-done
-	check(t, err, unavailable, "deadline")
-	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%v", err)
-	}
+	advises(t, err, unavailable, "deadline")
+	check.Is(t, err, context.DeadlineExceeded)
 	cancelled, cancelNow := context.WithCancel(t.Context())
 	go func() {
 		_, _, err := s.Change(cancelled, driver.Fence{ID: "secret-key", Owner: owner}, complete("3"))
@@ -226,10 +223,8 @@ func TestErrorsOfTheContextAreClassified(t *testing.T) {
 	waitForLock(t, pool)
 	cancelNow()
 	err = <-done
-	check(t, err, kinds{}, "cancelled")
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
+	advises(t, err, kinds{}, "cancelled")
+	check.Is(t, err, context.Canceled)
 }
 
 func TestCodesAreClassified(t *testing.T) {
@@ -240,11 +235,7 @@ func TestCodesAreClassified(t *testing.T) {
 		"42P01": {}, "42501": {}, "54000": {}, "XX000": {}, "28P01": {}, "22021": {},
 	} {
 		err := &Error{Err: &pgconn.PgError{Code: code}}
-		if got := kindsOf(err); got != want {
-			t.Errorf("%s is %+v; want %+v", code, got, want)
-		}
-		if errors.Is(err, driver.ErrDenied) != (code == "42501") {
-			t.Errorf("%s is denied: %v", code, errors.Is(err, driver.ErrDenied))
-		}
+		check.Equal(t, kindsOf(err), want, code)
+		check.Equal(t, errors.Is(err, driver.ErrDenied), code == "42501", code, "is denied")
 	}
 }

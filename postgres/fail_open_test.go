@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The call does not know of its claim, so it creates the record with its transaction, and
@@ -63,9 +63,7 @@ func TestTransactionOfACallThatFailedOpenLeavesTheClaimOfASuccessor(t *testing.T
 		}
 		return adds(ctx, tx)
 	}))
-	if !errors.Is(err, idempotent.ErrInProgress) {
-		t.Errorf("%T: %v", err, err)
-	}
+	check.Is(t, err, idempotent.ErrInProgress)
 	b.is("a", 0)
 	b.noneHeld()
 }

@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/postgreslocal"
 )
 
@@ -27,13 +26,13 @@ func newPool(t *testing.T, change ...func(*pgxpool.Config)) *pgxpool.Pool {
 func poolTo(t *testing.T, url string, change ...func(*pgxpool.Config)) *pgxpool.Pool {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(url)
-	must(t, err)
+	check.Must(t, err)
 	config.MaxConns = 8
 	for _, change := range change {
 		change(config)
 	}
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	must(t, err)
+	check.Must(t, err)
 	t.Cleanup(pool.Close)
 	return pool
 }
@@ -47,9 +46,9 @@ func newStore(t *testing.T, db DB, o *Options) *Store {
 // storeIn returns a store in a new table.
 func storeIn(t *testing.T, db DB, table string, o *Options) *Store {
 	t.Helper()
-	must(t, CreateTable(t.Context(), db, table, o))
+	check.Must(t, CreateTable(t.Context(), db, table, o))
 	s, err := New(db, table, o)
-	must(t, err)
+	check.Must(t, err)
 	return s
 }
 
@@ -57,18 +56,18 @@ func storeIn(t *testing.T, db DB, table string, o *Options) *Store {
 func (s *Store) plant(t *testing.T, r driver.Record) {
 	t.Helper()
 	l := s.layout
-	must(t, s.run(t, statement{"DELETE FROM " + l.table + " WHERE " + l.id + " = " + "$1", []any{encodeText(r.ID)}}))
+	check.Must(t, s.run(t, statement{"DELETE FROM " + l.table + " WHERE " + l.id + " = " + "$1", []any{encodeText(r.ID)}}))
 	if r.Status == driver.Absent {
 		return
 	}
 	steps := r.Steps
 	r.Steps = nil
-	must(t, s.run(t, l.create(r, time.Time{})))
+	check.Must(t, s.run(t, l.create(r, time.Time{})))
 	var encoded any
 	if steps != nil {
 		encoded = encodeSteps(steps)
 	}
-	must(t, s.run(t, statement{"UPDATE " + l.table + " SET " + l.steps + " = $2 WHERE " + l.id + " = $1", []any{encodeText(r.ID), encoded}}))
+	check.Must(t, s.run(t, statement{"UPDATE " + l.table + " SET " + l.steps + " = $2 WHERE " + l.id + " = $1", []any{encodeText(r.ID), encoded}}))
 }
 
 func (s *Store) run(t *testing.T, st statement) error {
@@ -132,38 +131,6 @@ func (r tracer) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBatch
 func execute(t *testing.T, db DB, statements ...string) {
 	t.Helper()
 	for _, sql := range statements {
-		must(t, exec(t.Context(), db, sql))
-	}
-}
-
-// must ends the test if err is an error.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// noError fails the test if err is an error.
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Error(err)
-	}
-}
-
-// says fails the test unless part is in the text of err.
-func says(t *testing.T, err error, part string) {
-	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), part) {
-		t.Errorf("%T: %v; want %q", err, err, part)
-	}
-}
-
-// equal fails the test unless got is want.
-func equal[T comparable](t *testing.T, got, want T, about ...any) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%sgot %v, want %v", fmt.Sprint(about...), got, want)
+		check.Must(t, exec(t.Context(), db, sql))
 	}
 }

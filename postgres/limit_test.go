@@ -15,6 +15,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func sized(maxConns int32) func(*pgxpool.Config) {
@@ -79,9 +80,7 @@ func TestTransactionsLeaveAConnectionToTheRecords(t *testing.T) {
 						until(t, "other transactions", crowded.Load)
 						return errors.Join(err, within(ctx, b, "within "+id))
 					}))
-					if err != nil {
-						t.Errorf("%T: %v", err, err)
-					}
+					check.Nil(t, err)
 				})
 			}
 			wg.Wait()
@@ -89,9 +88,7 @@ func TestTransactionsLeaveAConnectionToTheRecords(t *testing.T) {
 				b.is(fmt.Sprint(i), 1)
 			}
 			b.noneHeld()
-			if open := len(b.limit.open); open != 0 {
-				t.Errorf("%d transactions count as open", open)
-			}
+			check.Equal(t, len(b.limit.open), 0, "transactions count as open")
 		})
 	}
 }
@@ -107,14 +104,12 @@ func TestHeartbeatDoesNotWaitBehindTransactions(t *testing.T) {
 	var calling atomic.Int32
 	for i := range 5 {
 		wg.Go(func() {
-			if err := b.call(t.Context(), i, func(ctx context.Context) (string, error) {
+			check.Nil(t, b.call(t.Context(), i, func(ctx context.Context) (string, error) {
 				calling.Add(1)
 				_, err := Transaction(ctx)
 				<-done
 				return "", err
-			}); err != nil {
-				t.Error(err)
-			}
+			}))
 		})
 	}
 	until(t, "the transactions", func() bool {
@@ -140,7 +135,7 @@ func TestCollectedStatementsDoNotTakeTheLastConnection(t *testing.T) {
 			return err
 		}
 		wg.Go(func() {
-			noError(t, b.call(t.Context(), "second", func(ctx context.Context) (string, error) { return "", ways["Tx"](ctx, "a") }))
+			check.Nil(t, b.call(t.Context(), "second", func(ctx context.Context) (string, error) { return "", ways["Tx"](ctx, "a") }))
 		})
 		until(t, "the second call", func() bool { return b.limit.waiting() == 1 })
 		// The second call must not hold the connection, and wait for the lock of the first.
@@ -149,7 +144,7 @@ func TestCollectedStatementsDoNotTakeTheLastConnection(t *testing.T) {
 		_, err := idempotent.Step(bounded, "step", func(context.Context) (int, error) { return 1, nil })
 		return err
 	}))
-	noError(t, err)
+	check.Nil(t, err)
 	wg.Wait()
 	b.is("a", 2)
 }
@@ -191,9 +186,7 @@ func TestTransactionsWithinTransactionsThatWouldWaitForEachOtherAreRefused(t *te
 				})
 			}
 			wg.Wait()
-			if refused.Load() != 1 {
-				t.Errorf("%d are refused", refused.Load())
-			}
+			check.Equal(t, refused.Load(), 1, "refused")
 			b.noneHeld()
 		})
 	}
@@ -256,18 +249,16 @@ func TestCallsWithinOneTransactionWaitForEachOther(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range calls {
 			wg.Go(func() {
-				if err := b.call(ctx, i, func(ctx context.Context) (string, error) {
+				check.Nil(t, b.call(ctx, i, func(ctx context.Context) (string, error) {
 					_, err := Transaction(ctx)
 					return "", err
-				}); err != nil {
-					t.Error(err)
-				}
+				}))
 			})
 		}
 		wg.Wait()
 		return "", nil
 	})
-	noError(t, err)
+	check.Nil(t, err)
 }
 
 // A panic must not cost a transaction for the life of the process.
@@ -293,9 +284,7 @@ func TestPanicOfATracerLeavesTheTransactionFree(t *testing.T) {
 			return "", err
 		})
 	}()
-	if open := len(b.limit.open); open != 0 {
-		t.Errorf("%d transactions count as open", open)
-	}
+	check.Equal(t, len(b.limit.open), 0, "transactions count as open")
 	b.noneHeld()
 }
 
@@ -307,9 +296,7 @@ func TestPoolWithOneConnectionReportsItsHeartbeat(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}))
-	if !errors.Is(err, idempotent.ErrTimedOut) {
-		t.Errorf("%T: %v", err, err)
-	}
+	check.Is(t, err, idempotent.ErrTimedOut)
 	if crowded, ok := errors.AsType[*PoolError](last.Load().Err); !ok || crowded.MaxConns != 1 {
 		t.Errorf("observed: %v", last.Load().Err)
 	}
@@ -336,7 +323,7 @@ func TestTransactionThatWaitsInVainSaysWhy(t *testing.T) {
 		}
 		return adds(ctx, tx)
 	}))
-	noError(t, err)
+	check.Nil(t, err)
 	if queued, open := b.limit.waiting(), len(b.limit.open); queued != 0 || open != 0 {
 		t.Errorf("%d wait, and %d are open", queued, open)
 	}

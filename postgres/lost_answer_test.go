@@ -9,6 +9,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // ways are the two kinds of transactions, each with one effect.
@@ -94,9 +95,7 @@ func TestLostCommitWithoutARecordIsUnknown(t *testing.T) {
 				b := newBench(t, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey, Lease: 6 * time.Second}, nil, w.through)
 				w.losing(lose)
 				_, err := idempotent.Do(t.Context(), b.x, idempotent.Key{}, func(ctx context.Context) (string, error) { return "", effect(ctx, "a") })
-				if !errors.Is(err, idempotent.ErrOutcomeUnknown) {
-					t.Error(err)
-				}
+				check.Is(t, err, idempotent.ErrOutcomeUnknown)
 				if lose == "late" {
 					(<-w.late)()
 				}
@@ -122,7 +121,7 @@ func TestLateCommitIsFenced(t *testing.T) {
 			deliver := <-w.late
 			// The server still has the first transaction, with the locks of its rows.
 			got, err := b.do(func(ctx context.Context) (string, error) { return "second", effect(ctx, "b") })
-			must(t, err)
+			check.Must(t, err)
 			deliver()
 			for id, attempt := range map[string]string{"a": "first", "b": "second"} {
 				want := 0

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A statement after it would be committed at once, and the retry would repeat it.
@@ -30,7 +31,7 @@ func TestTransactionThatTheHandlerHasEndedRunsNothingMore(t *testing.T) {
 		_, copied := tx.CopyFrom(ctx, pgx.Identifier{"effects"}, []string{"id", "n"}, pgx.CopyFromRows([][]any{{"a", 1}}))
 		for n, err := range []error{adds(ctx, tx), begun, queried, prepared, copied, savepoint.Commit(ctx),
 			tx.QueryRow(ctx, "SELECT 1").Scan(), tx.SendBatch(ctx, &pgx.Batch{}).Close()} {
-			refusedFor(t, err, CodeEnded, -1, "call ", n, ": ")
+			refusedFor(t, err, CodeEnded, -1, "call ", n)
 		}
 		return nil
 	}))
@@ -48,7 +49,7 @@ func TestTransactionInterruptsAStatementThatIsLeftBehind(t *testing.T) {
 			if err == nil {
 				_, err = blocker.Exec(t.Context(), add, "a", 1)
 			}
-			must(t, err)
+			check.Must(t, err)
 			left := make(chan error, 1)
 			_, err = b.do(in(func(ctx context.Context, tx pgx.Tx) error {
 				go func() {
@@ -66,10 +67,8 @@ func TestTransactionInterruptsAStatementThatIsLeftBehind(t *testing.T) {
 			if result != nil && err != result || result == nil && (!errors.As(err, &open) || open.Code != CodeInUse) {
 				t.Error(err)
 			}
-			if err := <-left; err == nil {
-				t.Error("the statement has succeeded")
-			}
-			noError(t, blocker.Rollback(t.Context()))
+			check.Failed(t, <-left, "the statement has succeeded")
+			check.Nil(t, blocker.Rollback(t.Context()))
 			b.noneHeld()
 			b.is("a", 0)
 		})
@@ -96,9 +95,7 @@ func TestTransactionWithOneConnectionWhoseResultExits(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("the call waits for its own connection")
 	}
-	if r := b.stored(); r.Owner != "" {
-		t.Error("the record is not released")
-	}
+	check.Equal(t, b.stored().Owner, "", "the record is not released")
 }
 
 // The handler did not cause the server's timeout: the attempt does not count.
@@ -123,7 +120,7 @@ func TestTransactionThatTheServerEnds(t *testing.T) {
 	b.noneHeld()
 	slow = false
 	_, err = b.do(handler)
-	noError(t, err)
+	check.Nil(t, err)
 	b.is("a", 1)
 }
 
@@ -154,9 +151,7 @@ func TestTransactionInterruptsACopyThatIsLeftBehind(t *testing.T) {
 				return nil
 			}))
 			refusedFor(t, err, CodeInUse, -1)
-			if err := <-left; err == nil {
-				t.Error("the copy that was left behind succeeded")
-			}
+			check.Failed(t, <-left, "the copy that was left behind succeeded")
 			b.is("a", 0)
 			b.noneHeld()
 		})
@@ -195,7 +190,5 @@ func TestCopyOfAHandlerDoesNotLeaveItsSourceBehind(t *testing.T) {
 		s.rows++ // the race detector sees a source that is still in use
 		return err
 	}))
-	if err == nil {
-		t.Error("a copy whose context ended succeeded")
-	}
+	check.Failed(t, err, "a copy whose context ended succeeded")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // in returns a handler that runs fn in its transaction.
@@ -58,7 +58,7 @@ func TestTransactionKeepsTheContextOfOneStatement(t *testing.T) {
 	b := newBench(t, nil, nil, func(c *pgxpool.Config) { c.ConnConfig.Tracer = seen })
 	_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
 		for range 10 {
-			must(t, adds(ctx, tx))
+			check.Must(t, adds(ctx, tx))
 		}
 		for n, of := range seen.of[:9] {
 			if of.Err() == nil {
@@ -67,8 +67,8 @@ func TestTransactionKeepsTheContextOfOneStatement(t *testing.T) {
 		}
 		return nil
 	}))
-	noError(t, err)
-	equal(t, len(seen.of), 10)
+	check.Nil(t, err)
+	check.Equal(t, len(seen.of), 10)
 	b.is("a", 10)
 }
 
@@ -76,15 +76,15 @@ func TestRowsOfATransactionOutliveARefusedStatement(t *testing.T) {
 	b := newBench(t, nil, nil)
 	_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, "SELECT generate_series(1, 100000)")
-		must(t, err)
+		check.Must(t, err)
 		if adds(ctx, tx) == nil {
 			t.Error("a statement beside open rows is sent")
 		}
 		read, err := pgx.CollectRows(rows, pgx.RowTo[int])
-		equal(t, len(read), 100000)
+		check.Equal(t, len(read), 100000)
 		return err
 	}))
-	noError(t, err)
+	check.Nil(t, err)
 }
 
 func TestTransactionIsCommittedWithTheCompletion(t *testing.T) {
@@ -181,7 +181,7 @@ func TestTransactionIsNotTheHandlersToEnd(t *testing.T) {
 		}
 		return errors.Join(undone.Rollback(ctx), adds(ctx, tx))
 	}))
-	noError(t, err)
+	check.Nil(t, err)
 	b.is("a", 2)
 }
 
@@ -207,9 +207,7 @@ func TestTransactionThatCannotBeCommitted(t *testing.T) {
 			refusedFor(t, err, c.code, -1)
 			b.is("a", 0)
 			b.noneHeld()
-			if r := b.stored(); r.Owner != "" {
-				t.Error("the record is not released")
-			}
+			check.Equal(t, b.stored().Owner, "", "the record is not released")
 		})
 	}
 }
@@ -265,9 +263,7 @@ func TestTransactionOfALostRecordIsRolledBack(t *testing.T) {
 				}
 				return "paid", effect(ctx, "a")
 			})
-			if !errors.Is(err, idempotent.ErrLeaseLost) {
-				t.Error(err)
-			}
+			check.Is(t, err, idempotent.ErrLeaseLost)
 			b.is("a", 0)
 			b.noneHeld()
 			if r := b.stored(); r.Owner != "successor" || r.Status != driver.InProgress {
@@ -286,7 +282,7 @@ func TestTransactionIsClosedAfterTheHandler(t *testing.T) {
 		savepoint, err = tx.Begin(ctx)
 		return err
 	}))
-	must(t, err)
+	check.Must(t, err)
 	ctx := t.Context()
 	for i, tx := range []pgx.Tx{tx, savepoint} {
 		_, queried := tx.Query(ctx, "SELECT 1")
@@ -296,9 +292,7 @@ func TestTransactionIsClosedAfterTheHandler(t *testing.T) {
 		_, copied := tx.CopyFrom(ctx, pgx.Identifier{"effects"}, nil, nil)
 		for n, err := range []error{queried, executed, begun, prepared, copied, tx.Commit(ctx), tx.Rollback(ctx),
 			tx.QueryRow(ctx, "SELECT 1").Scan(), tx.SendBatch(ctx, &pgx.Batch{}).Close()} {
-			if !errors.Is(err, pgx.ErrTxClosed) {
-				t.Errorf("%d, call %d: %v", i, n, err)
-			}
+			check.Is(t, err, pgx.ErrTxClosed, i, "call", n)
 		}
 		_ = tx.LargeObjects() // does not panic
 		if tx.Conn() != nil {
@@ -312,17 +306,13 @@ func TestTransactionBesideATxPanics(t *testing.T) {
 	_, err := b.do(in(func(ctx context.Context, _ pgx.Tx) error {
 		defer func() {
 			p := fmt.Sprint(recover())
-			if !strings.Contains(p, "transaction of another kind") {
-				t.Errorf("both in one call: %s", p)
-			}
-			if strings.Contains(p, "openTx") {
-				t.Errorf("it names a type that no user knows: %s", p)
-			}
+			check.Contains(t, p, "transaction of another kind", "both in one call")
+			check.Lacks(t, p, "openTx", "it names a type that no user knows")
 		}()
 		Collect(ctx)
 		return nil
 	}))
-	noError(t, err)
+	check.Nil(t, err)
 }
 
 func TestTransactionWithoutAConnection(t *testing.T) {
@@ -368,10 +358,10 @@ func TestRoundTripsOfATransaction(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newNetwork(t)
 			b := newBench(t, c.config, c.options, w.through, one)
-			trips := func(id int) int { return w.count(func() { noError(t, b.call(t.Context(), id, c.fn)) }) }
+			trips := func(id int) int { return w.count(func() { check.Nil(t, b.call(t.Context(), id, c.fn)) }) }
 			trips(0)
-			equal(t, trips(1), c.first, "round trips of a first call: ")
-			equal(t, trips(1), c.duplicate, "round trips of a duplicate: ")
+			check.Equal(t, trips(1), c.first, "round trips of a first call")
+			check.Equal(t, trips(1), c.duplicate, "round trips of a duplicate")
 		})
 	}
 }

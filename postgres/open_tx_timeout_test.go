@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/postgreslocal"
 )
 
@@ -28,7 +29,7 @@ func TestRetryGetsTheLocksOfAnInvocationThatVanished(t *testing.T) {
 	execute(t, retry.pool, "INSERT INTO effects VALUES ('a', 0)")
 	client := newNetwork(t)
 	store, err := New(poolTo(t, url, client.through), table, nil)
-	must(t, err)
+	check.Must(t, err)
 	x := executor(t, store, nil)
 	killed, dead := make(chan struct{}), make(chan struct{})
 	defer func() { close(killed); <-dead }()
@@ -114,14 +115,10 @@ func TestTransactionHasTheShortestTimeout(t *testing.T) {
 					}
 					return adds(ctx, tx)
 				}))
-				if err != nil {
-					t.Errorf("%T: %v", err, err)
-				}
+				check.Nil(t, err)
 			}
 			for name, millis := range settingsOf(t, pool) {
-				if millis != before[name] {
-					t.Errorf("%s is %d after the transaction, and was %d", name, millis, before[name])
-				}
+				check.Equal(t, millis, before[name], name, "after the transaction")
 			}
 		})
 	}
@@ -130,12 +127,12 @@ func TestTransactionHasTheShortestTimeout(t *testing.T) {
 func settingsOf(t *testing.T, db querier) map[string]int64 {
 	t.Helper()
 	rows, err := db.Query(t.Context(), "SELECT name, setting::bigint FROM pg_settings WHERE name = ANY($1)", []string{idleTimeout, totalTimeout})
-	must(t, err)
+	check.Must(t, err)
 	settings := make(map[string]int64)
 	var name string
 	var millis int64
 	_, err = pgx.ForEachRow(rows, []any{&name, &millis}, func() error { settings[name] = millis; return nil })
-	must(t, err)
+	check.Must(t, err)
 	return settings
 }
 
@@ -154,9 +151,7 @@ func TestTransactionBeginsWithItsTimeouts(t *testing.T) {
 		{1, map[string]int64{idleTimeout: 0}, "begin" + idle + "1"},
 		{math.MaxInt64, map[string]int64{idleTimeout: 0}, "begin" + idle + "2147483647"},
 	} {
-		if got := beginQuery(c.timeout, c.own); got != c.want {
-			t.Errorf("%v on %v: %q, want %q", c.timeout, c.own, got, c.want)
-		}
+		check.Equal(t, beginQuery(c.timeout, c.own), c.want, c.timeout, "on", c.own)
 	}
 }
 
@@ -164,8 +159,6 @@ func TestTransactionBeginsWithItsTimeouts(t *testing.T) {
 func TestTransactionOutlivesItsInvocation(t *testing.T) {
 	l, now := new(layout), time.Now()
 	for left, want := range map[time.Duration]time.Duration{time.Minute: time.Minute + 2*time.Second, 0: 2 * time.Second, -time.Hour: 2 * time.Second} {
-		if got := l.transactionTimeout(now.Add(left), now); got != want {
-			t.Errorf("%v before the end: %v, want %v", left, got, want)
-		}
+		check.Equal(t, l.transactionTimeout(now.Add(left), now), want, left, "before the end")
 	}
 }

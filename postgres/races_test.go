@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 var now = time.Date(2090, 1, 2, 3, 4, 5, 678e6, time.UTC)
@@ -43,7 +44,7 @@ func create(t *testing.T, s *Store, r driver.Record) {
 func get(t *testing.T, s *Store, id string) driver.Record {
 	t.Helper()
 	r, err := s.Get(t.Context(), id)
-	must(t, err)
+	check.Must(t, err)
 	return r
 }
 
@@ -146,9 +147,9 @@ func TestWriteThatWaitedForAnotherMeetsWhatThatOneLeft(t *testing.T) {
 func during(t *testing.T, pool *pgxpool.Pool, st statement, commit bool, write func() (driver.Record, bool, error)) (r driver.Record, ok bool, err error) {
 	t.Helper()
 	tx, err := pool.Begin(t.Context())
-	must(t, err)
+	check.Must(t, err)
 	_, err = tx.Exec(t.Context(), st.sql, st.args...)
-	must(t, err)
+	check.Must(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -159,7 +160,7 @@ func during(t *testing.T, pool *pgxpool.Pool, st statement, commit bool, write f
 	if commit {
 		end = tx.Commit
 	}
-	noError(t, end(t.Context()))
+	check.Nil(t, end(t.Context()))
 	<-done
 	return r, ok, err
 }
@@ -170,7 +171,7 @@ func waitForLock(t *testing.T, pool *pgxpool.Pool) {
 	for waiting := false; !waiting; {
 		err := pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity
 			WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waiting)
-		must(t, err)
+		check.Must(t, err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestRoundTrips(t *testing.T) {
@@ -85,7 +86,7 @@ func TestRoundTrips(t *testing.T) {
 // prepares each kind of write once.
 func TestTextsOfStatementsDoNotDependOnTheirArguments(t *testing.T) {
 	l, err := (*Options)(nil).layout(table, nil)
-	must(t, err)
+	check.Must(t, err)
 	never := claim("b", "")
 	never.Expires, never.Lease = time.Time{}, time.Time{}
 	for name, pair := range map[string][2]statement{
@@ -112,21 +113,21 @@ func TestSilentConnectionAfterALostRaceLeavesTimeToRead(t *testing.T) {
 	newEffects(t, pool)
 	first := driver.Record{ID: "a", Status: driver.Completed, Owner: "one", Attempt: 1, Data: []byte(`"paid"`), Expires: time.Now().Add(time.Hour)}
 	_, ok, err := s.Create(t.Context(), first, time.Now(), nil)
-	must(t, err)
-	equal(t, ok, true)
+	check.Must(t, err)
+	check.Equal(t, ok, true)
 	tx := new(Tx)
 	tx.Exec(add, "a", 1)
 	_, err = tx.Freeze()
-	must(t, err)
+	check.Must(t, err)
 	wire.losingOf("silent", "rollback\x00")
 	second := first
 	second.Owner = "two"
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	met, ok, err := s.Create(ctx, second, time.Now(), tx)
-	must(t, err)
-	equal(t, ok, false)
-	equal(t, met.Owner, "one")
+	check.Must(t, err)
+	check.Equal(t, ok, false)
+	check.Equal(t, met.Owner, "one")
 }
 
 // In one statement, the record would be read by each write that succeeds, too.
@@ -136,10 +137,10 @@ func TestRefusedWriteReadsTheRecordInASecondRoundTrip(t *testing.T) {
 	create(t, s, claim("id", owner))
 	refuse := func() {
 		met, ok, err := s.Change(t.Context(), driver.Fence{ID: "id", Owner: rival}, complete("1"))
-		must(t, err)
-		equal(t, ok, false)
-		equal(t, met.Owner, owner)
+		check.Must(t, err)
+		check.Equal(t, ok, false)
+		check.Equal(t, met.Owner, owner)
 	}
 	refuse() // prepares the texts
-	equal(t, w.count(refuse), 2)
+	check.Equal(t, w.count(refuse), 2)
 }

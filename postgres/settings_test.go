@@ -12,6 +12,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestReadOnlyTransactionOfTheHandlerIsItsMistake(t *testing.T) {
@@ -21,7 +22,7 @@ func TestReadOnlyTransactionOfTheHandlerIsItsMistake(t *testing.T) {
 		return err
 	}))
 	refusedFor(t, err, "25006", -1)
-	says(t, err, "remove SET TRANSACTION READ ONLY")
+	check.Says(t, err, "remove SET TRANSACTION READ ONLY")
 	b.noneHeld()
 }
 
@@ -37,8 +38,8 @@ func TestOptimisticCallOnAReadOnlyServerWritesNothing(t *testing.T) {
 	if !ok {
 		t.Fatalf("%T: %v", err, err)
 	}
-	equal(t, failed.RolledBack, true, "nothing is written: ")
-	says(t, err, "connect to the primary")
+	check.Equal(t, failed.RolledBack, true, "nothing is written")
+	check.Says(t, err, "connect to the primary")
 }
 
 // Each write goes through a trigger, as one for audits does that forgets to return the row.
@@ -51,11 +52,11 @@ func TestWriteThatATriggerSuppressesIsNamed(t *testing.T) {
 		`CREATE TRIGGER forget BEFORE INSERT OR UPDATE ON idempotency FOR EACH ROW EXECUTE FUNCTION forget()`,
 	)
 	_, ok, err := s.Create(t.Context(), claim("new", owner), now, nil)
-	equal(t, ok, false, "granted: ")
-	check(t, err, kinds{}, "")
-	says(t, err, "look for a trigger")
+	check.Equal(t, ok, false, "granted")
+	advises(t, err, kinds{}, "")
+	check.Says(t, err, "look for a trigger")
 	_, _, err = s.Change(t.Context(), driver.Fence{ID: "held", Owner: owner}, complete("1"))
-	says(t, err, "look for a trigger")
+	check.Says(t, err, "look for a trigger")
 }
 
 // Without prepared statements, values arrive as text in the form that the connection asks
@@ -73,7 +74,7 @@ func TestSettingsThatBreakTheTextOfValuesAreNamed(t *testing.T) {
 					_, err = b.do(func(context.Context) (string, error) { return "done", nil })
 				}
 			}
-			says(t, err, "datestyle = 'ISO' and bytea_output = 'hex'")
+			check.Says(t, err, "datestyle = 'ISO' and bytea_output = 'hex'")
 		})
 	}
 }

@@ -7,19 +7,20 @@ import (
 	"unsafe"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func layoutOf(t *testing.T) *layout {
 	t.Helper()
 	l, err := (*Options)(nil).layout(table, nil)
-	must(t, err)
+	check.Must(t, err)
 	return l
 }
 
 // A claim sends only the values in which claims differ, and gets back only the record that
 // it has met.
 func TestTextOfAClaim(t *testing.T) {
-	equal(t, layoutOf(t).insert(claim("a", owner)).sql, `WITH "idempotency_met" AS (`+
+	check.Equal(t, layoutOf(t).insert(claim("a", owner)).sql, `WITH "idempotency_met" AS (`+
 		`SELECT "id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps" `+
 		`FROM "idempotency" WHERE "id" = $1::text), "idempotency_written" AS (INSERT INTO "idempotency" `+
 		`("id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps") `+
@@ -32,7 +33,7 @@ func TestTextOfAClaim(t *testing.T) {
 
 // A completion is a plain UPDATE, and returns nothing.
 func TestTextOfACompletion(t *testing.T) {
-	equal(t, layoutOf(t).change(fence(claim("a", owner)), complete("1")).sql, `UPDATE "idempotency" AS stored `+
+	check.Equal(t, layoutOf(t).change(fence(claim("a", owner)), complete("1")).sql, `UPDATE "idempotency" AS stored `+
 		`SET "expires" = $2::timestamptz, "status" = $3::text, "data" = $4::bytea, "payload" = $5::text, "unavailable" = $6::text, "steps" = NULL, "lease" = NULL `+
 		`WHERE stored."id" = $1::text AND stored."status" = 'INPROGRESS' AND stored."owner" = $7::text`)
 }
@@ -45,9 +46,7 @@ func TestTextOfAStatementIsBuiltOnce(t *testing.T) {
 		"create":     func(id string) statement { return l.create(claim(id, owner), now) },
 		"completion": func(id string) statement { return l.change(fence(claim(id, owner)), complete(id)) },
 	} {
-		if unsafe.StringData(of("a").sql) != unsafe.StringData(of("b").sql) {
-			t.Errorf("%s: the text is built for each call", name)
-		}
+		check.Equal(t, unsafe.StringData(of("a").sql), unsafe.StringData(of("b").sql), name, "the text is built for each call")
 	}
 }
 
@@ -82,7 +81,7 @@ func TestTextsThatWereBuiltAreNotMixedUp(t *testing.T) {
 			func(l *layout) statement { return l.change(f, driver.Change{Release: driver.ReleaseRefund}) },
 		} {
 			sql := of(used).sql
-			equal(t, sql, of(layoutOf(t)).sql, n, ": ")
+			check.Equal(t, sql, of(layoutOf(t)).sql, n)
 			if before, ok := seen[sql]; ok {
 				t.Errorf("%d and %d have the text %s", before, n, sql)
 			}
@@ -100,24 +99,24 @@ func TestDuplicateDoesNotWaitForACompletion(t *testing.T) {
 	tx := hold(t, pool, s)
 	st := s.layout.change(driver.Fence{ID: "id", Owner: owner}, complete("1"))
 	_, err := tx.Exec(t.Context(), st.sql, st.args...)
-	must(t, err)
+	check.Must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	met, ok, err := s.Create(ctx, claim("id", rival), now, nil)
-	must(t, err)
-	equal(t, ok, false)
-	equal(t, met.Owner, owner)
+	check.Must(t, err)
+	check.Equal(t, ok, false)
+	check.Equal(t, met.Owner, owner)
 	// Nor does one that would be committed with a transaction.
 	with := new(Tx)
 	with.Exec(add, "a", 1)
 	_, err = with.Freeze()
-	must(t, err)
+	check.Must(t, err)
 	finished := claim("id", rival)
 	finished.Status = driver.Completed
 	met, ok, err = s.Create(ctx, finished, now, with)
-	must(t, err)
-	equal(t, ok, false)
-	equal(t, met.Owner, owner)
+	check.Must(t, err)
+	check.Equal(t, ok, false)
+	check.Equal(t, met.Owner, owner)
 }
 
 // between returns a store that runs sql before its second statement.
@@ -146,10 +145,10 @@ func TestExpiredRecordThatChangesBeforeItIsReplaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s.plant(t, expired(name, time.Hour))
 			met, ok, err := between(t, s, c.sql+" /* "+name+" */").Create(t.Context(), claim(name, rival), now, nil)
-			must(t, err)
-			equal(t, ok, c.ok)
-			equal(t, met.Owner, c.owner)
-			equal(t, get(t, s, name).Owner, c.owner)
+			check.Must(t, err)
+			check.Equal(t, ok, c.ok)
+			check.Equal(t, met.Owner, c.owner)
+			check.Equal(t, get(t, s, name).Owner, c.owner)
 		})
 	}
 }
@@ -161,19 +160,19 @@ func TestRefusedWriteWhoseConditionHoldsBeforeItReadsIsSentAgain(t *testing.T) {
 	create(t, s, claim("id", rival))
 	r, ok, err := between(t, s, "UPDATE idempotency SET owner = '"+owner+"'").
 		Change(t.Context(), driver.Fence{ID: "id", Owner: owner}, complete("1"))
-	must(t, err)
-	equal(t, ok, true)
-	equal(t, r.Status, driver.Completed)
-	equal(t, string(get(t, s, "id").Data), "1")
+	check.Must(t, err)
+	check.Equal(t, ok, true)
+	check.Equal(t, r.Status, driver.Completed)
+	check.Equal(t, string(get(t, s, "id").Data), "1")
 }
 
 func TestRefusedWriteOfARecordThatIsDeletedBeforeItReadsMeetsNone(t *testing.T) {
 	s := newStore(t, newPool(t), nil)
 	create(t, s, claim("id", rival))
 	met, ok, err := between(t, s, "DELETE FROM idempotency").Change(t.Context(), driver.Fence{ID: "id", Owner: owner}, complete("1"))
-	must(t, err)
-	equal(t, ok, false)
-	equal(t, met.Status, driver.Absent)
+	check.Must(t, err)
+	check.Equal(t, ok, false)
+	check.Equal(t, met.Status, driver.Absent)
 }
 
 // A restore that stopped before the keys of its tables leaves such a table.
@@ -182,8 +181,8 @@ func TestClaimOnATableWithoutUniqueIdsIsRefused(t *testing.T) {
 	s := newStore(t, pool, nil)
 	execute(t, pool, `ALTER TABLE idempotency DROP CONSTRAINT idempotency_pkey`)
 	_, ok, err := s.Create(t.Context(), claim("a", owner), now, nil)
-	equal(t, ok, false)
-	says(t, err, "42P10")
+	check.Equal(t, ok, false)
+	check.Says(t, err, "42P10")
 }
 
 // The error of a deferred constraint comes after the count of rows.
@@ -194,7 +193,7 @@ func TestWriteThatFailsAtItsCommitIsAnError(t *testing.T) {
 	execute(t, pool, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'late'; END $$`,
 		`CREATE CONSTRAINT TRIGGER late AFTER UPDATE ON idempotency DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()`)
 	_, ok, err := s.Change(t.Context(), driver.Fence{ID: "id", Owner: owner}, complete("1"))
-	equal(t, ok, false)
-	says(t, err, "late")
-	equal(t, get(t, s, "id").Status, driver.InProgress)
+	check.Equal(t, ok, false)
+	check.Says(t, err, "late")
+	check.Equal(t, get(t, s, "id").Status, driver.InProgress)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func FuzzSteps(f *testing.F) {
@@ -65,9 +66,7 @@ func TestStepsThatDoNotFitAreTooLarge(t *testing.T) {
 	if ok, err := step("c", 300); !ok || err != nil {
 		t.Error(ok, err)
 	}
-	if r := get(t, s, "id"); len(r.Steps) != 2 {
-		t.Errorf("%d steps", len(r.Steps))
-	}
+	check.Equal(t, len(get(t, s, "id").Steps), 2, "steps")
 	f := driver.Fence{ID: "id", Owner: rival}
 	if _, ok, err := s.Change(t.Context(), f, driver.Change{Steps: map[string][]byte{"d": make([]byte, 1000)}}); ok || err != nil {
 		t.Errorf("steps of another owner: ok %v, %v; want a failed condition", ok, err)
@@ -110,5 +109,5 @@ func TestStepWithTheLargestMaxSize(t *testing.T) {
 	_, err := b.do(func(ctx context.Context) (string, error) {
 		return idempotent.Step(ctx, "s", func(context.Context) (string, error) { return "done", nil })
 	})
-	noError(t, err)
+	check.Nil(t, err)
 }

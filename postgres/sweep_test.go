@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // expired returns a finished record that expired before now.
@@ -38,9 +38,7 @@ func TestSweepContinuesAfterAnInterruption(t *testing.T) {
 	if deleted, err = sweepAll(t.Context(), s, 200); deleted != 200 || err != nil {
 		t.Fatalf("deleted %d, %v; want the limit", deleted, err)
 	}
-	if got := get(t, s, fmt.Sprint("expired-", 2*maxSweep+200)); got.Status != driver.Absent {
-		t.Error("the records that expired first are not deleted first")
-	}
+	check.Equal(t, get(t, s, fmt.Sprint("expired-", 2*maxSweep+200)).Status, driver.Absent, "the records that expired first are not deleted first")
 	if deleted, err = sweepAll(t.Context(), s, all); deleted != all-2*maxSweep-200 || err != nil {
 		t.Fatalf("deleted %d, %v; want the rest", deleted, err)
 	}
@@ -64,7 +62,7 @@ func insertExpired(t *testing.T, pool *pgxpool.Pool, n int) {
 	_, err := pool.Exec(t.Context(), `INSERT INTO idempotency (id, status, expires)
 		SELECT 'expired-' || i, 'COMPLETED', $1::timestamptz + i * interval '1 second' FROM generate_series(1, $2::int) AS i`,
 		now.AddDate(-1, 0, 0), n)
-	must(t, err)
+	check.Must(t, err)
 }
 
 // patient makes a statement that waits for a lock fail, so that the test does not hang.
@@ -74,11 +72,11 @@ func patient(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["lock_timeout"] = "
 func sweeping(t *testing.T, pool *pgxpool.Pool, s *Store, batch int) pgx.Tx {
 	t.Helper()
 	tx, err := pool.Begin(t.Context())
-	must(t, err)
+	check.Must(t, err)
 	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
 	st := s.layout.sweep(now, batch)
 	_, err = tx.Exec(t.Context(), st.sql, st.args...)
-	must(t, err)
+	check.Must(t, err)
 	return tx
 }
 
@@ -89,12 +87,12 @@ func TestSweepsAtOnceDeleteDifferentRecords(t *testing.T) {
 	insertExpired(t, pool, all)
 	first := sweeping(t, pool, s, maxSweep)
 	deleted, err := sweepAll(t.Context(), s, all)
-	noError(t, err)
-	equal(t, deleted, all-maxSweep, "beside another sweep: ")
-	noError(t, first.Commit(t.Context()))
+	check.Nil(t, err)
+	check.Equal(t, deleted, all-maxSweep, "beside another sweep")
+	check.Nil(t, first.Commit(t.Context()))
 	deleted, err = sweepAll(t.Context(), s, all)
-	noError(t, err)
-	equal(t, deleted, 0, "after both: ")
+	check.Nil(t, err)
+	check.Equal(t, deleted, 0, "after both")
 }
 
 // Such as one that a client has locked before it vanished.
@@ -104,13 +102,13 @@ func TestSweepPassesALockedRecordAndALaterOneDeletesIt(t *testing.T) {
 	insertExpired(t, pool, 3)
 	tx := sweeping(t, pool, s, 1)
 	deleted, p, err := s.Sweep(t.Context(), now, 10, "")
-	noError(t, err)
-	equal(t, deleted, 2, "with a locked record: ")
-	equal(t, p.Next, "", "with a locked record: ")
-	noError(t, tx.Rollback(t.Context()))
+	check.Nil(t, err)
+	check.Equal(t, deleted, 2, "with a locked record")
+	check.Equal(t, p.Next, "", "with a locked record")
+	check.Nil(t, tx.Rollback(t.Context()))
 	deleted, _, err = s.Sweep(t.Context(), now, 10, "")
-	noError(t, err)
-	equal(t, deleted, 1, "after the lock: ")
+	check.Nil(t, err)
+	check.Equal(t, deleted, 1, "after the lock")
 }
 
 // A sweep has found a record when it is claimed again, and waits for that claim. Aurora DSQL
@@ -122,9 +120,7 @@ func TestSweepLeavesARecordThatIsClaimedAgain(t *testing.T) {
 	s.plant(t, expired("id", time.Hour))
 	_, _, err := during(t, pool, s.layout.create(claim("id", rival), now), true, func() (driver.Record, bool, error) {
 		deleted, _, err := s.Sweep(t.Context(), now, 10, "")
-		if deleted != 0 {
-			t.Errorf("deleted %d", deleted)
-		}
+		check.Equal(t, deleted, 0, "deleted")
 		return driver.Record{}, false, err
 	})
 	if got := get(t, s, "id"); err != nil || got.Owner != rival {
@@ -142,12 +138,10 @@ func TestSweepContinuesAfterARecordThatIsClaimedAgain(t *testing.T) {
 	first := fmt.Sprint("expired-", 1)
 	_, _, err := during(t, pool, s.layout.create(claim(first, rival), now), true, func() (driver.Record, bool, error) {
 		deleted, err := sweepAll(t.Context(), s, 10*all)
-		if deleted != all-1 {
-			t.Errorf("deleted %d, want %d", deleted, all-1)
-		}
+		check.Equal(t, deleted, all-1, "deleted")
 		return driver.Record{}, false, err
 	})
-	noError(t, err)
+	check.Nil(t, err)
 	if page, err := s.Scan(t.Context(), driver.Filter{Expired: now}, ""); len(page.Entries) != 0 || err != nil {
 		t.Errorf("%d expired records are left, %v", len(page.Entries), err)
 	}
@@ -164,10 +158,8 @@ func TestSweepEndsWhereATriggerKeepsWhatItFinds(t *testing.T) {
 	)
 	for limit, want := range []error{nil, errKept} {
 		deleted, _, err := s.Sweep(t.Context(), now, limit, "")
-		equal(t, deleted, 0)
-		if !errors.Is(err, want) {
-			t.Errorf("limit %d: %v", limit, err)
-		}
+		check.Equal(t, deleted, 0)
+		check.Is(t, err, want, "limit", limit)
 	}
 }
 
@@ -178,7 +170,5 @@ func TestSweepReadsTheIndex(t *testing.T) {
 	execute(t, pool, "ANALYZE idempotency")
 	st := s.layout.sweep(now.AddDate(-1, 0, 0).Add(100*time.Second), 50)
 	plan := explain(t, pool, st)
-	if !contains(plan, `Index Scan using idempotency_expires`) {
-		t.Errorf("a sweep does not use the index:\n%s", plan)
-	}
+	check.True(t, contains(plan, `Index Scan using idempotency_expires`), "a sweep does not use the index", plan)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func contains(text, part string) bool { return strings.Contains(text, part) }
@@ -19,14 +20,14 @@ func contains(text, part string) bool { return strings.Contains(text, part) }
 func explain(t *testing.T, pool *pgxpool.Pool, st statement) string {
 	t.Helper()
 	rows, err := pool.Query(t.Context(), "EXPLAIN "+st.sql, st.args...)
-	must(t, err)
+	check.Must(t, err)
 	var plan strings.Builder
 	for rows.Next() {
 		var line string
-		must(t, rows.Scan(&line))
+		check.Must(t, rows.Scan(&line))
 		plan.WriteString(line + "\n")
 	}
-	must(t, rows.Err())
+	check.Must(t, rows.Err())
 	return plan.String()
 }
 
@@ -62,7 +63,7 @@ func TestTableIsCreatedOnce(t *testing.T) {
 			// Again and again: with a race detector, this sees a check that reads
 			// from a connection that the pool has already given away.
 			for range 50 {
-				noError(t, CreateTable(t.Context(), pool, table, nil))
+				check.Nil(t, CreateTable(t.Context(), pool, table, nil))
 			}
 		})
 	}
@@ -82,8 +83,8 @@ func TestTableThatDoesNotFitIsRefused(t *testing.T) {
 			newStore(t, pool, nil)
 			execute(t, pool, sql)
 			err := CreateTable(t.Context(), pool, table, nil)
-			says(t, err, "postgres: CreateTable on table")
-			says(t, err, want)
+			check.Says(t, err, "postgres: CreateTable on table")
+			check.Says(t, err, want)
 		})
 	}
 }
@@ -109,19 +110,19 @@ func TestTimeOfMinusInfinityIsAProblemOfTheEntry(t *testing.T) {
 	s.plant(t, expired("id", time.Hour))
 	execute(t, pool, `UPDATE idempotency SET expires = '-infinity'`)
 	_, err := s.Get(t.Context(), "id")
-	says(t, err, "a stored row is not a record")
+	check.Says(t, err, "a stored row is not a record")
 	page, err := s.Scan(t.Context(), driver.Filter{}, "")
-	must(t, err)
+	check.Must(t, err)
 	e, err := s.Inspect(t.Context(), "id")
-	must(t, err)
+	check.Must(t, err)
 	for _, e := range append(page.Entries, e) {
 		if e.ID != "id" || e.Status != driver.Completed || !slices.Equal(e.Problems, []string{"a time is -infinity"}) {
 			t.Errorf("%+v", e)
 		}
 	}
 	_, ok, err := s.Settle(t.Context(), e, driver.Change{Release: driver.ReleaseDelete})
-	noError(t, err)
-	equal(t, ok, true)
+	check.Nil(t, err)
+	check.Equal(t, ok, true)
 }
 
 func TestTableMayHaveMoreColumns(t *testing.T) {
@@ -175,8 +176,6 @@ func TestNewReportsAllMistakes(t *testing.T) {
 		t.Fatalf("%T: %v", err, err)
 	}
 	for _, want := range []string{"pool", "the table", "MaxSize", "Schema", "same name"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("no %q in %v", want, err)
-		}
+		check.Contains(t, err.Error(), want, "no", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // counting counts the batches that a pool sends.
@@ -27,9 +28,9 @@ func (b bench) blocked() (unlock func()) {
 	if err == nil {
 		_, err = tx.Exec(b.t.Context(), "SELECT FROM effects WHERE id = 'a' FOR UPDATE")
 	}
-	must(b.t, err)
+	check.Must(b.t, err)
 	return func() {
-		noError(b.t, tx.Rollback(context.Background()))
+		check.Nil(b.t, tx.Rollback(context.Background()))
 	}
 }
 
@@ -65,9 +66,7 @@ func TestCollectedStatementThatTimesOutIsSentOnce(t *testing.T) {
 				return "paid", nil
 			})
 			refusedFor(t, err, c.code, c.index)
-			if n := batches.Load(); n != 1 {
-				t.Errorf("sent %d times", n)
-			}
+			check.Equal(t, batches.Load(), 1, "sent", "times")
 			unlock()
 			b.noneHeld()
 			if _, err := b.do(func(ctx context.Context) (string, error) { return "paid", ways["Tx"](ctx, "a") }); err != nil {
@@ -105,12 +104,12 @@ func TestCompletionThatTimesOutIsSentAgain(t *testing.T) {
 			for batches.Load() < 2 {
 				runtime.Gosched()
 			}
-			noError(t, lock.Rollback(context.Background()))
+			check.Nil(t, lock.Rollback(context.Background()))
 		}()
 		Collect(ctx).Exec(add, "a", 1)
 		return "paid", err
 	})
-	noError(t, err)
+	check.Nil(t, err)
 	b.is("a", 1)
 }
 
@@ -171,9 +170,7 @@ func TestStatementOfATransactionThatTimesOutIsATransactionError(t *testing.T) {
 			}
 			unlock()
 			b.noneHeld()
-			if r := b.stored(); r.Status != driver.Absent {
-				t.Errorf("the record is %q", r.Status)
-			}
+			check.Equal(t, b.stored().Status, driver.Absent, "the record")
 		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestCommandsThatEndATransactionAreRecognized(t *testing.T) {
@@ -21,9 +23,7 @@ func TestCommandsThatEndATransactionAreRecognized(t *testing.T) {
 		"ROLLBACK TO s": false, "rollback work to savepoint s": false, "ROLLBACK TRANSACTION TO s": false, "PREPARE s AS SELECT 1": false,
 		"SAVEPOINT s": false, "SELECT 'COMMIT'": false, "UPDATE ends SET n = 1": false, "SELECT 1 /* COMMIT */": false, "-- COMMIT\nSELECT 1": false,
 	} {
-		if got := endsTransaction(sql); got != want {
-			t.Errorf("%q: %v", sql, got)
-		}
+		check.Equal(t, endsTransaction(sql), want, sql)
 	}
 }
 
@@ -34,9 +34,7 @@ func TestLaterCommandsThatMayEndATransactionAreRecognized(t *testing.T) {
 		"SELECT 1; SELECT 2": false, "UPDATE ends SET n = 1; SELECT commit_id FROM é_end": false, "SELECT CASE WHEN true THEN 1 END": false,
 		"SELECT CASE WHEN true THEN 1 END ; \n": false, "": false, ";": false,
 	} {
-		if got := mayEndTransaction(sql); got != want {
-			t.Errorf("%q: %v", sql, got)
-		}
+		check.Equal(t, mayEndTransaction(sql), want, sql)
 	}
 }
 
@@ -118,7 +116,7 @@ func TestTransactionIsNotEndedByACommand(t *testing.T) {
 					return "paid", nil
 				})
 				if failed := b.refused(err); failed != nil {
-					equal(t, failed.Index, 1)
+					check.Equal(t, failed.Index, 1)
 				}
 			})
 		}
@@ -153,7 +151,7 @@ func TestTxThatNeedsARowMayContainASemicolon(t *testing.T) {
 				Collect(ctx).Check(nil, "SELECT 1 FROM effects WHERE id <> ';'")
 				return "paid", nil
 			})
-			noError(t, err)
+			check.Nil(t, err)
 			b.is("a", 2)
 		})
 	}
@@ -184,7 +182,7 @@ func TestTransactionRunsSeveralCommandsThatDoNotEndIt(t *testing.T) {
 				}
 				return err
 			}))
-			noError(t, err)
+			check.Nil(t, err)
 			b.is("a", 4)
 			b.noneHeld()
 		})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // effects are rows that handlers write.
@@ -31,7 +32,7 @@ const add = "INSERT INTO effects AS e VALUES ($1, $2) ON CONFLICT (id) DO UPDATE
 
 func (e effects) value(id string) (n int) {
 	e.t.Helper()
-	must(e.t, e.pool.QueryRow(e.t.Context(), "SELECT coalesce(sum(n), 0) FROM effects WHERE id = $1", id).Scan(&n))
+	check.Must(e.t, e.pool.QueryRow(e.t.Context(), "SELECT coalesce(sum(n), 0) FROM effects WHERE id = $1", id).Scan(&n))
 	return n
 }
 
@@ -75,7 +76,7 @@ func benchOn(t *testing.T, config *idempotent.Config, o *Options, pool *pgxpool.
 func executor(t *testing.T, s *Store, config *idempotent.Config) *idempotent.Executor {
 	t.Helper()
 	x, err := idempotent.New("op", s, config)
-	must(t, err)
+	check.Must(t, err)
 	return x
 }
 
@@ -94,7 +95,7 @@ func (b bench) do(fn func(context.Context) (string, error)) (string, error) {
 func (b bench) stored() driver.Record {
 	b.t.Helper()
 	r, err := b.Get(b.t.Context(), theKey.Record)
-	must(b.t, err)
+	check.Must(b.t, err)
 	return r
 }
 
@@ -106,6 +107,6 @@ func refusedFor(t *testing.T, err error, code string, index int, about ...any) {
 		t.Errorf("%s%T: %v", fmt.Sprint(about...), err, err)
 		return
 	}
-	equal(t, failed.Code, code, about...)
-	equal(t, failed.Index, index, about...)
+	check.Equal(t, failed.Code, code, about...)
+	check.Equal(t, failed.Index, index, about...)
 }

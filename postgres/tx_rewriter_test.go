@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // rewrites is a pgx.QueryRewriter. It returns its texts in turn.
@@ -48,9 +50,7 @@ func TestTransactionIsNotEndedByARewrittenCommand(t *testing.T) {
 						if err := adds(ctx, tx); err != nil {
 							return err
 						}
-						if err := send(ctx, tx, &rewrites{texts: []string{sql}}); err == nil {
-							t.Error("it was sent")
-						}
+						check.Failed(t, send(ctx, tx, &rewrites{texts: []string{sql}}), "it was sent")
 						return nil
 					}))
 					b.refused(err)
@@ -96,7 +96,7 @@ func TestTransactionSendsWhatARewriterReturned(t *testing.T) {
 				batch.Queue("UPDATE effects SET n = n + @more", pgx.NamedArgs{"more": 2})
 				return tx.SendBatch(ctx, &batch).Close()
 			}))
-			noError(t, err)
+			check.Nil(t, err)
 			b.is("a", 9)
 		})
 		t.Run(protocol+", an error", func(t *testing.T) {
@@ -106,9 +106,7 @@ func TestTransactionSendsWhatARewriterReturned(t *testing.T) {
 				_, err := tx.Exec(ctx, "", &rewrites{texts: []string{set}, err: failed})
 				return err
 			}))
-			if !errors.Is(err, failed) {
-				t.Error(err)
-			}
+			check.Is(t, err, failed)
 		})
 	}
 }

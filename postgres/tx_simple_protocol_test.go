@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func simple(c *pgxpool.Config) {
@@ -63,9 +64,7 @@ func TestTxRefusedWithoutPreparation(t *testing.T) {
 				}
 				b.is("a", 0)
 				b.noneHeld()
-				if b.stored().Owner != "" {
-					t.Error("the record is not released")
-				}
+				check.Equal(t, b.stored().Owner, "", "the record is not released")
 			})
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestTxIsCommittedWithTheCompletion(t *testing.T) {
@@ -23,18 +24,14 @@ func TestTxIsCommittedWithTheCompletion(t *testing.T) {
 			runs++
 			Collect(ctx).Exec(add, "a", 1)
 			Collect(ctx).Exec("UPDATE effects SET n = n + 10 WHERE id = 'a'; -- a comment")
-			if n := b.value("a"); n != 0 {
-				t.Errorf("%d before the handler has returned", n)
-			}
+			check.Equal(t, b.value("a"), 0, "before the handler")
 			return "paid", nil
 		})
 		if err != nil || got != "paid" {
 			t.Fatalf("%q, %v", got, err)
 		}
 	}
-	if runs != 1 {
-		t.Errorf("ran %d times", runs)
-	}
+	check.Equal(t, runs, 1, "ran", "times")
 	b.is("a", 11)
 }
 
@@ -45,9 +42,7 @@ func TestTxOfAFailedHandlerIsNotSent(t *testing.T) {
 		Collect(ctx).Exec(add, "a", 1)
 		return "", errNo
 	})
-	if err != errNo {
-		t.Error(err)
-	}
+	check.Equal(t, err, errNo)
 	b.is("a", 0)
 }
 
@@ -164,7 +159,7 @@ func TestTxOfACallWithoutARecord(t *testing.T) {
 			Collect(ctx).Exec(add, "a", 1)
 			return "", nil
 		})
-		noError(t, err)
+		check.Nil(t, err)
 	}
 	b.is("a", 2)
 }
@@ -173,7 +168,7 @@ func TestTxOfACallWithoutARecord(t *testing.T) {
 func TestTxWithoutAConnectionIsNotWritten(t *testing.T) {
 	b := newBench(t, &idempotent.Config{Optimistic: true, Lease: 2 * time.Second}, nil, one)
 	conn, err := b.pool.Acquire(t.Context())
-	must(t, err)
+	check.Must(t, err)
 	_, err = b.do(func(ctx context.Context) (string, error) {
 		Collect(ctx).Exec(add, "a", 1)
 		return "", nil
@@ -192,7 +187,7 @@ func TestTxAfterTheDeadlineIsNotWritten(t *testing.T) {
 	cancel()
 	tx, value := b.attach(t, false)
 	_, err := tx.Freeze()
-	must(t, err)
+	check.Must(t, err)
 	_, ok, err := b.Create(ctx, driver.Record{ID: "op#1", Status: driver.Completed, Owner: "owner"}, time.Now(), tx)
 	if ok || !errors.Is(err, driver.ErrNotWritten) || value() != 0 {
 		t.Errorf("%v, %d effects, %v", ok, value(), err)
@@ -203,18 +198,14 @@ func TestTxPanicsAfterTheHandler(t *testing.T) {
 	b := newBench(t, nil, nil)
 	var tx *Tx
 	_, err := b.do(func(ctx context.Context) (string, error) { tx = Collect(ctx); return "", nil })
-	must(t, err)
+	check.Must(t, err)
 	for name, late := range map[string]func(){
 		"Exec":    func() { tx.Exec("SELECT 1") },
 		"Require": func() { tx.Require(nil, "SELECT 1") },
 		"Check":   func() { tx.Check(nil, "SELECT 1") },
 	} {
 		func() {
-			defer func() {
-				if said := fmt.Sprint(recover()); !strings.Contains(said, "Tx."+name) {
-					t.Errorf("%s: %s", name, said)
-				}
-			}()
+			defer func() { check.Contains(t, fmt.Sprint(recover()), "Tx."+name, name) }()
 			late()
 		}()
 	}
@@ -228,7 +219,7 @@ func TestTxOfAnExpiredRecordIsNotSentAgain(t *testing.T) {
 	tx := new(Tx)
 	tx.Exec(add, "a", 1)
 	_, err := tx.Freeze()
-	must(t, err)
+	check.Must(t, err)
 	now := time.Now()
 	r := driver.Record{ID: "op#1", Status: driver.Completed, Owner: "alice", Attempt: 1, Expires: now.Truncate(time.Second).Add(-time.Second)}
 	w.losing("answer")

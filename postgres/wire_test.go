@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
 
@@ -42,8 +43,8 @@ func (n *network) through(c *pgxpool.Config) {
 func (n *network) prepared(c *pgxpool.Config) {
 	server := net.JoinHostPort(c.ConnConfig.Host, strconv.Itoa(int(c.ConnConfig.Port)))
 	proxy, err := wire.PostgreSQL(server, n.carry)
-	must(n.t, err)
-	n.t.Cleanup(func() { noError(n.t, proxy.Close()) })
+	check.Must(n.t, err)
+	n.t.Cleanup(func() { check.Nil(n.t, proxy.Close()) })
 	c.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, proxy.Addr())
 	}
