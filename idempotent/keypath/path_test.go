@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -197,17 +198,11 @@ func TestPathGzip(t *testing.T) {
 		t.Errorf("10 MiB: got %v, %v", got, err)
 	}
 	got, err = text(map[string]string{"data": gzipped(t, strings.Repeat("a", 10<<20+1))})
-	if !errors.Is(err, idempotent.ErrInvalidPayload) {
-		t.Errorf("over 10 MiB: got %v, %v", got, err)
-	}
+	check.Is(t, err, idempotent.ErrInvalidPayload, "over 10 MiB", got)
 	whole, decodeErr := base64.StdEncoding.DecodeString(gzipped(t, "text"))
-	if decodeErr != nil {
-		t.Fatal(decodeErr)
-	}
+	check.Must(t, decodeErr)
 	got, err = text(map[string]string{"data": base64.StdEncoding.EncodeToString(whole[:len(whole)-5])})
-	if !errors.Is(err, idempotent.ErrInvalidPayload) {
-		t.Errorf("truncated: got %v, %v", got, err)
-	}
+	check.Is(t, err, idempotent.ErrInvalidPayload, "truncated", got)
 }
 
 func TestPathIsSafeForConcurrentUse(t *testing.T) {
@@ -225,4 +220,24 @@ func TestPathIsSafeForConcurrentUse(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// largeEvent returns an event of about 100 KB, with its key behind many lines.
+func largeEvent() json.RawMessage {
+	var lines []string
+	for i := range 1400 {
+		lines = append(lines, fmt.Sprintf(`{"sku":"sku-%d","qty":%d,"price":%d.50,"tags":["a","b"],"gift":false}`, i, i%7, i))
+	}
+	return json.RawMessage(`{"detail":{"lines":[` + strings.Join(lines, ",") + `],"order_id":"o-1"},"id":"e-1","version":0}`)
+}
+
+func TestAKeyOfNamesBuildsNothingElseOfALargeEvent(t *testing.T) {
+	event := largeEvent()
+	key := Path[json.RawMessage]("[id, detail.order_id]")
+	allocations := testing.AllocsPerRun(20, func() {
+		if _, err := key(event); err != nil {
+			t.Fatal(err)
+		}
+	})
+	check.True(t, allocations < 100, allocations)
 }

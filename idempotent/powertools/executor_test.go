@@ -10,6 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/powertools"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // table is a table in memory.
@@ -74,7 +75,5 @@ func TestExecutorRefusesSteps(t *testing.T) {
 			return "", nil
 		})
 	})
-	if !errors.Is(err, idempotent.ErrStep) {
-		t.Errorf("%v", err)
-	}
+	check.Is(t, err, idempotent.ErrStep)
 }

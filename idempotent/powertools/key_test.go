@@ -3,11 +3,11 @@ package powertools_test
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/powertools"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The record is the one that a function in Python finds with
@@ -58,8 +58,6 @@ func TestNewReportsAllMistakes(t *testing.T) {
 		t.Fatalf("%T: %v", err, err)
 	}
 	for _, want := range []string{"prefix", "path", "HashMissing", "Validation"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("no %q in %v", want, err)
-		}
+		check.Contains(t, err.Error(), want, err)
 	}
 }

@@ -58,9 +58,7 @@ func ask(t *testing.T, peer *exec.Cmd, requests []request) []answer {
 	answers := make([]answer, len(requests))
 	lines := json.NewDecoder(out)
 	for i := range answers {
-		if err := lines.Decode(&answers[i]); err != nil {
-			t.Fatalf("answer %d of %v: %v", i, peer.Args, err)
-		}
+		check.Must(t, lines.Decode(&answers[i]), "answer", i, peer.Args)
 	}
 	check.Must(t, errors.Join(<-sent, peer.Wait()))
 	return answers
@@ -89,9 +87,7 @@ var interpreter = sync.OnceValues(func() (string, error) {
 func python(t *testing.T) *exec.Cmd {
 	t.Helper()
 	name, err := interpreter()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return exec.CommandContext(t.Context(), name, "testdata/keys.py")
 }
 
@@ -137,7 +133,5 @@ func agree(t *testing.T, d powertools.Dialect, requests []request, want []answer
 			t.Errorf("%s of %.300s:\n got %+v\nwant %+v", r.Path, r.Event, got, want[i])
 		}
 	}
-	if failures > 0 {
-		t.Errorf("%d of %d keys differ", failures, len(requests))
-	}
+	check.Equal(t, failures, 0, failures, len(requests), "keys differ")
 }
