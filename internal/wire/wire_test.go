@@ -31,9 +31,7 @@ func echo(t *testing.T, received *atomic.Int64) string {
 
 func closed(t *testing.T, p *Proxy) {
 	t.Helper()
-	t.Cleanup(func() {
-		check.Nil(t, p.Close())
-	})
+	t.Cleanup(func() { check.Nil(t, p.Close()) })
 }
 
 // post returns the body of the response, and whether the connection lasted.
@@ -90,9 +88,7 @@ func TestHTTPRequestsHaveTheirFate(t *testing.T) {
 			if got, lasts := post(t, p.URL(), "text"); got != c.want || lasts != c.lasts {
 				t.Errorf("got %q, lasts %v; want %q, %v", got, lasts, c.want, c.lasts)
 			}
-			if n := received.Load(); n != c.received {
-				t.Errorf("the server received %d requests, want %d", n, c.received)
-			}
+			check.Equal(t, received.Load(), c.received, "the server received", "requests")
 			if name != "late" {
 				return
 			}
@@ -110,9 +106,7 @@ func TestCloseReportsAServerThatIsGone(t *testing.T) {
 	if _, lasts := post(t, p.URL(), ""); lasts {
 		t.Error("the connection lasts")
 	}
-	if err := p.Close(); err == nil {
-		t.Error("no error")
-	}
+	check.Failed(t, p.Close())
 }
 
 func TestHTTPNeedsAURL(t *testing.T) {
@@ -179,9 +173,7 @@ func TestRedisCommandsHaveTheirFate(t *testing.T) {
 	if _, err := ask(); err == nil {
 		t.Error("the connection lasts")
 	}
-	if received.Load() != 1 {
-		t.Errorf("%d commands", received.Load())
-	}
+	check.Equal(t, received.Load(), 1, "commands")
 	if res, err := (<-late)(); err != nil || string(res.Body) != want || received.Load() != 2 {
 		t.Errorf("late: %+v, %v, %d commands", res, err, received.Load())
 	}

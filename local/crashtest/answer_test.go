@@ -2,7 +2,10 @@ package crashtest
 
 import (
 	"testing"
+	"time"
 
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/storetest"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
@@ -65,4 +68,38 @@ func TestPathsAreComparedByTheirShape(t *testing.T) {
 	} {
 		check.Equal(t, withoutNames(operation), want)
 	}
+}
+
+func TestOtherPayloadKeepsTheKey(t *testing.T) {
+	for event, want := range map[string]string{
+		`{"id": "run-a", "from": "alice-run-a", "currency": "EUR", "amount": 30}`:          `{"id": "run-a", "from": "alice-run-a", "currency": "EUR", "amount": 130}`,
+		`{"id": "run-a", "cents": [0, -5, 1.5]}`:                                           `{"id": "run-a", "cents": [10, 15, 11.5]}`,
+		`{"id": "run-a", "2 \"to\"" : "a \"1\""}`:                                          `{"id": "run-a", "2 \"to\"" : "a \"1\"x"}`,
+		`{"time": 1, "{path": "/a", "no": "{", "body": "{\"id\":\"run-a\",\"to\":\"<\"}"}`: `{"time": 1, "{path": "/a", "no": "{", "body": "{\"id\":\"run-a\",\"to\":\"\u003cx\"}"}`,
+		`{"id": "run-a"}`: ``,
+		`"run-a"`:         ``,
+		`no JSON`:         ``,
+	} {
+		check.Equal(t, otherPayload(event, "run-a"), want, event)
+	}
+}
+
+// A process that does not crash has a store like any other.
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(*testing.T) storetest.Harness {
+		b := newBubble(nil, Trial{})
+		return storetest.Harness{
+			Store: &store{newProcess(b)},
+			Plant: func(t *testing.T, r driver.Record) {
+				check.Must(t, b.records.Put(r))
+			},
+			Depth: 3, Schedules: 500,
+		}
+	})
+}
+
+func TestRunThatHangsIsNoticed(t *testing.T) {
+	noticed := make(chan struct{})
+	watch(time.Millisecond, func() { close(noticed) }, func() { <-noticed })
+	watch(time.Hour, func() { t.Error("a run that ended was noticed") }, func() {})
 }

@@ -242,9 +242,7 @@ func openDir(t *testing.T) string {
 		err = os.Chmod(dir, 0o755)
 	}
 	check.Must(t, err)
-	t.Cleanup(func() {
-		check.Nil(t, os.RemoveAll(dir))
-	})
+	t.Cleanup(func() { check.Nil(t, os.RemoveAll(dir)) })
 	return dir
 }
 
@@ -270,15 +268,11 @@ func listens(t *testing.T, database string) bool {
 func TestOnlyADurableServerWaitsForTheDisk(t *testing.T) {
 	for want, start := range map[string]func(context.Context, *Options) (*Server, error){"off": Start, "on": StartDurable} {
 		s, err := start(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		rows, err := Run(t.Context(), s.URL(), "SHOW fsync")
 		if err != nil || rows[0][0] != want {
 			t.Errorf("fsync is %v, want %s: %v", rows, want, err)
 		}
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, s.Stop())
 	}
 }

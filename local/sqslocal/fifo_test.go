@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/sqslocal"
 	"github.com/lambda-once/once/local/sqslocal/eventsource"
@@ -35,9 +35,7 @@ func feed(t *testing.T, q *sqslocal.FIFO, fn lambda.Handler) {
 			return r, err
 		},
 	}
-	if err := m.Run(ctx); err != nil {
-		t.Error(err)
-	}
+	check.Nil(t, m.Run(ctx))
 }
 
 // The first of ten parcels has no address. The queue moves a message after five
@@ -65,9 +63,7 @@ func TestParcelWithoutAddressInAFIFOQueue(t *testing.T) {
 					q.Send(fmt.Sprint(i%test.groups), fmt.Sprintf(`{"id":%q,"to":%q}`, p.ID, p.To))
 				}
 				x, err := idempotent.New("ship-parcel", memory.New(0), &idempotent.Config{Retention: 42 * 24 * time.Hour})
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, err)
 				var o handlers.SQSOptions
 				taken := 0
 				if test.poison {
@@ -81,15 +77,9 @@ func TestParcelWithoutAddressInAFIFOQueue(t *testing.T) {
 					ran = append(ran, m.Body.ID)
 					return nil
 				}, &o)))
-				if !slices.Equal(ran, want) {
-					t.Errorf("ran %v, want %v", ran, want)
-				}
-				if got := len(q.DeadLetters()); got != test.dead {
-					t.Errorf("%d dead letters, want %d", got, test.dead)
-				}
-				if (taken == 1) != test.poison {
-					t.Errorf("Poison is called %d times", taken)
-				}
+				check.Slice(t, ran, want, "ran")
+				check.Equal(t, len(q.DeadLetters()), test.dead, "dead letters")
+				check.Equal(t, taken == 1, test.poison, "Poison is called", taken, "times")
 			})
 		})
 	}
@@ -106,27 +96,19 @@ func TestFIFOKeepsTheOrderOfEachGroup(t *testing.T) {
 		receives := func(most int32, want ...string) {
 			t.Helper()
 			out, err := q.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{MaxNumberOfMessages: most})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			var got []string
 			for _, m := range out.Messages {
 				got = append(got, *m.Body+" "+m.Attributes["ApproximateReceiveCount"])
 				handles[*m.Body] = m.ReceiptHandle
 			}
-			if !slices.Equal(got, want) {
-				t.Errorf("received %v, want %v", got, want)
-			}
+			check.Slice(t, got, want, "received")
 		}
 		deletes := func(handle *string, failed int) {
 			t.Helper()
 			out, err := q.DeleteMessageBatch(t.Context(), &sqs.DeleteMessageBatchInput{Entries: []types.DeleteMessageBatchRequestEntry{{Id: aws.String("0"), ReceiptHandle: handle}}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(out.Failed) != failed {
-				t.Errorf("%d deletes failed, want %d", len(out.Failed), failed)
-			}
+			check.Must(t, err)
+			check.Equal(t, len(out.Failed), failed, "deletes failed")
 		}
 		receives(2, "a1 1", "b1 1")
 		receives(10)
@@ -138,9 +120,7 @@ func TestFIFOKeepsTheOrderOfEachGroup(t *testing.T) {
 		deletes(old, 1)
 		time.Sleep(time.Minute)
 		receives(10, "b2 2")
-		if got := len(q.DeadLetters()); got != 3 {
-			t.Errorf("%d dead letters, want b1, a2 and a3", got)
-		}
+		check.Equal(t, len(q.DeadLetters()), 3, "dead letters, want b1, a2 and a3")
 	})
 }
 
@@ -156,8 +136,6 @@ func TestServerQueueCountsReceives(t *testing.T) {
 		if err != nil || len(out.Messages) != 1 {
 			t.Fatalf("received %+v, %v", out, err)
 		}
-		if got := out.Messages[0].Attributes["ApproximateReceiveCount"]; got != want {
-			t.Errorf("receive %s says %q", want, got)
-		}
+		check.Equal(t, out.Messages[0].Attributes["ApproximateReceiveCount"], want, "receive")
 	}
 }

@@ -9,22 +9,19 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/sqslocal"
 )
 
 func TestNewQueue(t *testing.T) {
 	client, q := sqslocal.NewQueue(t, &sqslocal.QueueOptions{MaxReceiveCount: 2, VisibilityTimeout: time.Second})
-	if want := "arn:aws:sqs:us-east-1:123456789012:TestNewQueue"; q.ARN != want {
-		t.Errorf("ARN %q, want %q", q.ARN, want)
-	}
+	check.Equal(t, q.ARN, "arn:aws:sqs:us-east-1:123456789012:TestNewQueue", "ARN")
 	if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &q.URL, MessageBody: aws.String("hello")}); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
 	for _, url := range []string{q.URL, q.URL, q.DeadLetterURL} {
-		if got := receive(t, client, url); got != "hello" {
-			t.Errorf("%s delivers %q", url, got)
-		}
+		check.Equal(t, receive(t, client, url), "hello", url, "delivers")
 	}
 	// Twice hidden for a second.
 	if waited := time.Since(began); waited < 2*time.Second {
@@ -39,9 +36,7 @@ func TestNewQueue(t *testing.T) {
 func TestServersAreApart(t *testing.T) {
 	one, q := sqslocal.NewQueue(t, nil)
 	other, _ := sqslocal.NewQueue(t, nil)
-	if *one.Options().BaseEndpoint == *other.Options().BaseEndpoint {
-		t.Error("two queues share a server")
-	}
+	check.Differ(t, *one.Options().BaseEndpoint, *other.Options().BaseEndpoint, "two queues share a server")
 	if _, err := one.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &q.URL, MessageBody: aws.String("m")}); err != nil {
 		t.Fatal(err)
 	}
@@ -57,21 +52,13 @@ func TestTheServerGoesWithTheTest(t *testing.T) {
 		client, _ := sqslocal.NewQueue(t, nil)
 		endpoint = *client.Options().BaseEndpoint
 	})
-	if listens(endpoint) {
-		t.Errorf("%s outlived its test", endpoint)
-	}
+	check.False(t, listens(endpoint), endpoint, "outlived its test")
 }
 
 func TestRefusesWhatTheServerWouldMisread(t *testing.T) {
 	s, err := sqslocal.Start(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	check.Must(t, err)
+	t.Cleanup(func() { check.Nil(t, s.Stop()) })
 	for _, o := range []sqslocal.QueueOptions{
 		{VisibilityTimeout: 1500 * time.Millisecond}, {VisibilityTimeout: -time.Second}, {MaxReceiveCount: -1}, {MaxReceiveCount: 1001},
 	} {
@@ -79,9 +66,7 @@ func TestRefusesWhatTheServerWouldMisread(t *testing.T) {
 			t.Errorf("took %+v", o)
 		}
 	}
-	if got := s.Env()[0]; got != "AWS_ENDPOINT_URL_SQS="+s.Endpoint() {
-		t.Errorf("environment %q", got)
-	}
+	check.Equal(t, s.Env()[0], "AWS_ENDPOINT_URL_SQS="+s.Endpoint(), "environment")
 }
 
 func listens(endpoint string) bool {

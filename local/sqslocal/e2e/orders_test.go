@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/sqslocal"
 	"github.com/lambda-once/once/local/sqslocal/eventsource"
 )
@@ -64,9 +65,7 @@ func TestNoOrderIsLostOrRepeatedWithoutAKill(t *testing.T) {
 	stop()
 	tasks.Wait()
 
-	if n := q.left(t, q.URL); n != 0 {
-		t.Errorf("%d messages are left", n)
-	}
+	check.Equal(t, q.left(t, q.URL), 0, "messages are left")
 	repeated := checkExecutions(t, f)
 	checkDead(t, q.dead(t))
 	checkRecords(t, f)
@@ -106,9 +105,7 @@ func kill(ctx context.Context, t *testing.T, f *function, random *rand.Rand) (ki
 			return kills
 		case <-pause.C:
 		}
-		if err := f.Environment(random.IntN(environments)).Kill(); err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, f.Environment(random.IntN(environments)).Kill())
 		kills++
 	}
 }
@@ -137,9 +134,7 @@ func checkEnd(t *testing.T, err error) {
 func checkExecutions(t *testing.T, f *function) (repeated int) {
 	all, unexplained := f.executions(t), 0
 	byKill := map[string]int{} // second executions, by the process that was killed
-	if len(all) != good+poison {
-		t.Errorf("%d orders were executed, want %d", len(all), good+poison)
-	}
+	check.Equal(t, len(all), good+poison, "orders were executed")
 	for _, o := range append(orders(0, good, 1), orders(good, good+poison, 0)...) {
 		list := all[o.OrderID]
 		slices.SortFunc(list, func(a, b execution) int { return int(a.Attempt - b.Attempt) })
@@ -160,9 +155,7 @@ func checkExecutions(t *testing.T, f *function) (repeated int) {
 			}
 		}
 	}
-	if unexplained > 10 {
-		t.Errorf("%d such executions", unexplained)
-	}
+	check.True(t, unexplained <= 10, unexplained, "such executions")
 	most := 0
 	for process, n := range byKill {
 		if most = max(most, n); n > unrecorded {
@@ -170,23 +163,17 @@ func checkExecutions(t *testing.T, f *function) (repeated int) {
 		}
 	}
 	t.Logf("one kill caused %d second executions at most", most)
-	if repeated == 0 {
-		t.Error("no kill was between an effect and its record: this run has shown nothing")
-	}
+	check.Differ(t, repeated, 0, "no kill was between an effect and its record: this run has shown nothing")
 	return repeated
 }
 
 // checkDead requires both messages of each poisoned order, and no others.
 func checkDead(t *testing.T, dead map[string]int) {
 	for _, o := range orders(good, good+poison, 0) {
-		if dead[o.OrderID] != 2 {
-			t.Errorf("%d messages of %s are in the dead-letter queue", dead[o.OrderID], o.OrderID)
-		}
+		check.Equal(t, dead[o.OrderID], 2, "messages", o.OrderID, "in the dead-letter queue")
 		delete(dead, o.OrderID)
 	}
-	if len(dead) > 0 {
-		t.Errorf("in the dead-letter queue: %v", dead)
-	}
+	check.Equal(t, len(dead), 0, "in the dead-letter queue", dead)
 }
 
 // checkRecords requires a finished record of every order.

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/sqslocal"
 )
 
@@ -32,9 +33,7 @@ func (q queue) send(t *testing.T, list []order) {
 		var entries []types.SendMessageBatchRequestEntry
 		for i, o := range chunk {
 			body, err := json.Marshal(o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			entries = append(entries, types.SendMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), MessageBody: aws.String(string(body))})
 		}
 		if _, err := q.client.SendMessageBatch(t.Context(), &sqs.SendMessageBatchInput{QueueUrl: &q.URL, Entries: entries}); err != nil {
@@ -53,14 +52,10 @@ func (q queue) left(t *testing.T, url string) (n int) {
 		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
 	}
 	out, err := q.client.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: names})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, name := range names {
 		count, err := strconv.Atoi(out.Attributes[string(name)])
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		n = max(n, count) // the server counts hidden messages in both
 	}
 	return n
@@ -92,9 +87,7 @@ func (q queue) dead(t *testing.T) map[string]int {
 			t.Fatalf("the dead-letter queue gives %+v, %v", out, err)
 		}
 		var o order
-		if err := json.Unmarshal([]byte(*out.Messages[0].Body), &o); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, json.Unmarshal([]byte(*out.Messages[0].Body), &o))
 		count[o.OrderID]++
 	}
 	return count

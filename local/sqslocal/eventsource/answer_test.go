@@ -3,11 +3,11 @@ package eventsource_test
 import (
 	"context"
 	"errors"
-	"reflect"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/sqslocal/eventsource"
 )
@@ -54,17 +54,13 @@ func TestAnswers(t *testing.T) {
 			if err != nil || len(batches) != 1 {
 				t.Fatalf("%d batches, %v", len(batches), err)
 			}
-			if got := s.deleted(); !reflect.DeepEqual(got, want) {
-				t.Errorf("deleted %q, want %q", got, want)
-			}
+			check.Deep(t, s.deleted(), want, "deleted")
 			if len(batches[0].Failed)+len(want) != 3 || string(batches[0].Response.Payload) != answer {
 				t.Errorf("observed %+v", batches[0])
 			}
 			var malformed *eventsource.AnswerError
 			listed := answer == `{"batchItemFailures":[{"itemIdentifier":"a"},{"itemIdentifier":"b"},{"itemIdentifier":"c"}]}`
-			if errors.As(batches[0].Err, &malformed) != (want == nil && !listed) {
-				t.Errorf("observed %v", batches[0].Err)
-			}
+			check.Equal(t, errors.As(batches[0].Err, &malformed), want == nil && !listed, "observed", batches[0].Err)
 		})
 	}
 }
@@ -103,9 +99,7 @@ func TestFailuresDeleteNothing(t *testing.T) {
 			if err != nil || len(batches) != 1 || !errors.Is(batches[0].Err, failure) || len(batches[0].Failed) != 2 {
 				t.Errorf("%s: %+v, %v", name, batches, err)
 			}
-			if len(s.deletes) > 0 {
-				t.Errorf("%s: deleted %q", name, s.deleted())
-			}
+			check.Equal(t, len(s.deletes), 0, name, "deleted", s.deleted())
 		}
 	}
 }
@@ -135,7 +129,5 @@ func TestFIFO(t *testing.T) {
 			t.Errorf("record %d is %+v", i, r)
 		}
 	}
-	if want := []string{"handle-a1", "handle-b1"}; !reflect.DeepEqual(s.deleted(), want) {
-		t.Errorf("deleted %q, want %q", s.deleted(), want)
-	}
+	check.Deep(t, s.deleted(), []string{"handle-a1", "handle-b1"}, "deleted")
 }

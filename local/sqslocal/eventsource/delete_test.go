@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/sqslocal/eventsource"
 )
 
@@ -69,9 +70,7 @@ func TestDeleting(t *testing.T) {
 			s := test.script
 			s.gives = [][]types.Message{messages("a", "b", "c")}
 			batches, err := play(t, s, eventsource.Mapping{Invoke: answers(``)})
-			if len(s.deletes) != test.requests {
-				t.Errorf("requests %q, want %d", s.deletes, test.requests)
-			}
+			check.Equal(t, len(s.deletes), test.requests, "requests", s.deletes)
 			if test.retried && !slices.Equal(s.deletes[1], []string{"handle-b"}) {
 				t.Errorf("retried %q", s.deletes[1])
 			}

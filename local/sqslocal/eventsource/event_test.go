@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/sqslocal/eventsource"
 )
@@ -19,9 +20,7 @@ func decode(t *testing.T, payload []byte) (e events.SQSEvent) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(payload))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&e); err != nil {
-		t.Fatalf("%v in %s", err, payload)
-	}
+	check.Must(t, d.Decode(&e), payload)
 	return e
 }
 
@@ -53,12 +52,8 @@ func TestEvent(t *testing.T) {
 			return lambdaruntime.Response{}, nil
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	check.Must(t, err)
+	check.Equal(t, string(got), want)
 	if e := decode(t, got); *e.Records[1].MessageAttributes["Attribute2"].StringValue != "123" || string(e.Records[1].MessageAttributes["Attribute3"].BinaryValue) != "1100" {
 		t.Errorf("read as %+v", e)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/sqslocal/eventsource"
 )
@@ -47,9 +48,7 @@ func TestBatches(t *testing.T) {
 			s := &script{gives: test.gives}
 			test.mapping.Invoke = answers(`{}`)
 			batches, err := play(t, s, test.mapping)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			var got []int
 			total := 0
 			for _, b := range batches {
@@ -66,13 +65,9 @@ func TestBatches(t *testing.T) {
 			if !slices.Equal(got, test.want) || !slices.Equal(requested, test.requested) {
 				t.Errorf("batches of %v, want %v; requested %v, want %v", got, test.want, requested, test.requested)
 			}
-			if n := len(s.deleted()); n != total {
-				t.Errorf("%d of %d deleted", n, total)
-			}
+			check.Equal(t, len(s.deleted()), total, "deleted")
 			for _, request := range s.deletes {
-				if len(request) > 10 {
-					t.Errorf("%d messages in one request", len(request))
-				}
+				check.True(t, len(request) <= 10, len(request), "messages in one request")
 			}
 		})
 	}
@@ -97,9 +92,7 @@ func TestWindowEnds(t *testing.T) {
 			Client: s, QueueURL: "url", QueueARN: standard, MaximumConcurrency: 1, BatchSize: 100, Window: 30 * time.Second,
 			Invoke: answers(``), Observe: func(eventsource.Batch) { cancel() },
 		}
-		if err := m.Run(ctx); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, m.Run(ctx))
 		if took := time.Since(began); took < 29*time.Second || took > 30*time.Second {
 			t.Errorf("a window of 30 s took %v", took)
 		}
@@ -133,9 +126,7 @@ func TestRunEndsWhenAllIsSettled(t *testing.T) {
 		default:
 		}
 		close(release)
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, <-done)
 		if settled != 2 || len(s.deleted()) != 2 || len(s.gives) != 1 {
 			t.Errorf("%d settled, %q deleted, %d left", settled, s.deleted(), len(s.gives))
 		}
@@ -171,9 +162,7 @@ func (o *once) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput, 
 func TestOnePollerFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := eventsource.Mapping{Client: new(once), QueueURL: "url", QueueARN: standard, Invoke: answers(``), MaximumConcurrency: 3}
-		if err := m.Run(t.Context()); !errors.Is(err, errDown) {
-			t.Errorf("Run returned %v", err)
-		}
+		check.Is(t, m.Run(t.Context()), errDown, "Run")
 	})
 }
 
@@ -194,8 +183,6 @@ func TestConfigurations(t *testing.T) {
 	} {
 		m := valid
 		change(&m)
-		if err := m.Run(t.Context()); err == nil {
-			t.Errorf("%s is taken", name)
-		}
+		check.Failed(t, m.Run(t.Context()), name, "is taken")
 	}
 }
