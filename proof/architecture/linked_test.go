@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The program of a user of the store in DynamoDB.
@@ -54,27 +56,19 @@ var (
 func TestUserOfDynamoDBLinksNothingElse(t *testing.T) {
 	dir := t.TempDir()
 	absolute, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	run := func(args ...string) string {
 		t.Helper()
 		command := exec.CommandContext(t.Context(), "go", args...)
 		command.Dir, command.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 		out, err := command.CombinedOutput()
-		if err != nil {
-			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
+		check.Must(t, err, "go", strings.Join(args, " "), out)
 		return string(out)
 	}
 	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for name, text := range map[string]string{"main.go": program, "go.mod": "module user\n\ngo 1.26\n", "go.sum": string(sums)} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	run("mod", "edit", "-require="+strings.TrimSuffix(project, "/")+"@v0.0.0", "-replace="+strings.TrimSuffix(project, "/")+"="+absolute)
 	run("build", "-o", "program", ".")
@@ -85,9 +79,7 @@ func TestUserOfDynamoDBLinksNothingElse(t *testing.T) {
 		t.Fatalf("%d modules, %d symbols", len(modules), len(symbols))
 	}
 	for _, m := range modules {
-		if slices.ContainsFunc(elsewhere, func(name string) bool { return strings.HasPrefix(m, name) }) {
-			t.Errorf("the module graph has %s", m)
-		}
+		check.False(t, slices.ContainsFunc(elsewhere, func(name string) bool { return strings.HasPrefix(m, name) }), "the module graph", m)
 	}
 	for _, s := range symbols {
 		_, name, _ := strings.Cut(strings.TrimSpace(s), " T ")

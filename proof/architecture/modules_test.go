@@ -9,23 +9,21 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A library that only tests need would be in the module graph of every user.
 func TestTheRootRequiresOnlyModulesThatItsPackagesLink(t *testing.T) {
 	linked := in(t, root, "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./...")
 	for _, required := range requirements(t, root) {
-		if !slices.Contains(linked, required) {
-			t.Errorf("go.mod requires %s, which no package outside of tests links", required)
-		}
+		check.True(t, slices.Contains(linked, required), "go.mod requires", required, "which no package outside of tests links")
 	}
 }
 
 func TestNoModuleRequiresTheProof(t *testing.T) {
 	for _, dir := range modules(t) {
-		if slices.Contains(requirements(t, dir), project+"proof") {
-			t.Errorf("%s requires proof", dir)
-		}
+		check.False(t, slices.Contains(requirements(t, dir), project+"proof"), dir, "requires proof")
 	}
 }
 
@@ -49,9 +47,7 @@ func TestWhatUsersLinkOfANestedModuleImportsNoInternalFolderOfTheRoot(t *testing
 // make check reads the list, and there is no other.
 func TestMakeChecksEveryModule(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	_, list, _ := strings.Cut(string(makefile), "\nMODULES       = ")
 	list, _, _ = strings.Cut(list, "\n")
 	for _, dir := range modules(t) {
@@ -71,9 +67,7 @@ func modules(t *testing.T) (dirs []string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return dirs
 }
 
@@ -81,9 +75,7 @@ func modules(t *testing.T) (dirs []string) {
 func requirements(t *testing.T, dir string) (paths []string) {
 	t.Helper()
 	var file struct{ Require []struct{ Path string } }
-	if err := json.Unmarshal([]byte(strings.Join(in(t, dir, "mod", "edit", "-json"), "\n")), &file); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, json.Unmarshal([]byte(strings.Join(in(t, dir, "mod", "edit", "-json"), "\n")), &file))
 	for _, r := range file.Require {
 		paths = append(paths, r.Path)
 	}
@@ -96,8 +88,6 @@ func in(t *testing.T, dir string, args ...string) []string {
 	command := exec.CommandContext(t.Context(), "go", args...)
 	command.Dir = dir
 	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("%s: go %s: %v", dir, strings.Join(args, " "), err)
-	}
+	check.Must(t, err, dir, "go", strings.Join(args, " "))
 	return strings.Fields(string(out))
 }

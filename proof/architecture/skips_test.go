@@ -4,15 +4,15 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A test that is skipped otherwise is silent: package notrun says it at the end. With
 // REDISLOCAL_REAL, as in make test, emulated fails.
 func TestOnlyShortRunsAndTheEmulatorSkip(t *testing.T) {
 	files, err := exec.CommandContext(t.Context(), "git", "-C", root, "grep", "-nE", "-B1", `\bt\.Skip(f|Now)?\(`, "--", "*_test.go").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	lines := strings.Split(string(files), "\n")
 	for i, line := range lines {
 		if !strings.Contains(line, "t.Skip") || strings.HasPrefix(line, "proof/architecture/") {

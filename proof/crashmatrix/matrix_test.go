@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/kill"
+	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
 // What make crash-matrix prints, with fewer points; with -short, of one mode.
@@ -23,9 +27,7 @@ func TestShortMatrix(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := play(t.Context(), &out, "../.."); err != nil {
-		t.Error(err)
-	}
+	check.Nil(t, play(t.Context(), &out, "../.."))
 	t.Log(out.String())
 }
 
@@ -45,14 +47,8 @@ func TestABrokenPromiseIsAnError(t *testing.T) {
 	liar := only(t, "plain")
 	liar.harmful = false
 	s, err := newStage(t.Context(), "../..", []mode{liar})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	check.Must(t, err)
+	defer func() { check.Nil(t, s.close()) }()
 	m := &matrix{mode: liar, done: make(chan struct{})}
 	m.fill(t.Context(), s)
 	if err := m.verdict(); err == nil || !strings.Contains(err.Error(), "plain: the promise was broken at") {
@@ -62,9 +58,7 @@ func TestABrokenPromiseIsAnError(t *testing.T) {
 	for _, want := range []string{
 		"4 dynamodb UpdateItem before ", "debits 2, credits 1 BROKEN: money is lost", "plain 14 10 NOT as promised",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing in\n%v", want, m)
-		}
+		check.Contains(t, text, want, "is missing", m)
 	}
 	calls := m.results[0].Calls
 	var operations []string
@@ -72,9 +66,7 @@ func TestABrokenPromiseIsAnError(t *testing.T) {
 		operations = append(operations, c.Server+" "+c.Operation)
 	}
 	want := []string{"lambda next", "dynamodb PutItem", "dynamodb UpdateItem", "dynamodb UpdateItem", "dynamodb UpdateItem", "lambda response", "lambda next"}
-	if !slices.Equal(operations, want) {
-		t.Errorf("calls %q, want %q", operations, want)
-	}
+	check.Slice(t, operations, want, "calls")
 	if len(m.results) != 1+2*len(want) {
 		t.Fatalf("%d runs for %d calls", len(m.results), len(want))
 	}
@@ -90,4 +82,27 @@ func TestAHarmlessMatrixShowsNothing(t *testing.T) {
 	if err := m.verdict(); err == nil || !strings.Contains(err.Error(), "this matrix shows nothing") {
 		t.Errorf("got %v", err)
 	}
+}
+
+func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
+
+// The table of docs/guarantees.md has a row for every mode, and no other. Only
+// a mode that promises nothing may be broken at some points.
+func TestGuaranteesPageHasEveryMode(t *testing.T) {
+	page, err := os.ReadFile("../../docs/guarantees.md")
+	check.Must(t, err)
+	rows := map[string]bool{} // whether the promise holds at every point
+	for _, m := range regexp.MustCompile(`(?m)^\| ([^|]+) \| (\d+) \| (\d+) \| `).FindAllStringSubmatch(string(page), -1) {
+		rows[m[1]] = m[2] == m[3]
+	}
+	for _, m := range modes {
+		holds, ok := rows[m.name]
+		switch {
+		case !ok:
+			t.Errorf("docs/guarantees.md has no mode %q", m.name)
+		case holds == m.harmful:
+			t.Errorf("docs/guarantees.md says that the promise of mode %q holds at every point: %t", m.name, holds)
+		}
+	}
+	check.Equal(t, len(rows), len(modes), "modes in docs/guarantees.md", "in the code")
 }

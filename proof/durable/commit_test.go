@@ -11,6 +11,7 @@ import (
 	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/proof/durable"
 )
 
@@ -54,9 +55,7 @@ func TestThawedCommitReleasesNothing(t *testing.T) {
 			return r, ok, err
 		}}
 		transfers, err := idempotent.New("transfer", store, &idempotent.Config{Observer: &w.events})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		transfer := func(ctx context.Context) (string, error) {
 			if runs.Add(1) == 2 {
 				<-proceed

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/proof/durable"
 )
 
@@ -59,9 +60,7 @@ func TestExecutionsThatStartTogetherHaveOneEffect(t *testing.T) {
 		}
 		all.Wait()
 		for _, result := range results {
-			if result != results[0] {
-				w.Errorf("%q", results)
-			}
+			check.Equal(w, result, results[0], results)
 		}
 		w.wantEffects(1)
 	})
@@ -230,16 +229,10 @@ func TestServiceSendsTheGoldenRequests(t *testing.T) {
 		receipt := w.wantSuccess(w.deliver("first"))
 		for i, name := range []string{"durable-request.json", "durable-request-resumed.json"} {
 			golden, err := os.ReadFile("../../handlers/durablefunc/testdata/" + name)
-			if err != nil {
-				w.Fatal(err)
-			}
+			check.Must(w, err)
 			var want bytes.Buffer
-			if err := json.Compact(&want, bytes.ReplaceAll(golden, []byte(`\"receipt of RECEIPT\"`), []byte(strings.ReplaceAll(receipt, `"`, `\"`)))); err != nil {
-				w.Fatal(err)
-			}
-			if !bytes.Equal(requests[i], want.Bytes()) {
-				w.Errorf("%s: got\n%s, want\n%s", name, requests[i], &want)
-			}
+			check.Must(w, json.Compact(&want, bytes.ReplaceAll(golden, []byte(`\"receipt of RECEIPT\"`), []byte(strings.ReplaceAll(receipt, `"`, `\"`)))))
+			check.Equal(w, string(requests[i]), want.String(), name)
 		}
 	})
 }

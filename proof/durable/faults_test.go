@@ -14,6 +14,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/proof/durable"
 )
 
@@ -120,9 +121,7 @@ func TestFaultAtEveryPointLeavesOneEffect(t *testing.T) {
 				inMemory(t, func(w *world) { reached = oneEffectDespite(w, fault(f), at) })
 				return reached
 			})
-			if len(names) < 7 {
-				t.Errorf("only the points %q", names)
-			}
+			check.True(t, len(names) >= 7, "only the points", names)
 		})
 	}
 }
@@ -174,9 +173,7 @@ func TestThawedInvocationChangesNothing(t *testing.T) {
 					close(s.thaw)
 					synctest.Wait()
 					time.Sleep(time.Second)
-					if after := w.paid(); !reflect.DeepEqual(before, after) {
-						w.Errorf("at %s: %+v became %+v", s.reached(), before, after)
-					}
+					check.Deep(w, before, w.paid(), "at", s.reached(), "became")
 					if n, _ := w.bank.effects(); n != requests {
 						w.Errorf("at %s: %d more effects", s.reached(), n-requests)
 					}
@@ -187,9 +184,7 @@ func TestThawedInvocationChangesNothing(t *testing.T) {
 						}
 						result = <-done
 					}
-					if other := w.run(duplicate); other != result {
-						w.Errorf("%s, %s", result, other)
-					}
+					check.Equal(w, w.run(duplicate), result)
 					if _, charged := w.bank.effects(); charged != 1 {
 						w.Errorf("%d charges", charged)
 					}
@@ -197,9 +192,7 @@ func TestThawedInvocationChangesNothing(t *testing.T) {
 				})
 				return reached
 			})
-			if len(names) < 7 {
-				t.Errorf("only the points %q", names)
-			}
+			check.True(t, len(names) >= 7, "only the points", names)
 		})
 	}
 }
@@ -228,9 +221,7 @@ func TestFailureOfAThawedInvocationReleasesNothing(t *testing.T) {
 				close(thaw)
 				synctest.Wait()
 				w.wantConflict(w.Start("duplicate", theOrder))
-				if result := w.wantSuccess(w.deliver("late")); result != <-done {
-					w.Error(result)
-				}
+				check.Equal(w, w.wantSuccess(w.deliver("late")), <-done)
 				w.wantEffects(1)
 			})
 		})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // delay freezes one invocation at a write to the store, before or after it is
@@ -136,7 +137,5 @@ func TestSagaOfOverlappingInvocationsIsUndoneOrNot(t *testing.T) {
 			})
 		}
 	}
-	if struck < 1000 {
-		t.Errorf("only %d invocations were frozen", struck)
-	}
+	check.True(t, struck >= 1000, "only", struck, "invocations were frozen")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/proof/durable"
 )
 
@@ -71,9 +72,7 @@ func TestExecutionThatIsPausedDuringAnInvocationKeepsItsClaim(t *testing.T) {
 			w.Error(status)
 		}
 		charged <- nil
-		if err := <-done; err != nil {
-			w.Error(err)
-		}
+		check.Nil(w, <-done)
 		if status, _, _ := w.Describe(first.ARN); status != "PAUSED" {
 			w.Error(status)
 		}
@@ -109,9 +108,7 @@ func TestExecutionThatHasEndedIsTakenOver(t *testing.T) {
 				end(w, w.suspended())
 				time.Sleep(25 * time.Hour)
 				w.wantSuccess(w.deliver("duplicate"))
-				if n := service.calls.Load(); n != 1 {
-					w.Errorf("the service was asked %d times", n)
-				}
+				check.Equal(w, service.calls.Load(), 1, "the service was asked", "times")
 				if requests, charged := w.bank.effects(); requests != 2 || charged != 1 {
 					w.Errorf("%d requests, %d charges", requests, charged)
 				}
@@ -189,17 +186,13 @@ func TestExecutionThatHasSucceededIsNeverTakenOver(t *testing.T) {
 			first := succeeded(w)
 			_, want, _ := w.Describe(first.ARN)
 			for _, name := range []string{"duplicate", "another"} {
-				if result := w.wantSuccess(w.deliver(name)); result != want {
-					w.Errorf("%s: %s, and not %s", name, result, want)
-				}
+				check.Equal(w, w.wantSuccess(w.deliver(name)), want, name)
 				w.Forget(first.ARN) // the record has it
 			}
 			if r := w.paid(); r.Status != driver.Completed || r.Attempt != 1 || service.calls.Load() != 1 {
 				w.Errorf("%d calls, and %+v", service.calls.Load(), r)
 			}
-			if n := w.events.count(idempotent.OutcomeReplayed); n != 2 {
-				w.Errorf("%d replays", n)
-			}
+			check.Equal(w, w.events.count(idempotent.OutcomeReplayed), 2, "replays")
 			w.wantEffects(1)
 		})
 	})

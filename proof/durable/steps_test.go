@@ -17,6 +17,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/proof/durable"
 )
 
@@ -68,9 +69,7 @@ func TestRepeatedStepIsAnotherAttempt(t *testing.T) {
 			_, _ = first.Once(w.Context())
 			time.Sleep(time.Minute)
 		}
-		if runs.Load() != 1 {
-			w.Errorf("it ran %d times with MaxAttempts: 1", runs.Load())
-		}
+		check.Equal(w, runs.Load(), 1, "it ran", "times with MaxAttempts: 1")
 	})
 }
 
@@ -242,22 +241,16 @@ func TestExecutionWithoutAKeyHasTheSameDownstreamKeysInEachInvocation(t *testing
 		for _, name := range []string{"first", "second"} {
 			w.wantSuccess(w.Start(name, `{}`).Run(w.Context()))
 		}
-		if len(keys) != 2 {
-			w.Errorf("%d keys of two executions", len(keys))
-		}
+		check.Equal(w, len(keys), 2, "keys of two executions")
 	})
 }
 
 // DynamoDB has transactions, so that an executor can be optimistic.
 func TestDurableFunctionIsNotOptimistic(t *testing.T) {
 	store, err := dynamo.New(dynamodb.New(dynamodb.Options{}), "records", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	x, err := idempotent.New("pay", store, &idempotent.Config{Optimistic: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	var refused *driver.ConfigError
 	if err := adapter.CheckExecutions(x, time.Hour); !errors.As(err, &refused) {
 		t.Errorf("got %v", err)

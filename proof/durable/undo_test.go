@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/proof/durable"
 )
 
@@ -106,9 +107,7 @@ func TestThawedUndoReleasesNothing(t *testing.T) {
 			return false
 		}, 5)
 		<-frozen
-		if n := undos.Load(); n != 2 {
-			w.Errorf("%d undos", n)
-		}
+		check.Equal(w, undos.Load(), 2, "undos")
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/proof/durable"
 )
@@ -58,9 +59,7 @@ func inDynamoDB(t *testing.T, test func(w *world)) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "pay")
 	client, table := dynamodblocal.NewTable(t)
 	store, err := dynamo.New(client, table, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	w := newWorld(t, store, 500*time.Millisecond)
 	w.timeout = time.Hour
 	w.Backoff = func(int) time.Duration { return 50 * time.Millisecond }
@@ -111,9 +110,7 @@ func (w *world) executor(operation string) *idempotent.Executor {
 	config := *w.config
 	config.Observer = &w.events
 	x, err := idempotent.New(operation, w.store, &config)
-	if err != nil {
-		w.Fatal(err)
-	}
+	check.Must(w, err)
 	return x
 }
 
@@ -206,9 +203,7 @@ func (w *world) deliver(name string) (status, result string) {
 
 func (w *world) wantSuccess(status, result string) string {
 	w.Helper()
-	if status != "SUCCEEDED" {
-		w.Errorf("%s, %s", status, result)
-	}
+	check.Equal(w, status, "SUCCEEDED", result)
 	return result
 }
 
@@ -280,13 +275,9 @@ func (w *world) wantUndone(a *account) {
 func (w *world) record(operation string, key idempotent.Key) driver.Record {
 	w.Helper()
 	id, err := key.RecordID(operation)
-	if err != nil {
-		w.Fatal(err)
-	}
+	check.Must(w, err)
 	r, err := w.store.Store.Get(w.Context(), id)
-	if err != nil {
-		w.Fatal(err)
-	}
+	check.Must(w, err)
 	return r
 }
 

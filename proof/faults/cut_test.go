@@ -18,6 +18,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -64,9 +65,7 @@ func cuts(t *testing.T, name string, requests int, configure func(*idempotent.Co
 				for ; cut(t, l, n, plan); n++ {
 				}
 				// The plan was tried at each of the requests.
-				if n != requests {
-					t.Errorf("%v: %d requests, want %d", plan, n, requests)
-				}
+				check.Equal(t, n, requests, plan, "requests")
 			}
 		})
 	}
@@ -96,13 +95,9 @@ func newLine(t *testing.T, retryer aws.Retryer, configure func(*idempotent.Confi
 	configure(config)
 	store := func(c dynamo.Client) (*dynamo.Store, *idempotent.Executor) {
 		s, err := dynamo.New(c, table, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		x, err := idempotent.New("cut", s, config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		return s, x
 	}
 	l := &line{network: w, client: client, table: table}
@@ -140,17 +135,13 @@ func (l *line) cut(t *testing.T, c cutCase, n int, plan []fault) bool {
 	l.faults(append(slices.Repeat([]fault{pass}, n), plan...)...)
 	got := l.untilDone(t, what, key.Record, func() (string, error) { return do(l.through) })
 	reached := l.requests() > n
-	if effects != 1 {
-		t.Errorf("%s: %d effects", what, effects)
-	}
+	check.Equal(t, effects, 1, what, "effects")
 	if want != "" && got != want {
 		t.Errorf("%s: %q, after the answer %q", what, got, want)
 	}
 	l.faults()
 	for _, x := range []*idempotent.Executor{l.through, l.beside} {
-		if again := l.mustDo(t, what, do, x); again != got {
-			t.Errorf("%s: replayed %q, want %q", what, again, got)
-		}
+		check.Equal(t, l.mustDo(t, what, do, x), got, what, "replayed")
 	}
 	return reached
 }
@@ -158,9 +149,7 @@ func (l *line) cut(t *testing.T, c cutCase, n int, plan []fault) bool {
 func (l *line) mustDo(t *testing.T, what string, do func(*idempotent.Executor) (string, error), x *idempotent.Executor) string {
 	t.Helper()
 	got, err := do(x)
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
+	check.Must(t, err, what)
 	return got
 }
 

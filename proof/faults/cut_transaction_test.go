@@ -17,6 +17,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A transfer between two accounts and its record are visible together or not at
@@ -82,9 +83,7 @@ func (l *line) cutTransfer(t *testing.T, lapsed bool, n int, plan []fault) bool 
 	if again, err := tr.do(l.beside, key); err != nil || again != got {
 		t.Errorf("%s: replayed %q, %v; want %q", what, again, err, got)
 	}
-	if got := tr.balance(tr.to); got != 1 {
-		t.Errorf("%s: transferred %d times", what, got)
-	}
+	check.Equal(t, tr.balance(tr.to), 1, what, "transferred", "times")
 	return reached
 }
 

@@ -1,11 +1,11 @@
 package faults
 
 import (
-	"bytes"
 	"context"
 	"strings"
 	"testing"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -34,13 +34,9 @@ func freeze(t *testing.T, end, otherFinish string) *zombie {
 	z.call, z.actor = s.play(z.old, end)
 	z.heartbeat = w.delayNext()
 	z.heartbeat.await(t)
-	if err := z.old.Environment(0).Freeze(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, z.old.Environment(0).Freeze())
 	z.otherCall, z.otherActor = s.play(z.other, otherFinish)
-	if z.otherActor.Attempt != 2 {
-		t.Errorf("attempt %d took over from attempt %d", z.otherActor.Attempt, z.actor.Attempt)
-	}
+	check.Equal(t, z.otherActor.Attempt, 2, "attempt", "took over from attempt", z.actor.Attempt)
 	return z
 }
 
@@ -72,9 +68,7 @@ func (z *zombie) finishZombie() lambdaruntime.Response {
 
 func (s *scene) same(got, want lambdaruntime.Response) {
 	s.Helper()
-	if !bytes.Equal(got.Payload, want.Payload) {
-		s.Errorf("got %s, want %s", got.Payload, want.Payload)
-	}
+	check.Equal(s, string(got.Payload), string(want.Payload))
 }
 
 // inTime plays a scene until its zombie is in time: after its lease it has 200 ms for

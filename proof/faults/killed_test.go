@@ -8,15 +8,14 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
 // kill kills the process during its call.
 func (s *scene) kill(r *lambdaruntime.Runtime, c *call) {
 	s.Helper()
-	if err := r.Environment(0).Kill(); err != nil {
-		s.Fatal(err)
-	}
+	check.Must(s, r.Environment(0).Kill())
 	<-c.done
 	if _, ok := errors.AsType[*lambdaruntime.CrashedError](c.err); !ok {
 		s.Fatalf("got %s, %v, want a crash", c.res.Payload, c.err)
@@ -31,9 +30,7 @@ func (s *scene) leaseEnd() time.Time {
 		s.Fatalf("no lease in %v", s.record())
 	}
 	ms, err := strconv.ParseInt(n.Value, 10, 64)
-	if err != nil {
-		s.Fatal(err)
-	}
+	check.Must(s, err)
 	return time.UnixMilli(ms)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A transaction that arrives after its owner has lost the record writes nothing,
@@ -22,9 +23,7 @@ func TestLateTransaction(t *testing.T) {
 	options := l.client.Options()
 	options.BaseEndpoint, options.Retryer = &l.url, aws.NopRetryer{}
 	slow, err := dynamo.New(dynamodb.New(options), l.table, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	now := time.Now()
 	taken := driver.Change{Owner: "successor", Lease: now.Add(time.Hour), Expires: now.Add(2 * time.Hour)}
 	for name, lose := range map[string]driver.Change{
@@ -63,17 +62,13 @@ func TestLateTransaction(t *testing.T) {
 				t.Fatal(ok, err)
 			}
 			before, err := l.direct.Get(t.Context(), id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			late.refused(t)
 			got := <-done
 			if got.ok || got.err != nil || got.met.Owner != before.Owner || got.met.Status != before.Status {
 				t.Errorf("%+v, want a lost race against %+v", got, before)
 			}
-			if n := tr.balance(tr.to); n != 0 {
-				t.Errorf("the balance is %d", n)
-			}
+			check.Equal(t, tr.balance(tr.to), 0, "the balance")
 		})
 	}
 }

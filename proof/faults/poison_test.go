@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
@@ -77,9 +78,7 @@ func poisoned(t *testing.T, neighbors, delivery int) []byte {
 			finish = "exit"
 		}
 		body, err := json.Marshal(fmt.Sprintf(`{"key":"k%d","finish":%q,"addr":"%d"}`, i, finish, delivery))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		records = append(records, fmt.Sprintf(`{"messageId":"m%d","body":%s,"eventSource":"aws:sqs","attributes":{"ApproximateReceiveCount":"%d"}}`, i, body, delivery))
 	}
 	return []byte(`{"Records":[` + strings.Join(records, ",") + `]}`)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"reflect"
 	"testing"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
@@ -78,9 +78,7 @@ func (s *scene) answer(c *call) lambdaruntime.Response {
 	case <-time.After(patience):
 		s.Fatal("the invocation does not end")
 	}
-	if c.err != nil {
-		s.Fatal(c.err)
-	}
+	check.Must(s, c.err)
 	return c.res
 }
 
@@ -139,9 +137,7 @@ func (s *scene) resulted(res lambdaruntime.Response, by *actor) {
 // happened requires a number of effects.
 func (s *scene) happened(want int) {
 	s.Helper()
-	if got := len(s.scan(s.effects)); got != want {
-		s.Errorf("%d effects, want %d", got, want)
-	}
+	check.Equal(s, len(s.scan(s.effects)), want, "effects")
 }
 
 // record reads the one record, with all of its attributes.
@@ -175,15 +171,11 @@ func lapse(t *testing.T, client *dynamodb.Client, table string, id types.Attribu
 func (s *scene) scan(table string) []map[string]types.AttributeValue {
 	s.Helper()
 	out, err := s.client.Scan(s.Context(), &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
-	if err != nil {
-		s.Fatal(err)
-	}
+	check.Must(s, err)
 	return out.Items
 }
 
 func (s *scene) sameItems(got, want []map[string]types.AttributeValue) {
 	s.Helper()
-	if !reflect.DeepEqual(got, want) {
-		s.Errorf("the records were changed from %v to %v", want, got)
-	}
+	check.Deep(s, got, want, "the records were changed from", "to")
 }

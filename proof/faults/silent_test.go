@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
@@ -114,9 +115,7 @@ type silentCall struct {
 func (c silentCall) invoke(t *testing.T, event []byte) (lambdaruntime.Response, *output) {
 	t.Helper()
 	id, err := idempotent.Key{ID: c.hung}.RecordID("work")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	url := behind(t, (&silence{id: id, at: moments[c.moment]}).carry)
 	_, records := dynamodblocal.NewTable(t)
 	said := &output{more: make(chan struct{})}
@@ -131,15 +130,9 @@ func (c silentCall) invoke(t *testing.T, event []byte) (lambdaruntime.Response, 
 	if late, ok := errors.AsType[*lambdaruntime.TimeoutError](err); ok {
 		t.Fatalf("the function was killed: %v\n%s", late, strings.Join(said.lines, "\n"))
 	}
-	if err != nil {
-		t.Fatalf("%v\n%s", err, strings.Join(said.lines, "\n"))
-	}
-	if !said.has("ERROR idempotent call", "gateway endpoint") {
-		t.Errorf("no line says what to do:\n%s", strings.Join(said.lines, "\n"))
-	}
-	if !said.has(`"StoreErrors":1`, `"operation":"work"`) {
-		t.Errorf("no metric:\n%s", strings.Join(said.lines, "\n"))
-	}
+	check.Must(t, err, strings.Join(said.lines, "\n"))
+	check.True(t, said.has("ERROR idempotent call", "gateway endpoint"), "no line says what to do", strings.Join(said.lines, "\n"))
+	check.True(t, said.has(`"StoreErrors":1`, `"operation":"work"`), "no metric", strings.Join(said.lines, "\n"))
 	return res, said
 }
 
@@ -151,9 +144,7 @@ func TestSilentDynamoDBLeavesALineAndAMetric(t *testing.T) {
 		"version": "2.0", "rawPath": "/orders", "headers": map[string]string{"idempotency-key": "k", "content-type": "text/plain"}, "body": "k",
 		"requestContext": map[string]any{"http": map[string]string{"method": "POST", "path": "/orders"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for moment, c := range map[string]silentCall{
 		"claim":      {timeout: 13 * time.Second, reserve: "10s", cut: "0s"},
 		"step":       {timeout: 13 * time.Second, reserve: "500ms", cut: "10s"},
@@ -170,9 +161,7 @@ func TestSilentDynamoDBLeavesALineAndAMetric(t *testing.T) {
 			if res.FunctionError == nil || res.FunctionError.Type != "StoreError" {
 				t.Errorf("got %s", res.Payload)
 			}
-			if got := len(said.having("placed k")); got != effects {
-				t.Errorf("%d effects, want %d", got, effects)
-			}
+			check.Equal(t, len(said.having("placed k")), effects, "effects")
 		})
 		t.Run(moment+", HTTP", func(t *testing.T) {
 			t.Parallel()
@@ -183,9 +172,7 @@ func TestSilentDynamoDBLeavesALineAndAMetric(t *testing.T) {
 			if byHandler := moment == "step"; err != nil || (res.FunctionError != nil) != byHandler || !byHandler && answer.StatusCode != 503 {
 				t.Errorf("got %s, %v", res.Payload, err)
 			}
-			if got := len(said.having("placed k")); got != effects {
-				t.Errorf("%d effects, want %d", got, effects)
-			}
+			check.Equal(t, len(said.having("placed k")), effects, "effects")
 		})
 	}
 }
@@ -204,9 +191,7 @@ func TestSilentDynamoDBDoesNotLoseTheReportOfABatch(t *testing.T) {
 		batch.Records = append(batch.Records, message{fmt.Sprint("m", i), fmt.Sprintf(`{"key":"k%d"}`, i), "aws:sqs"})
 	}
 	event, err := json.Marshal(batch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	claim := silentCall{moment: "claim", hung: "k4", timeout: time.Minute, reserve: "500ms", cut: "0s"}
 	later := silentCall{hung: "k4", timeout: 20 * time.Second, reserve: "500ms", cut: "10s"}
 	for _, test := range []struct {
@@ -235,16 +220,12 @@ func TestSilentDynamoDBDoesNotLoseTheReportOfABatch(t *testing.T) {
 			}
 			for i := range size {
 				reported := slices.Contains(report.BatchItemFailures, struct{ ItemIdentifier string }{fmt.Sprint("m", i)})
-				if reported != slices.Contains(test.reported, i) {
-					t.Errorf("message %d is reported: %v", i, reported)
-				}
+				check.Equal(t, reported, slices.Contains(test.reported, i), "message", i, "is reported")
 				effects := 0
 				if slices.Contains(test.placed, i) {
 					effects = 1
 				}
-				if got := len(said.having(fmt.Sprint("placed k", i))); got != effects {
-					t.Errorf("message %d has %d effects, want %d", i, got, effects)
-				}
+				check.Equal(t, len(said.having(fmt.Sprint("placed k", i))), effects, "message", i, "effects")
 			}
 		})
 	}

@@ -7,6 +7,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // stage is a server on which running handlers wait for commands of the test.
@@ -26,9 +28,7 @@ type actor struct {
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	s := &stage{addr: l.Addr().String(), actors: make(chan *actor, 100)}
 	done := make(chan struct{})
 	go func() {
@@ -52,9 +52,7 @@ func newStage(t *testing.T) *stage {
 		}
 	}()
 	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, l.Close())
 		<-done
 	})
 	return s

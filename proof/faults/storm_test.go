@@ -1,10 +1,10 @@
 package faults
 
 import (
-	"bytes"
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -53,16 +53,12 @@ func TestConcurrentStorm(t *testing.T) {
 				if first == nil {
 					first = res.Payload
 				}
-				if !bytes.Equal(res.Payload, first) {
-					t.Errorf("%s and %s", res.Payload, first)
-				}
+				check.Equal(t, string(res.Payload), string(first))
 			}
 			if first == nil {
 				t.Error("nobody got the result")
 			}
-			if n := r.ColdStarts(); n != environments {
-				t.Errorf("%d processes, want %d", n, environments)
-			}
+			check.Equal(t, r.ColdStarts(), environments, "processes")
 			s.happened(1)
 		})
 	}

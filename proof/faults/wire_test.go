@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
 
@@ -50,14 +51,8 @@ func newNetwork(t *testing.T) *network {
 func behind(t *testing.T, carry wire.Carry) string {
 	t.Helper()
 	p, err := wire.HTTP(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), carry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	check.Must(t, err)
+	t.Cleanup(func() { check.Nil(t, p.Close()) })
 	return p.URL()
 }
 
@@ -100,9 +95,7 @@ func (h *delayed) refused(t *testing.T) {
 	close(h.release)
 	select {
 	case status := <-h.status:
-		if status != http.StatusBadRequest {
-			t.Errorf("status %d for a delayed write, want 400", status)
-		}
+		check.Equal(t, status, http.StatusBadRequest, "status", "for a delayed write")
 	case <-time.After(patience):
 		t.Fatal("the request does not arrive")
 	}

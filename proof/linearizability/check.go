@@ -194,7 +194,7 @@ func (r *row) judgeStore(h *history, what string) {
 }
 
 func (r *row) judge(h *history, what string, model porcupine.Model, operations []porcupine.Operation) {
-	r.add(check(fmt.Sprintf("%s, %v,", what, h), model, operations, patience))
+	r.add(judgeHistory(fmt.Sprintf("%s, %v,", what, h), model, operations, patience))
 }
 
 func (r *row) add(v verdict) {

@@ -22,7 +22,7 @@ type verdict struct {
 	took       time.Duration
 }
 
-func check(what string, model porcupine.Model, operations []porcupine.Operation, patience time.Duration) verdict {
+func judgeHistory(what string, model porcupine.Model, operations []porcupine.Operation, patience time.Duration) verdict {
 	v := verdict{what: what, model: model, operations: operations}
 	for _, o := range operations {
 		if o.Return == never {

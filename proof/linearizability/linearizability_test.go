@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The shares of all rows are 100. A new store gets a row here.
@@ -71,8 +72,6 @@ var grouped = &dynamo.Options{Group: 1}
 
 func (w *Wire) mustShare(t *testing.T) {
 	t.Helper()
-	if w.batches.Load() == 0 {
-		t.Error("no two writes shared a request")
-	}
+	check.Differ(t, w.batches.Load(), 0, "no two writes shared a request")
 	t.Logf("%d requests with several writes", w.batches.Load())
 }

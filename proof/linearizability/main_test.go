@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/postgreslocal"
 	"github.com/lambda-once/once/redis/redislocal"
@@ -58,9 +59,7 @@ func openDynamoDB(w *Wire, options *dynamo.Options) func(*testing.T) driver.Stor
 		o.HTTPClient = &http.Client{Transport: connections}
 		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = 10 * time.Millisecond })
 		s, err := dynamo.New(dynamodb.New(o), table, options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		return s
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The same requests as in a history, one after the other.
@@ -60,9 +61,7 @@ func TestAnUnansweredRequestMayBeAppliedOrNot(t *testing.T) {
 			complete, answer{record: claimed}), porcupine.Illegal},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if v := check(name, storeModel(false), c.history, patience); v.CheckResult != c.want {
-				t.Errorf("%v, want %v", v.CheckResult, c.want)
-			}
+			check.Equal(t, judgeHistory(name, storeModel(false), c.history, patience).CheckResult, c.want)
 		})
 	}
 }
@@ -77,10 +76,8 @@ func TestAReadAfterARefusalIsOfTheSameRecord(t *testing.T) {
 		new(driver.Record):      porcupine.Illegal,
 		{Status: driver.Absent}: porcupine.Illegal,
 	} {
-		v := check("", storeModel(true), sequence(append(begin, answer{record: *met})...), patience)
-		if v.CheckResult != want {
-			t.Errorf("met %v: %v, want %v", stateOf(*met), v.CheckResult, want)
-		}
+		v := judgeHistory("", storeModel(true), sequence(append(begin, answer{record: *met})...), patience)
+		check.Equal(t, v.CheckResult, want, "met", stateOf(*met))
 	}
 }
 
@@ -92,7 +89,7 @@ func TestAnUndecidedHistoryIsNotLegal(t *testing.T) {
 			return true, s
 		},
 	}
-	v := check("slow", never, sequence(claim, answer{ok: true, record: claimed}), time.Millisecond)
+	v := judgeHistory("slow", never, sequence(claim, answer{ok: true, record: claimed}), time.Millisecond)
 	if v.CheckResult != porcupine.Unknown || v.legal() {
 		t.Errorf("%v, legal %v", v.CheckResult, v.legal())
 	}
@@ -105,11 +102,9 @@ func TestAnUndecidedHistoryIsNotLegal(t *testing.T) {
 func TestAFailingHistoryIsDrawn(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	v := check("", storeModel(false), sequence(request{kind: read}, answer{ok: true, record: claimed}), patience)
+	v := judgeHistory("", storeModel(false), sequence(request{kind: read}, answer{ok: true, record: claimed}), patience)
 	path, err := v.draw(patience)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 || filepath.Dir(filepath.Dir(path)) != dir {
 		t.Errorf("%s: %v, %v", path, info, err)
 	}
@@ -139,5 +134,22 @@ func TestAWireFindsTheRequestsInABatch(t *testing.T) {
 	body = `{"Item":{"id":{"S":"` + one.id + `"},"owner":{"S":"owner-00000009"}}}`
 	if w.parse("PutItem", []byte(body)); len(one.problems) != 1 {
 		t.Errorf("a write that nobody made is no problem: %q", one.problems)
+	}
+}
+
+// A check of histories in which nothing happens is worth nothing.
+func TestHistoriesTryBothSidesOfEveryWrite(t *testing.T) {
+	r := newRow(t, &Options{InMemory: true, Histories: 600})
+	r.run(t, openMemory(t))
+	for k := create; k < kinds; k++ {
+		for _, end := range []string{applied, refused, unanswered, copied} {
+			check.Differ(t, r.tally.of(k, end), 0, "no request", k, end)
+		}
+	}
+	for _, outcome := range []string{"conflict", "executed", "failed", "lease lost", "released", "replayed", "takeover", "timed out", "unknown"} {
+		check.Differ(t, r.tally["Do: "+outcome], 0, "no call of Do ends as", outcome)
+	}
+	if n := r.tally["runs of handlers"]; n < r.Histories/3 {
+		t.Errorf("%d runs of handlers in %d histories", n, r.Histories)
 	}
 }

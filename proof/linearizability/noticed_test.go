@@ -13,6 +13,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -154,9 +155,7 @@ func TestAWriteToDynamoDBWithoutTheFenceIsNoticedInOneRun(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			client, table := dynamodblocal.NewTable(t)
 			s, err := dynamo.New(unfencedClient{client, b.update, regexp.MustCompile(b.statement)}, table, b.options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			r := newRow(t, &Options{Calm: true, Histories: 30, ReadsAfterRefusal: b.options != nil})
 			r.run(t, s)
 			r.mustNotice(t, false)
@@ -168,9 +167,7 @@ func (r *row) mustNotice(t *testing.T, inDo bool) {
 	t.Helper()
 	do := 0
 	for _, v := range r.wrong {
-		if v.CheckResult == "Unknown" {
-			t.Errorf("%v", v)
-		}
+		check.Differ(t, v.CheckResult, "Unknown", v)
 		if strings.HasPrefix(v.what, "Do,") {
 			do++
 		}

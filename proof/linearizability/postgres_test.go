@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/postgreslocal"
 	"github.com/lambda-once/once/postgres"
 )
@@ -24,9 +25,7 @@ import (
 func openPostgreSQL(setWire func(*pgWire), between func(postgres.DB) postgres.DB) func(*testing.T) driver.Store {
 	return func(t *testing.T) driver.Store {
 		config, err := pgxpool.ParseConfig(postgreslocal.NewDatabase(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		config.MaxConns = 40
 		server := &config.ConnConfig.Config
 		var w *pgWire
@@ -38,9 +37,7 @@ func openPostgreSQL(setWire func(*pgWire), between func(postgres.DB) postgres.DB
 			setWire(w)
 		}
 		pool, err := pgxpool.NewWithConfig(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		t.Cleanup(pool.Close)
 		var db postgres.DB = pool
 		if w != nil {
@@ -49,13 +46,9 @@ func openPostgreSQL(setWire func(*pgWire), between func(postgres.DB) postgres.DB
 		if between != nil {
 			db = between(db)
 		}
-		if err := postgres.CreateTable(t.Context(), db, "idempotency", nil); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, postgres.CreateTable(t.Context(), db, "idempotency", nil))
 		s, err := postgres.New(db, "idempotency", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		return onlyUnavailable(s)
 	}
 }

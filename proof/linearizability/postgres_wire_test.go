@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
 
@@ -18,9 +19,7 @@ func (n *fateful) mustHaveFailed(t *testing.T, fates ...fate) {
 	t.Helper()
 	for _, f := range fates {
 		t.Logf("requests with the fate %d: %d", f, n[f].Load())
-		if n[f].Load() == 0 {
-			t.Errorf("no request had the fate %d", f)
-		}
+		check.Differ(t, n[f].Load(), 0, "no request had the fate", f)
 	}
 }
 

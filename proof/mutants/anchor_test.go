@@ -3,8 +3,9 @@ package mutants
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A mutant applies wherever in its package the declaration stands, and however
@@ -40,13 +41,9 @@ func (c *call[T]) last() int { return c.next() }
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			root := t.TempDir()
-			if err := os.Mkdir(filepath.Join(root, "p"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, os.Mkdir(filepath.Join(root, "p"), 0o755))
 			for name, text := range map[string]string{"a.go": "package p\n\nvar x = 1\n", "b.go": moved} {
-				if err := os.WriteFile(filepath.Join(root, "p", name), []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, os.WriteFile(filepath.Join(root, "p", name), []byte(text), 0o644))
 			}
 			file, changed, err := Mutant{In: test.in, Old: test.old, New: test.new}.Apply(root)
 			if (err == nil) != (test.want != "") {
@@ -55,12 +52,8 @@ func (c *call[T]) last() int { return c.next() }
 			if err != nil {
 				return
 			}
-			if file != filepath.Join("p", "b.go") {
-				t.Errorf("it changed %s, not p/b.go", file)
-			}
-			if !strings.Contains(string(changed), test.want) {
-				t.Errorf("%q is not in:\n%s", test.want, changed)
-			}
+			check.Equal(t, file, filepath.Join("p", "b.go"))
+			check.Contains(t, string(changed), test.want)
 		})
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Every mutant still compiles: one that does not is killed by no test. Only the
@@ -45,18 +47,14 @@ func TestMutantsCompile(t *testing.T) {
 		if err != nil {
 			continue // TestMutantsFit reports it
 		}
-		if err := packages[dir].check(filepath.Base(file), changed); err != nil {
-			t.Errorf("%s does not compile: %v", m.Name, err)
-		}
+		check.Nil(t, packages[dir].check(filepath.Base(file), changed), m.Name, "does not compile")
 	}
 }
 
 func everyMutant(t *testing.T) []Mutant {
 	t.Helper()
 	all, err := Every(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return all
 }
 
@@ -86,17 +84,13 @@ func compile(t *testing.T, module string, dirs []string, to map[string]*compiled
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export"}
 	for _, dir := range dirs {
 		relative, err := filepath.Rel(module, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		args = append(args, "./"+relative)
 	}
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Stderr = filepath.Join(root, module), os.Stderr
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go list in %s: %v", module, err)
-	}
+	check.Must(t, err, "go list", module)
 	files := token.NewFileSet()
 	exported := map[string]string{}
 	imports := importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) {
@@ -120,9 +114,7 @@ func compile(t *testing.T, module string, dirs []string, to map[string]*compiled
 			to[dir] = &compiled{p.ImportPath, files, map[string]*ast.File{}, imports}
 			for _, name := range p.GoFiles {
 				file, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, err)
 				to[dir].declared[name] = withoutBodies(file)
 			}
 		}

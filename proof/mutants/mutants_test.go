@@ -4,7 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 const root = "../.."
@@ -13,12 +16,8 @@ const root = "../.."
 // test fails is for "make mutants" to see.
 func TestMutantsFit(t *testing.T) {
 	all, err := All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) < 20 {
-		t.Errorf("there are %d mutants, fewer than 20", len(all))
-	}
+	check.Must(t, err)
+	check.True(t, len(all) >= 20, "there", len(all), "mutants, fewer than 20")
 	names := map[string]bool{}
 	for _, m := range all {
 		if names[m.Name] {
@@ -28,30 +27,53 @@ func TestMutantsFit(t *testing.T) {
 		if _, _, err := m.Apply(root); err != nil {
 			t.Error(err)
 		}
-		if m.Old == m.New {
-			t.Errorf("%s changes nothing", m.Name)
-		}
-		if !hasTest(t, filepath.Join(root, m.Package), m.Test) {
-			t.Errorf("%s: there is no test %s in %s", m.Name, m.Test, m.Package)
-		}
+		check.Differ(t, m.Old, m.New, m.Name, "changes")
+		check.True(t, hasTest(t, filepath.Join(root, m.Package), m.Test), m.Name, "there is no test", m.Test, m.Package)
 	}
 }
 
 func hasTest(t *testing.T, dir, name string) bool {
 	t.Helper()
 	tests, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	declared := regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(name) + `\(`)
 	for _, file := range tests {
 		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if declared.Match(source) {
 			return true
 		}
 	}
 	return false
+}
+
+func TestEveryCellOfThePoliciesHasAMutant(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join(root, "idempotent", "internal", "protocol", "policies.go"))
+	check.Must(t, err)
+	names := map[string]bool{}
+	for _, m := range Cells(string(source)) {
+		if _, _, err := m.Apply(root); err != nil {
+			t.Error(err)
+		}
+		names[m.Name] = true
+	}
+	for _, name := range []string{"policy-Finishing-Abandoned", "policy-Stepping-refusedFor", "policy-CommittingAlone-unfenced", "policy-Releasing-outages"} {
+		check.True(t, names[name], "there is no", name)
+	}
+	// Eleven tables of seven cells, and what else is set.
+	check.True(t, len(names) >= 11*7+21, "there", len(names))
+}
+
+func TestEveryCaseOfThePlanHasAMutant(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join(root, "idempotent", "internal", "protocol", "settle.go"))
+	check.Must(t, err)
+	all := Cases(string(source))
+	for _, m := range all {
+		if _, _, err := m.Apply(root); err != nil {
+			t.Error(err)
+		}
+	}
+	if cases := strings.Count(string(source), "\tcase "); len(all) != cases || cases < 17 {
+		t.Errorf("%d mutants of %d cases", len(all), cases)
+	}
 }

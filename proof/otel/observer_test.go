@@ -24,6 +24,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/otel"
+	"github.com/lambda-once/once/internal/check"
 )
 
 const secret = "4111-1111"
@@ -54,9 +55,7 @@ func (o telemetry) executor(t *testing.T, store driver.Store, config idempotent.
 	t.Helper()
 	config.Observer = o
 	x, err := idempotent.New("place-order", store, &config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return x
 }
 
@@ -65,14 +64,10 @@ func (o telemetry) executor(t *testing.T, store driver.Store, config idempotent.
 func (o telemetry) points(t *testing.T, name string) map[string]int64 {
 	t.Helper()
 	var all metricdata.ResourceMetrics
-	if err := o.reader.Collect(t.Context(), &all); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, o.reader.Collect(t.Context(), &all))
 	points := map[string]int64{}
 	text := func(set attribute.Set) string {
-		if strings.Contains(fmt.Sprint(set.ToSlice()), secret) {
-			t.Errorf("%s quotes the request: %v", name, set.ToSlice())
-		}
+		check.Lacks(t, fmt.Sprint(set.ToSlice()), secret, name, "quotes the request", set.ToSlice())
 		return set.Encoded(attribute.DefaultEncoder())
 	}
 	for _, scope := range all.ScopeMetrics {
@@ -152,9 +147,7 @@ func TestStatusAndMetrics(t *testing.T) {
 	failed := fmt.Errorf("%s: %w", secret, driver.ErrThrottled)
 	done, refused, running := memory.New(0), memory.New(0), memory.New(0)
 	quiet, err := idempotent.New("place-order", done, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	_, _ = idempotent.Do(t.Context(), quiet, theKey, returns(nil))
 	other := theKey
 	other.Payload = "another"
@@ -195,9 +188,7 @@ func TestStatusAndMetrics(t *testing.T) {
 			if got["once.outcome"] != c.outcome || got["error.type"] != c.errorType || span.Status().Code != c.status {
 				t.Errorf("status %v of %v", span.Status(), got)
 			}
-			if strings.Contains(fmt.Sprint(got, span.Status(), span.Events()), secret) {
-				t.Errorf("the span quotes the request: %v %v %v", got, span.Status(), span.Events())
-			}
+			check.Lacks(t, fmt.Sprint(got, span.Status(), span.Events()), secret, "the span quotes the request", got, span.Status(), span.Events())
 			point := "once.operation=place-order,once.outcome=" + c.outcome
 			if o.points(t, "once.calls")[point] != 1 || o.points(t, "once.overhead")[point] != 1 {
 				t.Errorf("calls %v, overhead %v", o.points(t, "once.calls"), o.points(t, "once.overhead"))
@@ -222,9 +213,7 @@ func TestHandlerThatIsCutOffIsCounted(t *testing.T) {
 			return "", fmt.Errorf("charge %s: %w", secret, ctx.Err())
 		})
 	})
-	if n := o.points(t, "once.calls")["once.operation=place-order,once.outcome=timed out"]; n != 1 {
-		t.Errorf("calls %v", o.points(t, "once.calls"))
-	}
+	check.Equal(t, o.points(t, "once.calls")["once.operation=place-order,once.outcome=timed out"], 1, "calls", o.points(t, "once.calls"))
 	span := o.spans.Ended()[0]
 	if got := values(span); got["error.type"] != "*idempotent.TimedOutError" || span.Status().Code != codes.Error {
 		t.Errorf("status %v of %v", span.Status(), got)
@@ -248,9 +237,7 @@ func TestMetricsOfSomeOutcomesAlone(t *testing.T) {
 		o := observer(t, otel.Options{})
 		c.event.Operation = "place-order"
 		o.Observe(t.Context(), c.event)
-		if got := fmt.Sprint(o.points(t, c.metric), " ", values(o.spans.Ended()[0])[c.attribute]); got != c.want {
-			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
-		}
+		check.Equal(t, fmt.Sprint(o.points(t, c.metric), " ", values(o.spans.Ended()[0])[c.attribute]), c.want, c.name)
 	}
 }
 
@@ -270,9 +257,7 @@ func TestOverhead(t *testing.T) {
 	o := observer(t, otel.Options{})
 	o.Observe(t.Context(), idempotent.Event{Operation: "op", Outcome: idempotent.OutcomeExecuted, Total: time.Second, Handler: 994 * time.Millisecond})
 	var all metricdata.ResourceMetrics
-	if err := o.reader.Collect(t.Context(), &all); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, o.reader.Collect(t.Context(), &all))
 	for _, m := range all.ScopeMetrics[0].Metrics {
 		data, ok := m.Data.(metricdata.Histogram[float64])
 		if !ok {

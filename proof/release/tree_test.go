@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 const root = "../.."
@@ -18,12 +20,8 @@ func write(t *testing.T, files map[string]string) (dir string) {
 	dir = t.TempDir()
 	for name, text := range files {
 		name = filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		check.Must(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	return dir
 }
@@ -45,26 +43,20 @@ var two = map[string]string{
 func read(t *testing.T, dir string) *Tree {
 	t.Helper()
 	tree, err := Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return tree
 }
 
 func TestVersionIsSetEverywhere(t *testing.T) {
 	dir := write(t, two)
-	if err := read(t, dir).SetVersion("v0.2.0"); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, read(t, dir).SetVersion("v0.2.0"))
 	for _, name := range []string{"go.work", "b/go.mod"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil || strings.Contains(string(text), "v0.1.0") || !strings.Contains(string(text), "example.com/a v0.2.0") {
 			t.Errorf("%s: %v\n%s", name, err, text)
 		}
 	}
-	if tags := read(t, dir).Tags(); !slices.Equal(tags, []string{"v0.2.0", "b/v0.2.0"}) {
-		t.Errorf("tags %v", tags)
-	}
+	check.Slice(t, read(t, dir).Tags(), []string{"v0.2.0", "b/v0.2.0"}, "tags")
 }
 
 func TestVersionIsFrozenWithItsRecordsAndWhatItSends(t *testing.T) {
@@ -76,21 +68,15 @@ func TestVersionIsFrozenWithItsRecordsAndWhatItSends(t *testing.T) {
 				t.Errorf("without %s: %v", file, err)
 			}
 			name := filepath.Join(dir, "proof/stored/testdata/v0.1.0", file)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, nil, 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, nil, 0o600)))
 		}
 	}
-	if err := read(t, dir).Frozen(); err != nil {
-		t.Error(err)
-	}
+	check.Nil(t, read(t, dir).Frozen())
 }
 
 func TestVersionIsSetInTextsThatNameTheModule(t *testing.T) {
 	dir := write(t, two)
-	if err := read(t, dir).SetVersion("v0.2.0"); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, read(t, dir).SetVersion("v0.2.0"))
 	text, err := os.ReadFile(filepath.Join(dir, "README.md"))
 	if want := "go get example.com/a@v0.2.0\nSince v0.1.0 it is small.\n"; err != nil || string(text) != want {
 		t.Errorf("%v: %s", err, text)
@@ -100,9 +86,7 @@ func TestVersionIsSetInTextsThatNameTheModule(t *testing.T) {
 func TestWordThatIsNoVersionChangesNothing(t *testing.T) {
 	dir := write(t, two)
 	for _, version := range []string{"", "0.2.0", "v0.2", "latest"} {
-		if err := read(t, dir).SetVersion(version); err == nil {
-			t.Errorf("%q is accepted", version)
-		}
+		check.Failed(t, read(t, dir).SetVersion(version), version, "is accepted")
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "b", "go.mod")); err != nil || string(text) != two["b/go.mod"] {
 		t.Errorf("%v\n%s", err, text)
@@ -115,9 +99,7 @@ func TestTreeThatCannotBeReleasedIsRefused(t *testing.T) {
 		"another version": "module example.com/a/b\n\ngo 1.26\n\nrequire example.com/a v0.0.9\n",
 	} {
 		dir := write(t, two)
-		if err := os.WriteFile(filepath.Join(dir, "b", "go.mod"), []byte(mod), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(filepath.Join(dir, "b", "go.mod"), []byte(mod), 0o600))
 		if _, err := Read(dir); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
@@ -129,25 +111,19 @@ func TestModulesOfThisTreeAreFitForARelease(t *testing.T) { read(t, root) }
 func TestModuleHasItsOwnFilesAndTheLicense(t *testing.T) {
 	dir, proxy := write(t, two), t.TempDir()
 	git(t, dir, "init", "-q")
-	if err := read(t, dir).WriteProxy(t.Context(), proxy); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, read(t, dir).WriteProxy(t.Context(), proxy))
 	for path, want := range map[string][]string{
 		"example.com/a":   {".gitignore", "LICENSE", "README.md", "a.go", "bb/named.go", "go.mod", "go.work"},
 		"example.com/a/b": {"LICENSE", "c/c.go", "go.mod"},
 	} {
 		packed, err := zip.OpenReader(filepath.Join(proxy, filepath.FromSlash(path), "@v", "v0.1.0.zip"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		defer packed.Close()
 		var names []string
 		for _, f := range packed.File {
 			names = append(names, strings.TrimPrefix(f.Name, path+"@v0.1.0/"))
 		}
 		slices.Sort(names)
-		if !slices.Equal(names, want) {
-			t.Errorf("%s: %v, want %v", path, names, want)
-		}
+		check.Slice(t, names, want, path)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/s3payload"
 	"github.com/lambda-once/once/idempotent/seal"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // call is a call of another process: all that it shares is the table and S3.
@@ -29,9 +30,7 @@ func (s *server) callFor(lease time.Duration, store driver.Store, sealer driver.
 	x, err := idempotent.New("render", store, &idempotent.Config{
 		Payloads: s.store(nil), Sealer: sealer, Lease: lease, Reserve: 100 * time.Millisecond,
 	})
-	if err != nil {
-		s.Fatal(err)
-	}
+	check.Must(s, err)
 	ctx, event := adapter.WithEvent(s.Context())
 	data, err := idempotent.Do(ctx, x, idempotent.Key{ID: "1"}, handler)
 	return data, event, err
@@ -94,9 +93,7 @@ func TestS3DownAtPut(t *testing.T) {
 	if err != nil || !bytes.Equal(data, result) || event.Outcome != idempotent.OutcomeExecuted || !errors.As(event.Err, &failed) {
 		t.Errorf("got %d bytes, %v, %+v", len(data), err, event)
 	}
-	if len(s.puts) < 3 {
-		t.Errorf("%d tries", len(s.puts))
-	}
+	check.True(t, len(s.puts) >= 3, len(s.puts), "tries")
 	s.refuse(nil)
 	if _, _, err := s.call(store, nil, s.mustNotRun); !errors.Is(err, idempotent.ErrResultUnavailable) {
 		t.Errorf("replayed %v", err)
@@ -119,9 +116,7 @@ func TestResultBeyondTheLimit(t *testing.T) {
 	s, store := newServer(t), memory.New(0)
 	payloads := &counting{PayloadStore: s.store(&s3payload.Options{MaxBytes: 300 << 10})}
 	x, err := idempotent.New("render", store, &idempotent.Config{Payloads: payloads})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	ctx, event := adapter.WithEvent(t.Context())
 	_, err = idempotent.Do(ctx, x, idempotent.Key{ID: "1"}, returns(bytes.Repeat([]byte("x"), 300<<10)))
 	if err != nil || !errors.Is(event.Err, s3payload.ErrTooLarge) || payloads.puts != 1 {
@@ -133,9 +128,7 @@ func TestResultBeyondTheLimit(t *testing.T) {
 func TestSealedResult(t *testing.T) {
 	s := newServer(t)
 	keys, err := seal.Static("2026", map[string][]byte{"2026": bytes.Repeat([]byte{1}, seal.SecretBytes)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	result := bytes.Repeat([]byte("secret "), 100_000)
 	for range 2 {
 		store := memory.New(0)

@@ -15,6 +15,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"github.com/lambda-once/once/idempotent/s3payload"
+	"github.com/lambda-once/once/internal/check"
 )
 
 const bucket = "results"
@@ -35,9 +36,7 @@ type server struct {
 func newServer(t *testing.T) *server {
 	t.Helper()
 	backend := s3mem.New()
-	if err := backend.CreateBucket(bucket); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, backend.CreateBucket(bucket))
 	s := &server{T: t, fake: gofakes3.New(backend).Server()}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
@@ -88,9 +87,7 @@ func (s *server) client() *s3.Client {
 func (s *server) store(o *s3payload.Options) *s3payload.Store {
 	s.Helper()
 	store, err := s3payload.New(s.client(), bucket, o)
-	if err != nil {
-		s.Fatal(err)
-	}
+	check.Must(s, err)
 	return store
 }
 
@@ -98,9 +95,7 @@ func (s *server) store(o *s3payload.Options) *s3payload.Store {
 func (s *server) put(o *s3payload.Options, data []byte) string {
 	s.Helper()
 	reference, err := s.store(o).Put(s.Context(), data)
-	if err != nil {
-		s.Fatal(err)
-	}
+	check.Must(s, err)
 	return reference
 }
 
@@ -108,9 +103,7 @@ func (s *server) put(o *s3payload.Options, data []byte) string {
 func (s *server) objects() []string {
 	s.Helper()
 	out, err := s.client().ListObjectsV2(s.Context(), &s3.ListObjectsV2Input{Bucket: aws.String(bucket)})
-	if err != nil {
-		s.Fatal(err)
-	}
+	check.Must(s, err)
 	var keys []string
 	for _, o := range out.Contents {
 		keys = append(keys, *o.Key)
@@ -121,9 +114,7 @@ func (s *server) objects() []string {
 func (s *server) overwrite(key string, data []byte) {
 	s.Helper()
 	_, err := s.client().PutObject(s.Context(), &s3.PutObjectInput{Bucket: aws.String(bucket), Key: &key, Body: bytes.NewReader(data)})
-	if err != nil {
-		s.Fatal(err)
-	}
+	check.Must(s, err)
 }
 
 func (s *server) delete(key string) {

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/lambda-once/once/idempotent/s3payload"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestPutAndGet(t *testing.T) {
@@ -35,9 +36,7 @@ func TestReferenceAndRequest(t *testing.T) {
 	reference := s.put(nil, []byte("result"))
 	sum := sha256.Sum256([]byte("result"))
 	key := fmt.Sprintf("once/%x", sum)
-	if want := "1:6:" + key; reference != want {
-		t.Errorf("reference %q, want %q", reference, want)
-	}
+	check.Equal(t, reference, "1:6:"+key, "reference")
 	put := s.puts[0]
 	if put.URL.Path != "/results/"+key || put.Header.Get("X-Amz-Checksum-Sha256") != base64.StdEncoding.EncodeToString(sum[:]) || put.Header.Get("If-None-Match") != "" {
 		t.Errorf("sent %s, %v", put.URL.Path, put.Header)
@@ -96,9 +95,7 @@ func TestForeignReferences(t *testing.T) {
 			t.Errorf("%q: got %q, %v", reference, data, err)
 		}
 	}
-	if s.gets != before {
-		t.Errorf("S3 received %d requests", s.gets-before)
-	}
+	check.Equal(t, s.gets, before, "S3 received", s.gets-before, "requests")
 }
 
 func TestTooLarge(t *testing.T) {

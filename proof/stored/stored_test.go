@@ -19,6 +19,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/postgreslocal"
 	"github.com/lambda-once/once/postgres"
@@ -201,9 +202,7 @@ func write(t *testing.T, name string, open func(t *testing.T) database) {
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 }
 
 // attribute is an attribute value as in DynamoDB's JSON.

@@ -3,8 +3,9 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 const root = "../../.."
@@ -49,17 +50,11 @@ func (hidden) M() {}
 		t.Fatal(err)
 	}
 	text, err := describe(dir, []string{"a.go"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, seen := range []string{"var Err\n", "A int", "func (t *T) M(n int) error\n"} {
-		if !strings.Contains(text, seen) {
-			t.Errorf("no %q in %s", seen, text)
-		}
+		check.Contains(t, text, seen, "no")
 	}
 	for _, unseen := range []string{"b int", "hidden", "errors", "return"} {
-		if strings.Contains(text, unseen) {
-			t.Errorf("%q in %s", unseen, text)
-		}
+		check.Lacks(t, text, unseen)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 const root = "../../.."
@@ -19,9 +21,7 @@ func pages(t *testing.T) map[string]string {
 	all := map[string]string{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		all[file] = string(text)
 	}
 	return all
@@ -65,19 +65,13 @@ func TestEveryOptionsStructHasATable(t *testing.T) {
 			for _, m := range optionsStruct.FindAllStringSubmatch(string(source), -1) {
 				found++
 				marked := "<!-- options: " + filepath.ToSlash(in) + "." + m[1] + " -->"
-				if !strings.Contains(text.String(), marked) {
-					t.Errorf("no page has %s", marked)
-				}
+				check.Contains(t, text.String(), marked, "no page")
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 	}
-	if found < 20 {
-		t.Errorf("found %d structs of options", found)
-	}
+	check.True(t, found >= 20, "found", found, "structs of options")
 }
 
 func TestDescribeTakesADocCommentApart(t *testing.T) {
