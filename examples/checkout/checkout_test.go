@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/providers"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
@@ -49,9 +49,7 @@ func deploy(t *testing.T, environments int) *function {
 	client, records := dynamodblocal.NewTable(t)
 	_, orders := dynamodblocal.NewTable(t) // its key is an id too
 	f := &function{client: client, records: records, orders: orders, outbox: "outbox-" + records, services: providers.New()}
-	if err := outbox.CreateTable(t.Context(), client, f.outbox); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, outbox.CreateTable(t.Context(), client, f.outbox))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := httptest.NewRecorder()
 		f.services.ServeHTTP(answer, r)
@@ -97,19 +95,13 @@ func (f *function) wantDone(t *testing.T, paths ...string) {
 	for _, e := range f.services.Effects() {
 		done = append(done, e.Path)
 	}
-	if !slices.Equal(done, paths) {
-		t.Errorf("the services have done %v, want %v", done, paths)
-	}
+	check.Slice(t, done, paths, "the services have done")
 }
 
 func (f *function) wantStored(t *testing.T, orders, messages int) {
 	t.Helper()
-	if n := len(deployed.Items(t, f.client, f.orders)); n != orders {
-		t.Errorf("%d orders, want %d", n, orders)
-	}
-	if n := len(deployed.Items(t, f.client, f.outbox)); n != messages {
-		t.Errorf("%d messages, want %d", n, messages)
-	}
+	check.Equal(t, len(deployed.Items(t, f.client, f.orders)), orders, "orders")
+	check.Equal(t, len(deployed.Items(t, f.client, f.outbox)), messages, "messages")
 }
 
 func TestOneOrder(t *testing.T) {
@@ -118,22 +110,16 @@ func TestOneOrder(t *testing.T) {
 	for i := range cap(answers) {
 		go func() {
 			r, err := f.place(t, theOrder("o-1"))
-			if err != nil {
-				t.Errorf("duplicate %d: %v", i, err)
-			}
+			check.Nil(t, err, "duplicate", i)
 			answers <- r
 		}()
 	}
 	first := <-answers
 	for range cap(answers) - 1 {
-		if r := <-answers; r != first {
-			t.Errorf("got %+v and %+v", first, r)
-		}
+		check.Equal(t, <-answers, first)
 	}
 	want := receipt{OrderID: "o-1", Customer: "c-1", Amount: 1299, Reservation: "reservations-1", Charge: "charges-2"}
-	if first != want {
-		t.Errorf("got %+v", first)
-	}
+	check.Equal(t, first, want)
 	f.want(t, 1, "/reservations", "/charges")
 
 	var message struct {
@@ -182,9 +168,7 @@ func TestOutOfStock(t *testing.T) {
 func TestAServiceThatIsBusyIsAskedAgain(t *testing.T) {
 	for status, permanent := range map[int]bool{http.StatusConflict: false, http.StatusTooManyRequests: false, http.StatusGone: true, http.StatusPaymentRequired: true} {
 		x, err := idempotent.New("charge", memory.New(0), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		requests := 0
 		for range 2 { // one that is permanent is not run again
 			_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "o-1"}, func(context.Context) (bool, error) {
@@ -205,9 +189,7 @@ func TestAnOrderThatExistsIsUndone(t *testing.T) {
 	_, err := f.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &f.orders, Item: map[string]types.AttributeValue{
 		"id": &types.AttributeValueMemberS{Value: "c-1/o-1"},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for range 2 {
 		if _, err := f.place(t, theOrder("o-1")); deployed.Failure(err) != "OrderExistsError" {
 			t.Errorf("got %v", err)
@@ -217,9 +199,7 @@ func TestAnOrderThatExistsIsUndone(t *testing.T) {
 	for _, e := range f.services.Effects() {
 		done = append(done, e.Path+" "+e.ID)
 	}
-	if want := []string{"/reservations reservations-1", "/charges charges-2", "/refunds charges-2", "/releases reservations-1"}; !slices.Equal(done, want) {
-		t.Errorf("got %v", done)
-	}
+	check.Slice(t, done, []string{"/reservations reservations-1", "/charges charges-2", "/refunds charges-2", "/releases reservations-1"})
 	f.wantStored(t, 1, 0)
 }
 
@@ -229,14 +209,10 @@ func TestAnOrderThatExistsIsUndone(t *testing.T) {
 func TestAnOrderWhoseRecordIsOverKeepsItsCharge(t *testing.T) {
 	f := deploy(t, 1)
 	first, err := f.place(t, theOrder("o-1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, record := range deployed.Items(t, f.client, f.records) {
 		_, err := f.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &f.records, Key: map[string]types.AttributeValue{"id": record["id"]}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 	}
 	if again, err := f.place(t, theOrder("o-1")); err != nil || again != first {
 		t.Errorf("got %+v, %v, want %+v", again, err, first)
@@ -278,9 +254,7 @@ func TestKilledWithinAStep(t *testing.T) {
 			var once atomic.Bool
 			interrupt := func(path string) {
 				if path == c.at && once.CompareAndSwap(false, true) {
-					if err := f.Environment(0).Kill(); err != nil {
-						t.Error(err)
-					}
+					check.Nil(t, f.Environment(0).Kill())
 				}
 			}
 			f.interrupt.Store(&interrupt)
@@ -295,9 +269,7 @@ func TestKilledWithinAStep(t *testing.T) {
 			}
 			f.want(t, c.placed, c.paths...)
 			for path, n := range c.again {
-				if got := f.services.Requests(path); got != n {
-					t.Errorf("%d requests to %s, want %d", got, path, n)
-				}
+				check.Equal(t, f.services.Requests(path), n, "requests to", path)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
 
@@ -23,9 +24,7 @@ func TestKilledBatchPlacesNoMoreThanUnrecordedAgain(t *testing.T) {
 			var placed atomic.Int64
 			seen.respondAfter(func(r *wire.Request) {
 				if r.Operation == "PutItem" && isAbout(r, f.orders) && placed.Add(1) == last {
-					if err := f.Environment(0).Kill(); err != nil {
-						t.Error(err)
-					}
+					check.Nil(t, f.Environment(0).Kill())
 				}
 			})
 			left := orders(0, size)
@@ -34,9 +33,7 @@ func TestKilledBatchPlacesNoMoreThanUnrecordedAgain(t *testing.T) {
 			}
 			for range 10 {
 				answer, err := deliver(t.Context(), f.Environment(1), left...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, err)
 				left = slices.DeleteFunc(left, func(m message) bool { return !strings.Contains(answer, `"`+m[0]+`"`) })
 				if len(left) == 0 {
 					break

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/examples/internal/deployed"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
@@ -43,9 +44,7 @@ func deploy(t *testing.T, timeout time.Duration, env ...string) function {
 // executions returns all items, in no order.
 func (f function) executions(t *testing.T) (list []execution) {
 	t.Helper()
-	if err := attributevalue.UnmarshalListOfMaps(deployed.Items(t, f.client, f.orders), &list); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, attributevalue.UnmarshalListOfMaps(deployed.Items(t, f.client, f.orders), &list))
 	return list
 }
 
@@ -151,9 +150,7 @@ func (f function) deliverDuplicates(t *testing.T) {
 	first := make(chan string, 1)
 	go func() {
 		answer, err := deliver(t.Context(), f.Environment(0), message{"m1", cup})
-		if err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, err)
 		first <- answer
 	}()
 	// It is recorded in the middle of the two seconds.
@@ -165,9 +162,7 @@ func (f function) deliverDuplicates(t *testing.T) {
 	if got, err := deliver(t.Context(), f.Environment(1), message{"m2", cup}); err != nil || got != allPlaced {
 		t.Errorf("the duplicate: %s, %v", got, err)
 	}
-	if got := <-first; got != allPlaced {
-		t.Errorf("the first: %s", got)
-	}
+	check.Equal(t, <-first, allPlaced, "the first")
 }
 
 // The timeout is short for a batch: messages that are not started in time are
@@ -177,24 +172,18 @@ func TestSlowOrdersArePlacedOnce(t *testing.T) {
 	left := orders(0, 10)
 	for range 10 {
 		answer, err := deliver(t.Context(), f, left...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		left = slices.DeleteFunc(left, func(m message) bool { return !strings.Contains(answer, `"`+m[0]+`"`) })
 		if len(left) == 0 {
 			break
 		}
 	}
-	if len(left) > 0 {
-		t.Errorf("still not placed: %v", left)
-	}
+	check.Equal(t, len(left), 0, "still not placed", left)
 	times := map[string]int{}
 	for _, e := range f.executions(t) {
 		if times[e.OrderID]++; times[e.OrderID] > 1 {
 			t.Errorf("%s is placed %d times", e.OrderID, times[e.OrderID])
 		}
 	}
-	if len(times) != 10 {
-		t.Errorf("placed: %v", times)
-	}
+	check.Equal(t, len(times), 10, "placed", times)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The policy allows the calls of the function, in all cases of a message, and no more.
@@ -39,9 +41,7 @@ func TestPolicyAllowsWhatTheFunctionCalls(t *testing.T) {
 	}
 	slices.Sort(called)
 	called = slices.Compact(called)
-	if allowed := policy(t); !slices.Equal(called, allowed) {
-		t.Errorf("the function calls %v,\nits policy allows %v", called, allowed)
-	}
+	check.Slice(t, called, policy(t), "the function calls", "its policy allows")
 }
 
 // policy returns the sorted actions on the records that template.yaml allows the
@@ -49,9 +49,7 @@ func TestPolicyAllowsWhatTheFunctionCalls(t *testing.T) {
 func policy(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../template.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	_, function, _ := strings.Cut(string(text), "\n  OrdersFunction:\n")
 	m := regexp.MustCompile(`Action:[^[]*\[([^]]*)\]\s+Resource: !GetAtt Idempotency\.Arn`).FindStringSubmatch(function)
 	if m == nil {

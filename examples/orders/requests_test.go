@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The claims of a batch share a request, and its completions share one, however long
@@ -35,7 +37,5 @@ func TestABatchNeedsTwoRequests(t *testing.T) {
 			t.Errorf("delivery %d: more than %d requests for most batches: %v", again+1, most, sent[again])
 		}
 	}
-	if placed := len(f.executions(t)); placed != 10*batches {
-		t.Errorf("%d orders are placed", placed)
-	}
+	check.Equal(t, len(f.executions(t)), 10*batches, "orders are placed")
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
 
@@ -34,14 +35,8 @@ func newTap(t *testing.T) *tap {
 		}
 		return answer, err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	check.Must(t, err)
+	t.Cleanup(func() { check.Nil(t, p.Close()) })
 	return p
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/examples/internal/deployed"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
@@ -66,9 +67,7 @@ func event(key, body string) events.APIGatewayV2HTTPRequest {
 func send(t *testing.T, to deployed.Invoker, e events.APIGatewayV2HTTPRequest) events.APIGatewayV2HTTPResponse {
 	t.Helper()
 	r, err := deployed.Call[events.APIGatewayV2HTTPResponse](t.Context(), to, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return r
 }
 
@@ -115,9 +114,7 @@ func TestOneChargeAKey(t *testing.T) {
 	if err := json.Unmarshal([]byte(first.Body), &paid); err != nil || first.StatusCode != http.StatusCreated || paid.ID == "" || paid.Amount != 1299 {
 		t.Fatalf("first: %+v, %v", first, err)
 	}
-	if first.Headers["Idempotent-Replayed"] != "" {
-		t.Errorf("the first response is a replay: %+v", first)
-	}
+	check.Equal(t, first.Headers["Idempotent-Replayed"], "", "the first response is a replay", first)
 	// A different spelling of the key, or of the body, is the same request.
 	for _, again := range []events.APIGatewayV2HTTPRequest{
 		event("k1", body), event(`"k1"`, body), event("k1", `{"source":"card_1", "currency":"EUR", "amount":1299}`),
@@ -127,15 +124,11 @@ func TestOneChargeAKey(t *testing.T) {
 			t.Errorf("repeated: %+v\nfirst: %+v", got, first)
 		}
 	}
-	if n := f.charges(t); n != 1 {
-		t.Errorf("%d charges", n)
-	}
+	check.Equal(t, f.charges(t), 1, "charges")
 	if other := send(t, f, event("k2", body)); other.StatusCode != http.StatusCreated {
 		t.Errorf("another key: %+v", other)
 	}
-	if n := f.charges(t); n != 2 {
-		t.Errorf("%d charges for two keys", n)
-	}
+	check.Equal(t, f.charges(t), 2, "charges for two keys")
 }
 
 func TestRefusals(t *testing.T) {
@@ -170,9 +163,7 @@ func TestRefusals(t *testing.T) {
 	if r := send(t, f, event("k", body)); r.StatusCode != http.StatusCreated || r.Headers["Idempotent-Replayed"] != "" {
 		t.Errorf("a better request: %+v", r)
 	}
-	if n := f.charges(t); n != 2 {
-		t.Errorf("%d charges", n)
-	}
+	check.Equal(t, f.charges(t), 2, "charges")
 }
 
 // Two subjects may choose the same key.
@@ -190,9 +181,7 @@ func TestEachSubjectHasItsKeys(t *testing.T) {
 			t.Errorf("got %+v", r)
 		}
 	}
-	if n := f.charges(t); n != 3 {
-		t.Errorf("%d charges of three callers", n)
-	}
+	check.Equal(t, f.charges(t), 3, "charges of three callers")
 }
 
 func TestADuplicateMeetsARunningCall(t *testing.T) {
@@ -200,9 +189,7 @@ func TestADuplicateMeetsARunningCall(t *testing.T) {
 	done := make(chan int, 1)
 	go func() {
 		r, err := deployed.Call[events.APIGatewayV2HTTPResponse](t.Context(), f.Environment(0), event("k", body))
-		if err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, err)
 		done <- r.StatusCode
 	}()
 	// The charge is made in the middle of the two seconds.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // look reads all in one statement: at no moment is there a completed transfer
@@ -17,15 +18,9 @@ func (s *storm) look() {
 	var completed, notices, sum int
 	err := s.pool.QueryRow(s.Context(), `SELECT (SELECT count(*) FROM idempotency WHERE status = $1), (SELECT count(*) FROM river_job), (SELECT sum(balance) FROM accounts)`,
 		string(driver.Completed)).Scan(&completed, &notices, &sum)
-	if err != nil {
-		s.Fatal(err)
-	}
-	if completed != notices {
-		s.Errorf("%d completed transfers have %d notices", completed, notices)
-	}
-	if sum != 1100010 {
-		s.Errorf("the balances have the sum %d", sum)
-	}
+	check.Must(s, err)
+	check.Equal(s, completed, notices, "completed transfers have")
+	check.Equal(s, sum, 1100010, "the balances have the sum")
 	if _, err := s.pool.Exec(s.Context(), "UPDATE river_job SET scheduled_at = now() WHERE state = 'retryable' AND scheduled_at > now()"); err != nil {
 		s.Fatal(err)
 	}
@@ -39,9 +34,7 @@ func (s *storm) drain() {
 	var open int
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-ticker.C {
 		s.look()
-		if err := s.pool.QueryRow(s.Context(), "SELECT count(*) FROM river_job WHERE finalized_at IS NULL").Scan(&open); err != nil {
-			s.Fatal(err)
-		}
+		check.Must(s, s.pool.QueryRow(s.Context(), "SELECT count(*) FROM river_job WHERE finalized_at IS NULL").Scan(&open))
 		if open == 0 {
 			return
 		}
@@ -56,31 +49,21 @@ func (s *storm) check() {
 	completed := 0
 	for _, e := range s.sent {
 		record, err := idempotent.Key{ID: e.TransferID, Payload: e}.RecordID("transfer")
-		if err != nil {
-			s.Fatal(err)
-		}
+		check.Must(s, err)
 		var status string
 		var ids, states []string
 		err = s.pool.QueryRow(s.Context(), `SELECT COALESCE((SELECT status FROM idempotency WHERE id = $1), ''),
 			COALESCE(array_agg(args->>'id'), '{}'), COALESCE(array_agg(state::text), '{}') FROM river_job WHERE args->'transfer'->>'transferId' = $2`,
 			record, e.TransferID).Scan(&status, &ids, &states)
-		if err != nil {
-			s.Fatal(err)
-		}
+		check.Must(s, err)
 		want := 0
 		if status == string(driver.Completed) {
 			completed++
 			want = 1
 		}
-		if len(ids) != want {
-			s.Errorf("%s is %s, and has %d notices", e.TransferID, status, len(ids))
-		}
-		if effects := s.receiver.effects[e.TransferID]; !slices.Equal(effects, ids) {
-			s.Errorf("%s has the notices %q, and the effects %q", e.TransferID, ids, effects)
-		}
-		if slices.ContainsFunc(states, func(state string) bool { return state != "completed" }) {
-			s.Errorf("the notices of %s are %q", e.TransferID, states)
-		}
+		check.Equal(s, len(ids), want, e.TransferID, status)
+		check.Slice(s, s.receiver.effects[e.TransferID], ids, e.TransferID, "has the notices", "the effects")
+		check.False(s, slices.ContainsFunc(states, func(state string) bool { return state != "completed" }), "the notices", e.TransferID, states)
 		if failure, ok := s.answered[e.TransferID]; ok && (failure == "") != (want == 1) {
 			s.Errorf("%s was answered with %q, and is %s", e.TransferID, failure, status)
 		}
@@ -88,7 +71,5 @@ func (s *storm) check() {
 	if completed == 0 || completed == len(s.sent) {
 		s.Errorf("%d of %d transfers are completed: want some of both", completed, len(s.sent))
 	}
-	if s.receiver.requests <= len(s.receiver.bodies) {
-		s.Errorf("%d notices were sent %d times: none was repeated", len(s.receiver.bodies), s.receiver.requests)
-	}
+	check.True(s, s.receiver.requests > len(s.receiver.bodies), len(s.receiver.bodies), "notices were sent", s.receiver.requests, "times: none was repeated")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/examples/internal/deployed"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -48,9 +49,7 @@ func TestKilledProcessesLoseNoNoticeAndHaveEachEffectOnce(t *testing.T) {
 	s := &storm{T: t, kills: 12, answered: map[string]string{}}
 	if text := os.Getenv("ONCE_KILLS"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			t.Fatalf("ONCE_KILLS: %v", err)
-		}
+		check.Must(t, err, "ONCE_KILLS")
 		s.kills = n
 	}
 	var url string
@@ -79,9 +78,7 @@ func TestKilledProcessesLoseNoNoticeAndHaveEachEffectOnce(t *testing.T) {
 	scheduled.Wait()
 	s.check()
 	var again, attempts int
-	if err := s.pool.QueryRow(t.Context(), "SELECT count(*) FILTER (WHERE attempt > 1), max(attempt) FROM river_job").Scan(&again, &attempts); err != nil {
-		t.Error(err)
-	}
+	check.Nil(t, s.pool.QueryRow(t.Context(), "SELECT count(*) FILTER (WHERE attempt > 1), max(attempt) FROM river_job").Scan(&again, &attempts))
 	t.Logf("%d killed senders and %d killed transfers in %v, drained after %v: %d transfers, %d notices, sent %d times; %d jobs have up to %d attempts",
 		s.killed.Load(), s.killedTransfers.Load(), stormed.Round(time.Second), time.Since(began).Round(time.Second),
 		len(s.sent), len(s.receiver.bodies), s.receiver.requests, again, attempts)
@@ -121,9 +118,7 @@ func (s *storm) strike() {
 			}
 		}
 		<-time.After(rand.N(50 * time.Millisecond))
-		if err := s.transfers.Environment(rand.IntN(s.transfers.Environments())).Kill(); err != nil {
-			s.Error(err)
-		}
+		check.Nil(s, s.transfers.Environment(rand.IntN(s.transfers.Environments())).Kill())
 		<-time.After(rand.N(1500 * time.Millisecond))
 		if n%4 == 3 {
 			s.killSenders(senders)
@@ -139,9 +134,7 @@ func (s *storm) killSenders(n int) {
 	var group sync.WaitGroup
 	for _, i := range rand.Perm(senders)[:n] {
 		group.Go(func() {
-			if err := s.schedule.Environment(i).Kill(); err != nil {
-				s.Error(err)
-			}
+			check.Nil(s, s.schedule.Environment(i).Kill())
 		})
 	}
 	group.Wait()

@@ -23,6 +23,7 @@ import (
 	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
@@ -98,9 +99,7 @@ func deploy(t *testing.T) *function {
 	f := &function{t: t, queue: new(queue)}
 	f.client, f.records = dynamodblocal.NewTable(t)
 	f.outbox = "outbox-" + f.records
-	if err := dynamooutbox.CreateTable(t.Context(), f.client, f.outbox); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, dynamooutbox.CreateTable(t.Context(), f.client, f.outbox))
 	server := httptest.NewServer(f.queue)
 	t.Cleanup(server.Close)
 	f.Runtime = deployed.Start(t, lambdaruntime.Function{Name: "relay"},
@@ -229,9 +228,7 @@ func TestRelayedTwice(t *testing.T) {
 	f.publish("o-1", "first")
 	event := f.event("o-1")
 	f.relay(event)
-	if err := f.Environment(0).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, f.Environment(0).Kill())
 	f.relay(event)
 	messages := f.all()
 	if len(messages) != 2 || messages[0].MessageDeduplicationID != messages[1].MessageDeduplicationID {

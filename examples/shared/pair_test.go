@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/examples/internal/deployed"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/powertoolsjs"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
@@ -77,9 +78,7 @@ func ask(ctx context.Context, f *lambdaruntime.Runtime, event string) (reply, er
 func mustAsk(t *testing.T, f *lambdaruntime.Runtime, event string) reply {
 	t.Helper()
 	r, err := ask(t.Context(), f, event)
-	if err != nil {
-		t.Fatalf("%s: %v", event, err)
-	}
+	check.Must(t, err, event)
 	return r
 }
 
@@ -117,9 +116,7 @@ func (p *pair) record(t *testing.T, id string) map[string]types.AttributeValue {
 		TableName: &p.records, ConsistentRead: aws.Bool(true),
 		Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return out.Item
 }
 

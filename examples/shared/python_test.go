@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/examples/internal/deployed"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
@@ -58,9 +59,7 @@ func TestEveryValueReplaysBothWaysWithPython(t *testing.T) {
 		if !ours {
 			p.completed(t, record, data)
 		}
-		if got := mustAsk(t, p.once, event); got.Record != record {
-			t.Errorf("%s: the record is %s, Python's %s", event, got.Record, record)
-		}
+		check.Equal(t, mustAsk(t, p.once, event).Record, record, event, "the record", "Python's")
 		if executions := p.executions(t)[record]; (executions == 1) != ours {
 			t.Errorf("%s: %d executions", event, executions)
 		}
@@ -77,9 +76,7 @@ func inPython(t *testing.T, program string, lines []string) []string {
 	command := exec.CommandContext(t.Context(), "python3", "-c", program)
 	command.Stdin, command.Stderr = strings.NewReader(strings.Join(lines, "\n")+"\n"), &stderr
 	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("python3: %v: %s", err, &stderr)
-	}
+	check.Must(t, err, "python3", &stderr)
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
 }
 
@@ -91,7 +88,5 @@ func (p *pair) completed(t *testing.T, record, data string) {
 		"data":       &types.AttributeValueMemberS{Value: data},
 		"expiration": &types.AttributeValueMemberN{Value: strconv.FormatInt(time.Now().Add(time.Hour).Unix(), 10)},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 }

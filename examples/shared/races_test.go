@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/examples/internal/deployed"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -49,9 +50,7 @@ func TestDuplicateOfARunningCallIsRefusedByBoth(t *testing.T) {
 			if got, err := ask(t.Context(), refuses, `{"id":"k"}`); deployed.Failure(err) != refusal {
 				t.Errorf("the duplicate gets %+v, %v", got, err)
 			}
-			if err := runs.Environment(0).Thaw(); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, runs.Environment(0).Thaw())
 			first := <-done
 			again := mustAsk(t, refuses, `{"id":"k"}`)
 			if first.err != nil || !reflect.DeepEqual(first.reply, again) || p.executions(t)[again.Record] != 1 {
@@ -82,16 +81,10 @@ func untilTaken(t *testing.T, f *lambdaruntime.Runtime, event string) reply {
 func (p *pair) frozen(t *testing.T, late, other *lambdaruntime.Runtime) (taken reply, end result) {
 	t.Helper()
 	done := p.begin(t, late, `{"id":"k","by":"the late one"}`, 1)
-	if err := late.Environment(0).Freeze(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, late.Environment(0).Freeze())
 	taken = untilTaken(t, other, `{"id":"k","by":"the other"}`)
-	if n := p.executions(t)[taken.Record]; n != 2 {
-		t.Errorf("%d executions, want that of each", n)
-	}
-	if err := late.Environment(0).Thaw(); err != nil {
-		t.Fatal(err)
-	}
+	check.Equal(t, p.executions(t)[taken.Record], 2, "executions, want that of each")
+	check.Must(t, late.Environment(0).Thaw())
 	return taken, <-done
 }
 
@@ -99,9 +92,7 @@ func (p *pair) frozen(t *testing.T, late, other *lambdaruntime.Runtime) (taken r
 func (p *pair) replayed(t *testing.T, want reply) {
 	t.Helper()
 	for name, f := range map[string]*lambdaruntime.Runtime{"Once": p.once, "Powertools": p.powertools} {
-		if got := mustAsk(t, f, `{"id":"k"}`); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s replays %+v, want %+v", name, got, want)
-		}
+		check.Deep(t, mustAsk(t, f, `{"id":"k"}`), want, name, "replays")
 	}
 }
 
@@ -160,14 +151,10 @@ func TestStormOfBothExecutesEachKeyOnce(t *testing.T) {
 			t.Errorf("%s: %d executions, %d replies", record, counts[record], len(got))
 		}
 		for _, r := range got {
-			if !reflect.DeepEqual(r, got[0]) {
-				t.Errorf("%s: %+v and %+v", record, r, got[0])
-			}
+			check.Deep(t, r, got[0], record)
 		}
 	}
-	if len(counts) != keys {
-		t.Errorf("%d records, want %d", len(counts), keys)
-	}
+	check.Equal(t, len(counts), keys, "records")
 }
 
 // retried repeats an event while its key is in progress, as every caller must.

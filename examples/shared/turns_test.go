@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/examples/internal/deployed"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -37,14 +38,10 @@ func TestEveryValueReplaysBothWays(t *testing.T) {
 	}
 	counts := p.executions(t)
 	for record := range records {
-		if counts[record] != 1 {
-			t.Errorf("%s was executed %d times", record, counts[record])
-		}
+		check.Equal(t, counts[record], 1, record, "executed", "times")
 	}
 	// 1 and 1.0 are one number, and é has two spellings.
-	if want := 2 * (len(values) - 2); len(counts) != want {
-		t.Errorf("%d records, want %d", len(counts), want)
-	}
+	check.Equal(t, len(counts), 2*(len(values)-2), "records")
 }
 
 // Without an expression, the whole event is the key: an event that is an array, a
@@ -98,9 +95,7 @@ func TestAnotherPayloadIsRefusedByBoth(t *testing.T) {
 			return fmt.Sprintf(`{"id":%q,"amount":%s,"note":{"b":"é/","A":null}}`, name, amount)
 		}
 		first := mustAsk(t, c.first, event("100"))
-		if got := mustAsk(t, c.second, event("100.0")); !reflect.DeepEqual(got, first) {
-			t.Errorf("%s: %+v is replayed as %+v", name, first, got)
-		}
+		check.Deep(t, mustAsk(t, c.second, event("100.0")), first, name, "is replayed as")
 		if got, err := ask(t.Context(), c.second, event("101")); deployed.Failure(err) != c.refusal {
 			t.Errorf("%s: another payload gets %+v, %v", name, got, err)
 		}
@@ -136,9 +131,7 @@ func TestRecordHasTheLayoutOfPowertools(t *testing.T) {
 		if name == "in_progress_expiration" { // which Once removes when it completes
 			continue
 		}
-		if reflect.TypeOf(ours[name]) != reflect.TypeOf(value) {
-			t.Errorf("%s is a %T, and a %T of Powertools'", name, ours[name], value)
-		}
+		check.Equal(t, reflect.TypeOf(ours[name]), reflect.TypeOf(value), name, "is a", ours[name], "a", value, "of Powertools'")
 	}
 	for name := range ours {
 		if _, ok := theirs[name]; !ok && name != "owner" && name != "attempt" {

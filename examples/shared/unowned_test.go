@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/examples/internal/deployed"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/powertoolsjs"
 )
 
@@ -32,18 +33,11 @@ func TestOnlyMiddyDeletesTheLiveRecordOfADuplicate(t *testing.T) {
 				t.Errorf("the duplicate gets %+v, %v", got, err)
 			}
 			second, err := ask(t.Context(), p.powertools, `{"id":"k"}`)
-			if refused := deployed.Failure(err) == "IdempotencyAlreadyInProgressError"; refused != (want == 1) {
-				t.Errorf("the second duplicate gets %+v, %v", second, err)
-			}
-			if err := p.once.Environment(0).Thaw(); err != nil {
-				t.Fatal(err)
-			}
-			if first := <-done; first.err != nil {
-				t.Errorf("the first call: %v", first.err)
-			}
-			if again := mustAsk(t, p.once, `{"id":"k"}`); p.executions(t)[again.Record] != want {
-				t.Errorf("executions %v, want %d", p.executions(t), want)
-			}
+			check.Equal(t, deployed.Failure(err) == "IdempotencyAlreadyInProgressError", want == 1, "the second duplicate gets", second, err)
+			check.Must(t, p.once.Environment(0).Thaw())
+			check.Nil(t, (<-done).err, "the first call")
+			again := mustAsk(t, p.once, `{"id":"k"}`)
+			check.Equal(t, p.executions(t)[again.Record], want, p.executions(t))
 		})
 	}
 }
@@ -77,13 +71,8 @@ func TestHandlerOfPowertoolsThatChangesItsEventCompletesAnotherRecord(t *testing
 	p := newPair(t, options{program: powertoolsjs.Changing, timeout: 3 * time.Second})
 	const event = `{"id":"k"}`
 	first := mustAsk(t, p.powertools, event)
-	if got := mustAsk(t, p.once, `{"id":"k, changed"}`); !reflect.DeepEqual(got, first) {
-		t.Errorf("a key that never ran has %+v, want %+v", got, first)
-	}
-	if status := text(p.record(t, first.Record)["status"]); status != "INPROGRESS" {
-		t.Errorf("the record of the event is %s", status)
-	}
-	if again := untilTaken(t, p.once, event); p.executions(t)[again.Record] != 2 {
-		t.Errorf("executions %v, want 2", p.executions(t))
-	}
+	check.Deep(t, mustAsk(t, p.once, `{"id":"k, changed"}`), first, "a key that never ran")
+	check.Equal(t, text(p.record(t, first.Record)["status"]), "INPROGRESS", "the record of the event")
+	again := untilTaken(t, p.once, event)
+	check.Equal(t, p.executions(t)[again.Record], 2, p.executions(t))
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
@@ -80,19 +81,13 @@ func newDatabase(t *testing.T) (url string, pool *pgxpool.Pool) {
 	t.Helper()
 	url = postgreslocal.NewDatabase(t)
 	pool, err := pgxpool.New(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(pool.Close)
-	if err := postgres.CreateTable(t.Context(), pool, "idempotency", nil); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, postgres.CreateTable(t.Context(), pool, "idempotency", nil))
 	_, err = pool.Exec(t.Context(), `INSERT INTO idempotency (id, status, expires)
 		SELECT 'pay#' || n, 'COMPLETED', now() - interval '2 hours' FROM generate_series(1, $1::int) AS n
 		UNION ALL SELECT 'pay#live', 'COMPLETED', now() + interval '1 hour'`, expired)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return url, pool
 }
 
@@ -108,9 +103,7 @@ func left(t *testing.T, client *dynamodb.Client, table string) (ids []string) {
 func run(t *testing.T, f deployed.Invoker) report {
 	t.Helper()
 	r, err := deployed.Call[report](t.Context(), f, "the event is not read")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return r
 }
 
@@ -121,9 +114,7 @@ func TestRunDeletesExpiredRecordsOfDynamoDB(t *testing.T) {
 	if got, want := run(t, f), (report{expired, true}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got := fmt.Sprint(left(t, client, table)); got != "[pay#live]" {
-		t.Errorf("the table has %s", got)
-	}
+	check.Equal(t, fmt.Sprint(left(t, client, table)), "[pay#live]", "the table")
 }
 
 func TestRunDeletesExpiredRecordsOfPostgreSQL(t *testing.T) {
@@ -163,12 +154,8 @@ func TestRunsThatAreCutOffByTheirDeadlinesReachTheEnd(t *testing.T) {
 				}
 				deleted, done = deleted+r.Deleted, r.Complete
 			}
-			if deleted != expired {
-				t.Errorf("deleted %d, want %d", deleted, expired)
-			}
-			if runs < 3 {
-				t.Errorf("%d runs; want each to sweep one page", runs)
-			}
+			check.Equal(t, deleted, expired, "deleted")
+			check.True(t, runs >= 3, runs, "runs; want each to sweep one page")
 		})
 	}
 }
@@ -190,14 +177,8 @@ func pages(t *testing.T, hold func(scans []string) error) (url string) {
 		}
 		return r.Send()
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := proxy.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	check.Must(t, err)
+	t.Cleanup(func() { check.Nil(t, proxy.Close()) })
 	return proxy.URL()
 }
 
@@ -222,9 +203,7 @@ func TestRunContinuesAfterAKilledOne(t *testing.T) {
 		ended <- err
 	}()
 	<-third
-	if err := f.Environment(0).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, f.Environment(0).Kill())
 	close(killed)
 	if err := <-ended; err == nil {
 		t.Fatal("the killed run has a response")
@@ -235,9 +214,7 @@ func TestRunContinuesAfterAKilledOne(t *testing.T) {
 	if len(all) < 4 || all[2] == "" || all[3] != all[2] {
 		t.Errorf("the scans are %q; want the fourth to repeat the third", all)
 	}
-	if got := fmt.Sprint(left(t, client, table)); got != "[pay#live]" {
-		t.Errorf("the table has %s", got)
-	}
+	check.Equal(t, fmt.Sprint(left(t, client, table)), "[pay#live]", "the table")
 }
 
 // Two environments sweep the same table at the same time.
@@ -253,16 +230,12 @@ func TestOverlappingRunsDeleteEachRecordOnce(t *testing.T) {
 		}()
 	}
 	for range 2 {
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, <-ended)
 	}
 	if r := run(t, f); !r.Complete {
 		t.Errorf("got %+v, want a complete run", r)
 	}
-	if got := fmt.Sprint(left(t, client, table)); got != "[pay#live]" {
-		t.Errorf("the table has %s", got)
-	}
+	check.Equal(t, fmt.Sprint(left(t, client, table)), "[pay#live]", "the table")
 }
 
 // The tools of operators take the position for no record.
@@ -270,16 +243,12 @@ func TestPositionIsNoRecord(t *testing.T) {
 	t.Parallel()
 	client, table := newTable(t)
 	p := &positions{client, table}
-	if err := p.store(t.Context(), "", "position"); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, p.store(t.Context(), "", "position"))
 	if got, err := p.load(t.Context()); got != "position" || err != nil {
 		t.Fatalf("got %q, %v", got, err)
 	}
 	store, err := dynamo.New(client, table, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	page, err := store.Scan(t.Context(), driver.Filter{Prefix: positionID}, "")
 	if err != nil || len(page.Entries) != 0 {
 		t.Errorf("got %+v, %v", page.Entries, err)
@@ -301,9 +270,7 @@ func TestMissingOrWrongSettingsFailTheStart(t *testing.T) {
 // this time, but for the slash, which the AWS CLI has as well.
 func TestTokenIsThatOfTheSDK(t *testing.T) {
 	c, err := pgx.ParseConfig("host=db.example.com port=5432 user='once user'")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	cfg := aws.Config{Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("AKID", "SECRET", "SESSION+/=")}
 	got, err := token(t.Context(), cfg, "rds-db", c, time.Date(2026, 11, 23, 9, 28, 12, 0, time.UTC))
 	const want = "db.example.com:5432/?Action=connect&DBUser=once%20user&X-Amz-Algorithm=AWS4-HMAC-SHA256&" +
@@ -332,9 +299,7 @@ func secrets(t *testing.T, text string) *secretsmanager.Client {
 
 func TestLoginTakesUserAndPasswordFromTheSecret(t *testing.T) {
 	c := new(pgx.ConnConfig)
-	if err := login(context.Background(), secrets(t, `{"username": "once", "password": "p"}`), "arn", c); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, login(context.Background(), secrets(t, `{"username": "once", "password": "p"}`), "arn", c))
 	if c.User != "once" || c.Password != "p" {
 		t.Errorf("got %q and %q", c.User, c.Password)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/examples/internal/deployed"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/crashtest"
 )
 
@@ -43,9 +44,7 @@ func TestEveryCrashOfAPlainTransferIsFound(t *testing.T) {
 	t.Parallel()
 	f := newTables(t)
 	report, err := crashtest.Play(t.Context(), f.crashing(plain), f.open, f.check)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Log(report)
 	if all, broken := report.Points(); all != 28 || broken == all {
 		t.Errorf("%d of %d points are broken", broken, all)
@@ -73,9 +72,7 @@ func TestTransferByHandIsBrokenByAFreezeAndByAnotherPayload(t *testing.T) {
 	t.Parallel()
 	f := newTables(t)
 	report, err := crashtest.Play(t.Context(), f.crashing(byHand), f.open, f.check)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Log(report)
 	var broken []string
 	for _, r := range report.Results {
@@ -84,9 +81,7 @@ func TestTransferByHandIsBrokenByAFreezeAndByAnotherPayload(t *testing.T) {
 		}
 	}
 	want := []string{"frozen before 3: alice has 40 and ", "other payload 0: the changed event"} // 3 is the transaction
-	if !slices.Equal(broken, want) {
-		t.Errorf("broken: %q, want %q", broken, want)
-	}
+	check.Slice(t, broken, want, "broken")
 }
 
 // open opens two accounts for a run, and returns its transfer.

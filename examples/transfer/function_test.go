@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/examples/internal/deployed"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/postgreslocal"
@@ -53,9 +54,7 @@ func start(t *testing.T, f lambdaruntime.Function, balances map[string]int64, en
 	} else {
 		on = newTables(t)
 	}
-	if err := on.deposit(t.Context(), balances); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, on.deposit(t.Context(), balances))
 	f.Name, f.Env = "transfer", on.env
 	on.Runtime = deployed.Start(t, f, env...)
 	return on
@@ -126,9 +125,7 @@ func (f function) read(ctx context.Context, ids ...string) (list []int64, err er
 func (f function) balances(t *testing.T, ids ...string) []int64 {
 	t.Helper()
 	list, err := f.read(t.Context(), ids...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return list
 }
 
@@ -148,12 +145,8 @@ func ask(ctx context.Context, to deployed.Invoker, event string) (answer, error)
 func answers(t *testing.T, to deployed.Invoker, event string, want answer) {
 	t.Helper()
 	got, err := ask(t.Context(), to, event)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != want {
-		t.Errorf("%s was answered with %+v, want %+v", event, got, want)
-	}
+	check.Must(t, err)
+	check.Equal(t, got, want, event, "answered with")
 }
 
 func event(id, from, to string, amount int64) string {

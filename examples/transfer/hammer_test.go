@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -110,9 +111,7 @@ func (s *storm) strike(stopped chan<- struct{}) {
 	defer ticker.Stop()
 	for i := range kills {
 		<-ticker.C
-		if err := s.Environment(i % s.Environments()).Kill(); err != nil {
-			s.Error(err)
-		}
+		check.Nil(s, s.Environment(i%s.Environments()).Kill())
 	}
 }
 
@@ -157,9 +156,7 @@ func (s *storm) check() {
 	if done == 0 || done == transfers {
 		s.Errorf("%d of %d transfers were made: want some of both", done, transfers)
 	}
-	if s.crashed == 0 {
-		s.Error("no call was killed")
-	}
+	check.Differ(s, s.crashed, 0, "no call was killed")
 }
 
 func total(balances []int64) (sum int64) {

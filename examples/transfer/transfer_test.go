@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/examples/internal/deployed"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -36,14 +36,10 @@ func TestOnceATransferID(t *testing.T) {
 		// A different spelling is the same request.
 		answers(t, f, `{"amount":30, "to":"bob", "from":"alice", "transferId":"t-1"}`, receiptOf(first))
 		answers(t, f, event("t-1", "alice", "bob", 31), answer{failure: "KeyReusedError"})
-		if got := f.balances(t, "alice", "bob"); !slices.Equal(got, []int64{70, 50}) {
-			t.Errorf("balances %v", got)
-		}
+		check.Slice(t, f.balances(t, "alice", "bob"), []int64{70, 50}, "balances")
 		back := event("t-2", "bob", "alice", 50)
 		answers(t, f, back, receiptOf(back))
-		if got := f.balances(t, "alice", "bob"); !slices.Equal(got, []int64{120, 0}) {
-			t.Errorf("balances %v after a second transfer", got)
-		}
+		check.Slice(t, f.balances(t, "alice", "bob"), []int64{120, 0}, "balances", "after a second transfer")
 	})
 }
 
@@ -68,16 +64,12 @@ func TestRefusals(t *testing.T) {
 		if mode != "TRANSFER_MODE="+plain { // which has paid by then
 			answers(t, f, event("to nobody", "alice", "carol", 1), answer{failure: "UnknownAccountError"})
 		}
-		if got := f.balances(t, "alice", "bob"); !slices.Equal(got, []int64{100, 20}) {
-			t.Errorf("balances %v", got)
-		}
+		check.Slice(t, f.balances(t, "alice", "bob"), []int64{100, 20}, "balances")
 		// The error is permanent: a later deposit changes nothing.
 		rich := event("rich", "bob", "alice", 20)
 		answers(t, f, rich, receiptOf(rich))
 		answers(t, f, poor, answer{failure: "InsufficientFundsError"})
-		if got := f.balances(t, "alice", "bob"); !slices.Equal(got, []int64{120, 0}) {
-			t.Errorf("balances %v", got)
-		}
+		check.Slice(t, f.balances(t, "alice", "bob"), []int64{120, 0}, "balances")
 	})
 }
 
@@ -114,9 +106,7 @@ func kill(t *testing.T, f function, claimed func() bool) {
 		default:
 		}
 	}
-	if err := f.Environment(0).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, f.Environment(0).Kill())
 	if _, ok := errors.AsType[*lambdaruntime.CrashedError](<-done); !ok {
 		t.Fatal("it was not killed in the middle")
 	}
@@ -127,9 +117,7 @@ func TestPlainLosesMoney(t *testing.T) {
 	t.Parallel()
 	f := start(t, lambdaruntime.Function{}, map[string]int64{"alice": 100, "bob": 20}, "TRANSFER_MODE=plain", "TRANSFER_DELAY=5s")
 	kill(t, f, func() bool { return f.balances(t, "alice")[0] < 100 })
-	if got := f.balances(t, "alice", "bob"); !slices.Equal(got, []int64{70, 20}) {
-		t.Errorf("balances %v, want half a transfer", got)
-	}
+	check.Slice(t, f.balances(t, "alice", "bob"), []int64{70, 20}, "balances", "half a transfer")
 }
 
 func TestACrashLeavesNothing(t *testing.T) {
@@ -137,12 +125,8 @@ func TestACrashLeavesNothing(t *testing.T) {
 	f := start(t, lambdaruntime.Function{}, map[string]int64{"alice": 100, "bob": 20}, "TRANSFER_DELAY=5s")
 	kill(t, f, func() bool {
 		out, err := f.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &f.records, Select: types.SelectCount})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		return out.Count > 0
 	})
-	if got := f.balances(t, "alice", "bob"); !slices.Equal(got, []int64{100, 20}) {
-		t.Errorf("balances %v after a crash before the commit", got)
-	}
+	check.Slice(t, f.balances(t, "alice", "bob"), []int64{100, 20}, "balances", "after a crash before the commit")
 }

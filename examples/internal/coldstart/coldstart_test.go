@@ -16,6 +16,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 )
 
 const (
@@ -51,9 +52,7 @@ func TestProtectedFunctionIsLittleLargerThanABareOne(t *testing.T) {
 func loaded(t *testing.T, binary string) (bytes int) {
 	t.Helper()
 	f, err := elf.Open(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer f.Close()
 	for _, s := range f.Sections {
 		if s.Flags&elf.SHF_ALLOC != 0 && s.Type != elf.SHT_NOBITS {
@@ -95,9 +94,7 @@ func TestConstructorsAllocateLittle(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	for range times {
 		store, err := dynamo.New(client, "idempotency", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if _, err := idempotent.New("place-order", store, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -105,9 +102,7 @@ func TestConstructorsAllocateLittle(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	bytes := (after.TotalAlloc - before.TotalAlloc) / times
 	t.Logf("%d bytes", bytes)
-	if bytes > most {
-		t.Errorf("a store and an executor take %d bytes, want at most %d", bytes, most)
-	}
+	check.True(t, bytes <= most, "a store and an executor take", bytes, "bytes, want at most", most)
 }
 
 var initLine = regexp.MustCompile(`(?m)^init (\S+) @\S+ ms, (\S+) ms clock, (\d+) bytes, `)
@@ -130,13 +125,9 @@ func initializations(t *testing.T, binary string) map[string]initialization {
 	all := map[string]initialization{}
 	for _, line := range initLine.FindAllStringSubmatch(string(out), -1) {
 		millis, err := strconv.ParseFloat(line[2], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		bytes, err := strconv.Atoi(line[3])
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		all[line[1]] = initialization{millis, bytes}
 	}
 	if len(all) < 10 {
