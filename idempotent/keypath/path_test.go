@@ -49,7 +49,13 @@ func TestPath(t *testing.T) {
 		"{b: id, a: n}.*": `[1,"o-1"]`, "keys(unicode)": "[\"\ue000\",\"😀\"]",
 		"items[*].p.*": "[[1],[2]]", "id.* || n": "1", "map.* | [0]": "[2]",
 		"sort(tags)": `["a","b"]`, "deep.a.b[0]": "é", "pad_left(id, `5`, '0')": "00o-1", "split(id, '-', `1`)": `["o","1"]`,
-		"replace(id, 'o', 'p', `1`)": "p-1", "upper(id)": "O-1",
+		"replace(id, 'o', 'p', `1`)": "p-1", "upper(id)": "O-1", "pad_right(id, `5`, '0')": "o-100", "reverse(id)": "1-o",
+		// pad_left counts bytes, of which é has two.
+		"pad_left(deep.a.b[0], `3`)": " é",
+		// Nothing is found, and the list has it as null or empty.
+		"[id, not_null(null, tags[9])]": `["o-1",null]`, "[id, tags[-9]]": `["o-1",null]`, "[id, group_by(`[]`, &sku)]": `["o-1",null]`, "[id, split('', '-')]": `["o-1",[]]`,
+		"to_array(tags)": `["b","a"]`, "[tags, tags] | []": `["b","a","b","a"]`, "tags | [*]": `["b","a"]`, "contains([tags, map], tags)": "true", "contains(tags, map)": "false",
+		"zero && id": "o-1", "id == n": "false", "{a: n} == {a: n}": "true", "[n] == [big]": "false",
 		// A slice of a string is a string.
 		"id[:1]": "o", "id[:1] | upper(@)": "O", "upper(id[:1])": "O", "(id[:1]).upper(@)": "O", "tags[:1].upper(@)": `["B"]`, "tags[*].[@[:1]]": `[["b"],["a"]]`,
 		// Functions compute with exact decimals.
@@ -150,7 +156,7 @@ func TestPathErrors(t *testing.T) {
 	for _, expr := range []string{
 		"length(n)", "join(',', [n])", "upper(n)", "sort([n])", "keys(s)", "merge(@, s)",
 		"sum([s])", "max([n, s])", "ceil(s)", "sort_by([@], &@)", "to_number('1e1000000000000000001')", "find_first(s, 'a', s)",
-		"map(&upper(n), [@])", "group_by([@], &n)", "from_items([[s]])",
+		"map(&upper(n), [@])", "group_by([@], &n)", "from_items([[s]])", "from_items([[n, s]])", "pad_left(s, `9`, s)",
 		"powertools_json(text)", "powertools_json(invalid)", "powertools_json(n)", "powertools_base64(text)",
 		"powertools_base64(latin)", "powertools_base64_gzip(latin)", "powertools_base64_gzip(b)",
 		// To the left of these, other implementations turn errors into null.
@@ -167,7 +173,7 @@ func TestPathErrors(t *testing.T) {
 		}
 	}
 	for _, request := range []any{
-		json.RawMessage(`{"id":1,"id":1}`), json.RawMessage(nil), []byte(nil), []byte(`{`), "a\xff", make(chan int),
+		json.RawMessage(`{"id":1,"id":1}`), json.RawMessage(`{"id":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`), json.RawMessage(nil), []byte(nil), []byte(`{`), "a\xff", make(chan int),
 	} {
 		if key, err := Path[any]("id")(request); !errors.Is(err, idempotent.ErrInvalidPayload) {
 			t.Errorf("%v: got %v, %v", request, key, err)
@@ -203,6 +209,11 @@ func TestPathGzip(t *testing.T) {
 	check.Must(t, decodeErr)
 	got, err = text(map[string]string{"data": base64.StdEncoding.EncodeToString(whole[:len(whole)-5])})
 	check.Is(t, err, idempotent.ErrInvalidPayload, "truncated", got)
+	got, err = text(map[string]string{"data": base64.StdEncoding.EncodeToString(append(whole, whole...))})
+	check.Nil(t, err, "two members")
+	check.Equal(t, got.ID, "8", "two members")
+	got, err = text(map[string]string{"data": base64.StdEncoding.EncodeToString(append(whole, 0, 0, 0))})
+	check.Is(t, err, idempotent.ErrInvalidPayload, "zeros behind a member", got)
 }
 
 func TestPathIsSafeForConcurrentUse(t *testing.T) {

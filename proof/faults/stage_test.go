@@ -2,13 +2,19 @@ package faults
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
 // stage is a server on which running handlers wait for commands of the test.
@@ -81,4 +87,24 @@ func (a *actor) say(command string) {
 	if _, err := io.WriteString(a.conn, command); err != nil {
 		a.t.Fatal(err)
 	}
+}
+
+// worker is the compiled function.
+var worker string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) (code int) {
+	var err error
+	if worker, err = lambdaruntime.Build(context.Background(), ".", "./worker"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() {
+		if err := os.RemoveAll(filepath.Dir(worker)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}()
+	return dynamodblocal.Main(m)
 }

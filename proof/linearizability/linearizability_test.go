@@ -1,10 +1,22 @@
 package linearizability
 
 import (
+	"net/http"
+	"os"
+	"strconv"
 	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/postgreslocal"
+	"github.com/lambda-once/once/redis/redislocal"
 )
 
 // The shares of all rows are 100. A new store gets a row here.
@@ -74,4 +86,53 @@ func (w *Wire) mustShare(t *testing.T) {
 	t.Helper()
 	check.Differ(t, w.batches.Load(), 0, "no two writes shared a request")
 	t.Logf("%d requests with several writes", w.batches.Load())
+}
+
+func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(withPostgreSQL{m})) }
+
+// withPostgreSQL runs tests beside a PostgreSQL server, too.
+type withPostgreSQL struct{ tests *testing.M }
+
+func (w withPostgreSQL) Run() int { return postgreslocal.Main(withRedis(w)) }
+
+// withRedis runs tests beside a Redis server, too.
+type withRedis struct{ tests *testing.M }
+
+func (w withRedis) Run() int { return redislocal.Main(w.tests, nil) }
+
+// share returns the histories of one row: hundredths of all, which are 300 in CI
+// and $ONCE_HISTORIES in make torture.
+func share(t *testing.T, hundredths int) int {
+	t.Helper()
+	all := 300
+	if text := os.Getenv("ONCE_HISTORIES"); text != "" {
+		var err error
+		if all, err = strconv.Atoi(text); err != nil {
+			t.Fatalf("ONCE_HISTORIES is %q, which is no number", text)
+		}
+	}
+	return all * hundredths / 100
+}
+
+func openMemory(*testing.T) driver.Store { return memory.New(0) }
+
+// openDynamoDB returns a function that opens a DynamoDB store behind the wire.
+// The SDK's own retries are on.
+func openDynamoDB(w *Wire, options *dynamo.Options) func(*testing.T) driver.Store {
+	return func(t *testing.T) driver.Store {
+		client, table := dynamodblocal.NewTable(t)
+		connections := &http.Transport{MaxIdleConnsPerHost: 32}
+		t.Cleanup(connections.CloseIdleConnections)
+		o := client.Options()
+		o.BaseEndpoint = &w.URL
+		o.HTTPClient = &http.Client{Transport: connections}
+		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = 10 * time.Millisecond })
+		s, err := dynamo.New(dynamodb.New(o), table, options)
+		check.Must(t, err)
+		return s
+	}
+}
+
+func wireTo(t *testing.T, faults bool) *Wire {
+	return NewWire(t, os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), faults)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"maps"
 	"os"
 	"regexp"
@@ -133,3 +134,9 @@ func (o *outcomes) all() map[string]int {
 	defer o.mu.Unlock()
 	return maps.Clone(o.counts)
 }
+
+// seed determines the order of the messages and the environments to kill, but not the
+// moments of the kills.
+var seed = flag.Uint64("seed", 0, "of what is random; 0: a new one")
+
+func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
