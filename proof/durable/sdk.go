@@ -8,19 +8,6 @@ import (
 	"sync"
 )
 
-// A Client stores checkpoints. A [Service] is one.
-type Client interface {
-	Checkpoint(ctx context.Context, arn, token string, o *Operation) (next string, err error)
-}
-
-// A pager is a Client that has further pages of operations.
-type pager interface {
-	State(ctx context.Context, arn, token, marker string) (operations []*Operation, next string, err error)
-}
-
-// Operation is what a Client stores.
-type Operation = operation
-
 // errSuspended is what an operation returns that the invocation does not
 // outlast. The SDK does not export its own, so handlers cannot look for it.
 var errSuspended = errors.New("durable: execution suspended")
@@ -42,9 +29,9 @@ type Context struct {
 
 // run is one invocation of a handler.
 type run struct {
-	ctx    context.Context // the invocation's
-	client Client
-	arn    string
+	ctx     context.Context // the invocation's
+	service *Service
+	arn     string
 
 	checkpoints sync.Mutex // one at a time
 	token       string
@@ -59,13 +46,13 @@ type run struct {
 
 // Wrap returns the function of a handler. A result of more than largest bytes
 // becomes a checkpoint, and the response has an empty result.
-func Wrap[I, O any](client Client, largest int, handler func(*Context, I) (O, error)) func(context.Context, []byte) ([]byte, error) {
+func Wrap[I, O any](service *Service, largest int, handler func(*Context, I) (O, error)) func(context.Context, []byte) ([]byte, error) {
 	return func(ctx context.Context, text []byte) ([]byte, error) {
 		var in request
 		if err := json.Unmarshal(text, &in); err != nil {
 			return nil, err
 		}
-		r := &run{ctx: ctx, client: client, arn: in.DurableExecutionArn, token: in.CheckpointToken, known: map[string]*operation{}, active: 1, fired: make(chan struct{})}
+		r := &run{ctx: ctx, service: service, arn: in.DurableExecutionArn, token: in.CheckpointToken, known: map[string]*operation{}, active: 1, fired: make(chan struct{})}
 		r.fire = sync.OnceFunc(func() { close(r.fired) })
 		var event I
 		if err := r.load(in.InitialExecutionState, &event); err != nil {
@@ -108,7 +95,7 @@ func (r *run) load(s state, event any) (err error) {
 		if err != nil || s.NextMarker == "" {
 			return err
 		}
-		s.Operations, s.NextMarker, err = r.client.(pager).State(r.ctx, r.arn, r.token, s.NextMarker)
+		s.Operations, s.NextMarker, err = r.service.State(r.ctx, r.arn, r.token, s.NextMarker)
 	}
 }
 
@@ -149,7 +136,7 @@ func (e *checkpointError) Error() string { return e.err.Error() }
 func (r *run) checkpoint(o *operation) error {
 	r.checkpoints.Lock()
 	defer r.checkpoints.Unlock()
-	next, err := r.client.Checkpoint(r.ctx, r.arn, r.token, o)
+	next, err := r.service.Checkpoint(r.ctx, r.arn, r.token, o)
 	if err != nil {
 		return &checkpointError{err}
 	}

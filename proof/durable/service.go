@@ -149,7 +149,7 @@ func (e *Execution) store(o *operation) {
 }
 
 // State returns the operations of an execution from a page on.
-func (s *Service) State(_ context.Context, arn, token, marker string) (operations []*Operation, next string, err error) {
+func (s *Service) State(_ context.Context, arn, token, marker string) (operations []*operation, next string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.all[arn]

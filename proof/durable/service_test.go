@@ -2,7 +2,6 @@ package durable_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 )
@@ -30,29 +29,6 @@ func TestEveryFormOfARequestHasOneEffect(t *testing.T) {
 			})
 		})
 	}
-}
-
-// The service repeats an invocation that fails until the execution times out.
-func TestInvocationThatFailsIsRepeatedUntilTheTimeout(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.ExecutionTimeout = w.timeout
-		w.deploy(w.pay)
-		invoke, failures := w.Invoke, 250
-		w.Invoke = func(ctx context.Context, request []byte) ([]byte, error) {
-			answer, err := invoke(ctx, request)
-			if failures--; failures >= 0 {
-				return nil, errors.New("out of memory")
-			}
-			return answer, err
-		}
-		w.wantSuccess(w.deliver("first"))
-		w.wantEffects(1)
-		w.Invoke = func(context.Context, []byte) ([]byte, error) { return nil, errors.New("out of memory") }
-		began := time.Now()
-		if status, _ := w.deliver("second"); status != "TIMED_OUT" || time.Since(began) != w.timeout {
-			w.Errorf("%s after %v", status, time.Since(began))
-		}
-	})
 }
 
 // The service ends an execution after a response whose status does not fit.

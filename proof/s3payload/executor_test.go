@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
@@ -21,15 +20,7 @@ import (
 // call is a call of another process: all that it shares is the table and S3.
 func (s *server) call(store driver.Store, sealer driver.Sealer, handler func(context.Context) ([]byte, error)) ([]byte, *idempotent.Event, error) {
 	s.Helper()
-	return s.callFor(10*time.Minute, store, sealer, handler)
-}
-
-// callFor is call with a lease, which bounds how long an outage is waited for.
-func (s *server) callFor(lease time.Duration, store driver.Store, sealer driver.Sealer, handler func(context.Context) ([]byte, error)) ([]byte, *idempotent.Event, error) {
-	s.Helper()
-	x, err := idempotent.New("render", store, &idempotent.Config{
-		Payloads: s.store(nil), Sealer: sealer, Lease: lease, Reserve: 100 * time.Millisecond,
-	})
+	x, err := idempotent.New("render", store, &idempotent.Config{Payloads: s.store(nil), Sealer: sealer})
 	check.Must(s, err)
 	ctx, event := adapter.WithEvent(s.Context())
 	data, err := idempotent.Do(ctx, x, idempotent.Key{ID: "1"}, handler)
@@ -81,23 +72,6 @@ func TestLargeResult(t *testing.T) {
 	unavailable(s3payload.ErrAltered)
 	s.delete(key)
 	unavailable(s3payload.ErrMissing)
-}
-
-// S3 is down when the result is ready: it is lost, and the work is not.
-func TestS3DownAtPut(t *testing.T) {
-	s, store := newServer(t), memory.New(0)
-	s.refuse(refusal(http.StatusServiceUnavailable, "SlowDown"))
-	result := bytes.Repeat([]byte("x"), 1<<20)
-	data, event, err := s.callFor(6*time.Second, store, nil, returns(result))
-	var failed *s3payload.Error
-	if err != nil || !bytes.Equal(data, result) || event.Outcome != idempotent.OutcomeExecuted || !errors.As(event.Err, &failed) {
-		t.Errorf("got %d bytes, %v, %+v", len(data), err, event)
-	}
-	check.True(t, len(s.puts) >= 3, len(s.puts), "tries")
-	s.refuse(nil)
-	if _, _, err := s.call(store, nil, s.mustNotRun); !errors.Is(err, idempotent.ErrResultUnavailable) {
-		t.Errorf("replayed %v", err)
-	}
 }
 
 // counting counts the results that it is to store.
