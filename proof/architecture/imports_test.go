@@ -13,7 +13,7 @@ const (
 	project = "github.com/lambda-once/once/"
 )
 
-// Each line allows a package to import the packages to its right, and no others of
+// Each line allows a package to import the packages to its right, and no other one of
 // the project. The order is from the bottom up.
 var order = map[string]string{
 	"internal/canonical":                  "",
@@ -116,7 +116,7 @@ func TestPackagesLinkNothingTheirUsersDoNotNeed(t *testing.T) {
 	}
 }
 
-// list returns what go list prints of a package, in its own module.
+// list returns the output of go list for a package, in its own module.
 func list(t *testing.T, pkg, format string, flags ...string) []string {
 	t.Helper()
 	return in(t, filepath.Join(root, pkg), append(append([]string{"list"}, flags...), "-f", format, ".")...)

@@ -26,7 +26,7 @@ type checkout struct {
 	failure   string // the type of the error that is the answer; empty for a receipt
 }
 
-// The services' paths: what the steps do, and what undoes them.
+// The services' paths, of the steps and of their undo functions.
 const (
 	reserve = "/reservations"
 	release = "/releases"

@@ -20,7 +20,7 @@ func Run(ctx context.Context, out io.Writer, root string) error {
 }
 
 // RunShort is Run with fewer points, for CI. Modes that promise exactly one effect
-// keep all points. The others omit the kills before a call, which servers cannot
+// keep all points. All other modes omit the kills before a call, which servers cannot
 // distinguish from the kill after the previous one. No process is killed twice.
 func RunShort(ctx context.Context, out io.Writer, root string) error {
 	var short []mode

@@ -25,7 +25,7 @@ const (
 	atOnce = 24
 )
 
-// stage contains what all runs share.
+// stage contains the servers and programs that all runs share.
 type stage struct {
 	*tables.Server
 	postgres *postgreslocal.Server // nil if no mode uses it

@@ -1,9 +1,8 @@
-// Package durable is a stand-in for Lambda's durable executions, to test what
-// package handlers does around them: a [Service] that invokes a function again
-// and again, and [Wrap], which replays a handler as the SDK's function of that
-// name does. Both speak the JSON of the service. They were written from the
-// documentation and the sources of the SDK, and never compared with the service
-// itself.
+// Package durable is a stand-in for Lambda's durable executions, for the tests of
+// package durablefunc. A [Service] invokes a function again and again, and [Wrap]
+// replays a handler, as the SDK's function of that name does. Both speak the JSON of
+// the service. They were written from the documentation and the sources of the SDK,
+// and never compared with the service itself.
 //
 // Like the SDK, Wrap runs the handler on a goroutine of its own, ends a
 // suspended invocation with PENDING whatever the handler makes of the

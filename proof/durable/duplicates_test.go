@@ -128,7 +128,7 @@ func TestClaimLastsUntilTheExecutionTimesOut(t *testing.T) {
 		if r := w.paid(); !r.Lease.Equal(end.Add(time.Second).Truncate(time.Millisecond)) || r.Expires.Before(end.Add(24*time.Hour)) {
 			w.Errorf("lease %v, expires %v, and the execution ends %v", r.Lease, r.Expires, end)
 		}
-		// It is stopped by hand: nobody tells the record.
+		// It is stopped by hand, and the record stays as it is.
 		duplicate := w.Start("duplicate", theOrder)
 		time.Sleep(time.Until(end))
 		w.wantConflict(duplicate)

@@ -18,7 +18,7 @@ import (
 	"github.com/lambda-once/once/proof/durable"
 )
 
-// fault is what happens to one checkpoint or write of the first execution.
+// fault is the fate of one checkpoint or write of the first execution.
 type fault uint8
 
 const (

@@ -62,7 +62,7 @@ func (w *world) chargesCard(ctx context.Context) (string, error) {
 	return w.bank.charge(ctx, "card"), nil
 }
 
-// A durable function has no such steps: it would charge again, under another
+// A durable function has no such steps: it would charge again, under a different
 // downstream key, and could undo nothing.
 func TestDurableFunctionRefusesTheStepsOfOneThatWasNot(t *testing.T) {
 	for name, leaves := range leavings {

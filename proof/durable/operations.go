@@ -72,7 +72,7 @@ func Step[T any](c *Context, name string, fn func(context.Context) (T, error)) (
 }
 
 // Branches calls each function in a child context, at the same time. A
-// suspension of one lets the others go on.
+// suspension of one lets the rest go on.
 func Branches(c *Context, fns ...func(*Context) error) error {
 	errs := make([]error, len(fns))
 	children := make([]*Context, len(fns))

@@ -15,7 +15,7 @@ import (
 )
 
 // delay freezes one invocation at a write to the store, before or after it is
-// made, until another invocation has reached a later one.
+// made, until a later write has been reached.
 type delay struct {
 	at, until int
 	after     bool
@@ -44,7 +44,7 @@ func (d *delay) pass(_ context.Context, _ string, apply func() (driver.Record, b
 	return apply()
 }
 
-// end thaws what is still frozen.
+// end thaws an invocation that is still frozen.
 func (d *delay) end() {
 	d.mu.Lock()
 	frozen := d.writes < d.at+d.until

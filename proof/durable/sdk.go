@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// errSuspended is what an operation returns that the invocation does not
-// outlast. The SDK does not export its own, so handlers cannot look for it.
+// errSuspended is returned by an operation that outlasts the invocation. The SDK
+// does not export its own, so handlers cannot look for it.
 var errSuspended = errors.New("durable: execution suspended")
 
 // stepRetries is how often the SDK repeats a step by default.
@@ -22,8 +22,8 @@ type Context struct {
 	run    *run
 	prefix string
 	count  int
-	// suspended reports that the branch waits for what this invocation does not
-	// outlast, whatever its code makes of that.
+	// suspended reports that the branch waits for an operation that outlasts this
+	// invocation, even if its code ignores the error.
 	suspended bool
 }
 

@@ -51,7 +51,7 @@ func TestRepeatedStepEntersItsOwnClaim(t *testing.T) {
 	})
 }
 
-// To enter the claim again would be another attempt.
+// Entering the claim again would be a second attempt.
 func TestRepeatedStepIsAnotherAttempt(t *testing.T) {
 	inMemory(t, func(w *world) {
 		var runs atomic.Int64
@@ -146,7 +146,7 @@ func TestParallelStepsDoNotShareAFence(t *testing.T) {
 }
 
 // An ordinary error of a step is settled as that of any call: the SDK repeats
-// the step, and another execution may use the key.
+// the step, and a later execution may use the key.
 func TestErrorOfAStepReleasesItsKey(t *testing.T) {
 	inMemory(t, func(w *world) {
 		runs := 0

@@ -15,7 +15,7 @@ import (
 
 var errDeclined = errors.New("declined")
 
-// account counts what a saga does and undoes.
+// account counts the charges and refunds of a saga.
 type account struct{ charges, refunds atomic.Int64 }
 
 // charge is a step of a saga. The undo function calls undoing first.

@@ -18,7 +18,7 @@ const (
 	failed    = "FAILED"
 )
 
-// request is what the service sends to a function.
+// request is the payload that the service sends to a function.
 type request struct {
 	CheckpointToken       string
 	DurableExecutionArn   string
@@ -60,7 +60,7 @@ type waitDetails struct{ ScheduledEndTimestamp timestamp }
 
 type errorObject struct{ ErrorType, ErrorMessage string }
 
-// response is what a function answers.
+// response is the answer of a function.
 type response struct {
 	Status string
 	Result *string      `json:",omitempty"`

@@ -35,7 +35,7 @@ type order struct {
 
 const theOrder = `{"ID":"o-1","Cents":4200}`
 
-// world is a durable function, the service that invokes it, and what it affects.
+// world is a durable function, the service that invokes it, and its effects.
 type world struct {
 	*testing.T
 	*durable.Service
@@ -311,7 +311,7 @@ func (g *gate) Change(ctx context.Context, f driver.Fence, c driver.Change) (dri
 	return g.through(ctx, "change", func() (driver.Record, bool, error) { return g.Store.Change(ctx, f, c) })
 }
 
-// conflicts returns how many of the execution's invocations met another one.
+// conflicts returns the number of the execution's invocations that were refused as duplicates.
 func conflicts(e *durable.Execution) (n int) {
 	for _, err := range e.Errors() {
 		if errors.Is(err, idempotent.ErrInProgress) {

@@ -167,7 +167,7 @@ func (l *line) untilDone(t *testing.T, what, id string, do func() (string, error
 		case time.Now().After(deadline):
 			t.Fatalf("%s: it never succeeds: %v", what, err)
 		case errors.As(err, &store) && store.Executed:
-			// No plan is longer than what finishing tries for.
+			// No plan is longer than the number of tries of a completion.
 			t.Errorf("%s: %v", what, err)
 		case errors.Is(err, idempotent.ErrInProgress):
 			l.lapse(t, id) // of a claim that could not be released

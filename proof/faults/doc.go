@@ -3,5 +3,5 @@
 // connections are cut.
 //
 // The tests of idempotent and dynamo check the protocol step by step. These check
-// only what a caller observes: how often the effect happened, and the response.
+// only the facts that a caller observes: the number of effects, and the response.
 package faults

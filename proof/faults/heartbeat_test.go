@@ -33,7 +33,7 @@ func TestDelayedHeartbeatChangesNothing(t *testing.T) {
 	}
 }
 
-// An owner that was frozen past its lease keeps the record if nobody has taken it
+// An owner that was frozen past its lease keeps the record if no attempt has taken it
 // over: a takeover while its handler runs would repeat the work.
 func TestThawedOwnerExtendsItsLease(t *testing.T) {
 	t.Parallel()

@@ -52,7 +52,7 @@ var moments = map[string]func(operation, request string) bool{
 	"completion": func(_, request string) bool { return strings.Contains(request, "COMPLETED") },
 }
 
-// output is what a function writes.
+// output is the log of a function.
 type output struct {
 	mu    sync.Mutex
 	lines []string
@@ -136,7 +136,7 @@ func (c silentCall) invoke(t *testing.T, event []byte) (lambdaruntime.Response, 
 	return res, said
 }
 
-// A call whose claim hangs ends Reserve before the invocation, and the others end
+// A call whose claim hangs ends Reserve before the invocation, and the rest end
 // before their own deadline, which they believe to be 10 s earlier than it is.
 func TestSilentDynamoDBLeavesALineAndAMetric(t *testing.T) {
 	t.Parallel()
@@ -177,7 +177,7 @@ func TestSilentDynamoDBLeavesALineAndAMetric(t *testing.T) {
 	}
 }
 
-// Messages that are done are reported as done, whatever becomes of another.
+// Messages that are done are reported as done, even if one of the batch hangs.
 func TestSilentDynamoDBDoesNotLoseTheReportOfABatch(t *testing.T) {
 	t.Parallel()
 	const size = 10
@@ -203,7 +203,7 @@ func TestSilentDynamoDBDoesNotLoseTheReportOfABatch(t *testing.T) {
 		{"claim", claim, []int{4}, []int{0, 1, 2, 3, 5, 6, 7, 8, 9}},
 		{"claim, none ahead", claim.with(func(c *silentCall) { c.ahead = -1 }), []int{4}, []int{0, 1, 2, 3, 5, 6, 7, 8, 9}},
 		{"claim of the first", claim.with(func(c *silentCall) { c.hung = "k0" }), []int{0}, []int{1, 2, 3, 4, 5, 6, 7, 8, 9}},
-		// The others wait for the hung one, to the end.
+		// The rest waits for the hung one, to the end.
 		{"step", later.with(func(c *silentCall) { c.moment = "step" }), []int{4, 5, 6, 7, 8, 9}, []int{0, 1, 2, 3, 4}},
 		{"completion", later.with(func(c *silentCall) { c.moment = "completion" }), []int{4, 5, 6, 7, 8, 9}, []int{0, 1, 2, 3, 4}},
 		{"completion, unrecorded", later.with(func(c *silentCall) { c.moment, c.unrecorded = "completion", size }), []int{4}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},

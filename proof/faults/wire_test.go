@@ -11,7 +11,7 @@ import (
 	"github.com/lambda-once/once/internal/wire"
 )
 
-// fault is what happens to one request on its way.
+// fault is the fate of one request.
 type fault int
 
 const (

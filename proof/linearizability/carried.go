@@ -32,7 +32,7 @@ const idPrefix = "history-"
 
 var recordID = regexp.MustCompile(idPrefix + "[A-Z2-7]{26}")
 
-// parse finds the writes that a request carries, by what only they contain.
+// parse finds the writes that a request carries, by the names that only they contain.
 func (w *Wire) parse(operation string, body []byte) *carried {
 	c := &carried{}
 	statements := []json.RawMessage{body}
@@ -124,7 +124,7 @@ func (r request) shape() int {
 	return updating
 }
 
-// result is what distinguishes the results of a history from each other,
+// result matches the text that distinguishes the results of a history from each other,
 // whatever their encoding. The other names of a history look alike.
 var result = regexp.MustCompile(`result-[0-9]{8}`)
 

@@ -24,7 +24,7 @@ type Options struct {
 	Calm bool
 
 	// Histories is the number of histories. A third of them are of Do, the
-	// others of the store alone. Default 60.
+	// rest of the store alone. Default 60.
 	Histories int
 
 	// InMemory says that the store is in the memory of this process, and has no
@@ -33,7 +33,7 @@ type Options struct {
 
 	// ReadsAfterRefusal accepts that a store refuses a write whose condition
 	// holds, with the record that it reads afterwards. Package driver allows it
-	// after a conflict with another write.
+	// after a conflict with a concurrent write.
 	ReadsAfterRefusal bool
 
 	// Wire is the proxy that the store calls its server through, if it is
@@ -72,7 +72,7 @@ const maxPictures = 3
 // Those in memory are made one after the other.
 const parallel = 8
 
-// row is one store under check, and what was found.
+// row is one store under check, and the findings.
 type row struct {
 	Options
 	// seed is the seed of all decisions, from $ONCE_SEED or random. It repeats the

@@ -8,10 +8,10 @@
 //
 // # A history
 //
-// A history is what happens to one record, which is what makes it decidable: a
+// A history belongs to one record, which makes it decidable: a
 // few concurrent callers, some fifty operations, times in the order in which
 // calls were made and answered. Callers are frozen between two requests, and go
-// on after others have taken their record over. The network drops requests,
+// on after their record was taken over. The network drops requests,
 // drops answers, delays requests and doubles them. It keeps some until long after
 // their lease has lapsed and their sender has gone.
 //
@@ -49,25 +49,25 @@
 // the answer of the key. A call of Do is up to two operations: one that ends when
 // its handler starts, and one that begins when its handler returns.
 //
-//   - A handler starts only if the key has no answer, and only if nobody may run,
+//   - A handler starts only if the key has no answer, and only if no claim may run,
 //     or if the lease of the one that may has lapsed. Its attempt is the next one.
 //   - A result is reported as recorded only if its claim may still run, or if
-//     nobody may. It then is the answer of the key, for good. There is one answer.
+//     no claim may. It then is the answer of the key, for good. There is one answer.
 //   - A result or stored error that is returned without running, or in place of
 //     the caller's own, is the answer of the key at that instant.
-//   - "In progress" and "lease lost" are returned only if another claim may run.
+//   - "In progress" and "lease lost" are returned only if a different claim may run.
 //   - After an error of the handler, the caller's own claim may not run any more.
 //   - After [idempotent.StoreError] and an unknown outcome, anything that the call
 //     has sent may be applied, at any time or never.
 //
-// A last call, long after all others and without faults, must return an answer.
+// A last call, long after the rest and without faults, must return an answer.
 // The requests that the core makes for a history of Do are a history of the store
 // as well, and are checked as one.
 //
 // # What the check notices
 //
 // The tests take single conditions out of a store: the owner of a completion, of
-// an extension, of a step and of a release, the lease of a takeover, and others.
+// an extension, of a step and of a release, the lease of a takeover, and more.
 // Each is noticed within one run. Do does not show all of them: its heartbeat
 // does not depend on the fence of extensions, because the completion has one.
 package linearizability

@@ -6,7 +6,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// doState is what the model of Do knows of one key. It is comparable.
+// doState is the state of one key in the model of Do. It is comparable.
 type doState struct {
 	Owner   string // the token of the claim that may run, or ""
 	Attempt int64  // of the owner or, after it, the last; 0 if there is no record
@@ -16,7 +16,7 @@ type doState struct {
 	Over bool
 }
 
-// doKind is what a call of Do does with its key. Those that the caller cannot
+// doKind is an action of a call of Do on its key. Those that the caller cannot
 // see are in brackets: they may happen at any time after the request, or never.
 type doKind uint8
 
@@ -61,7 +61,7 @@ func (d doing) String() string {
 	return text
 }
 
-// doModel is what package idempotent promises, as porcupine understands it.
+// doModel has the promises of package idempotent, as porcupine understands them.
 func doModel() porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return doState{} },
@@ -88,13 +88,13 @@ func promises(s doState, d doing) (bool, doState) {
 		next.Over = true
 		return true, next
 	case doRun:
-		// One run at a time; another only after a release, or a lapsed lease.
+		// One run at a time; the next one only after a release, or a lapsed lease.
 		return s.Answer == "" && (free || lapsed) && d.attempt == claimed.Attempt, claimed
 	case doRecord:
-		// The fence. A run whose key nobody owns any more may still record.
+		// The fence. A run whose key has no owner any more may still record.
 		return mine || free || s.Answer == d.answer, answered(s, d.answer)
 	case doRelease:
-		// After a lost answer, another owner may have come in between.
+		// After a lost answer, a different owner may have come in between.
 		return s.Answer == "", freed(s, d, s.Attempt == 1)
 	case doReplay:
 		return s.Answer == d.answer, s

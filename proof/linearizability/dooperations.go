@@ -41,7 +41,7 @@ func (h *history) claimOf(i *invocation) (last string) {
 	return last
 }
 
-// seen returns what the caller and the handler of an invocation know of it.
+// seen returns the operations that the caller and the handler of an invocation know of.
 func (i *invocation) seen(who string) ([]porcupine.Operation, error) {
 	var ops []porcupine.Operation
 	add := func(d doing, call, ret int64) {
@@ -85,7 +85,7 @@ func (i *invocation) seen(who string) ([]porcupine.Operation, error) {
 }
 
 // unseen returns the requests of an invocation that may have been applied beside
-// those behind what was seen: unanswered ones, and extra copies.
+// those with an answer: unanswered ones, and extra copies.
 func (h *history) unseen(i *invocation, seen []porcupine.Operation) []porcupine.Operation {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,7 +99,7 @@ func (h *history) unseen(i *invocation, seen []porcupine.Operation) []porcupine.
 			}
 		}
 		// What was seen is the latest of them: nothing is sent after an answer
-		// that settles it. A release before the handler was of another claim.
+		// that settles it. A release before the handler belonged to an earlier claim.
 		if last := len(copies) - 1; explained && last >= 0 && (group[0] != doRelease || copies[last].call > i.ended) {
 			copies = copies[:last]
 		}
@@ -110,7 +110,7 @@ func (h *history) unseen(i *invocation, seen []porcupine.Operation) []porcupine.
 	return ops
 }
 
-// hidden returns what a request does if nobody sees it.
+// hidden returns the effect of a request that has no answer.
 func hidden(r request) doKind {
 	switch {
 	case r.kind == create && r.record.Status == driver.InProgress:

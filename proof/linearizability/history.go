@@ -14,7 +14,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// history is what happens to one record: the requests of all callers, with the
+// history contains the requests of all callers for one record, with the
 // order in which they were made and answered.
 type history struct {
 	t      *testing.T
@@ -72,7 +72,7 @@ func (h *history) String() string {
 	return fmt.Sprintf("history %d of seed %d", h.number, h.seed)
 }
 
-// problem notes what no history may contain.
+// problem notes a fact that no history may contain.
 func (h *history) problem(format string, args ...any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -123,7 +123,7 @@ func (o *op) leaves() {
 }
 
 // answered notes that the last copy that left had its answer, and was not applied:
-// what the store sends next for the same request is not another copy.
+// the next one that the store sends for the same request replaces it.
 func (o *op) answered() {
 	o.history.mu.Lock()
 	defer o.history.mu.Unlock()
@@ -191,8 +191,8 @@ func (h *history) isCalm() bool {
 	return h.calm
 }
 
-// freeze stops the caller until others have made so many calls and returns, or
-// wait as well.
+// freeze stops the caller until the rest has made so many calls and returns, or
+// waits as well.
 func (h *history) freeze(ticks int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

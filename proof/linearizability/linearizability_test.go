@@ -67,7 +67,7 @@ func TestPostgreSQLCalm(t *testing.T) {
 }
 
 // The wire drops, delays and doubles commands, and cuts connections after sending. The
-// client sends again what has no answer.
+// client repeats a request that has no answer.
 func TestRedis(t *testing.T) {
 	var w *redisWire
 	Check(t, openRedis(&w, true, nil), &Options{Calm: true, Histories: share(t, 10)})
@@ -79,7 +79,7 @@ func TestRedisCalm(t *testing.T) {
 	Check(t, openRedis(&w, false, nil), &Options{Calm: true, Histories: share(t, 5)})
 }
 
-// One request in flight makes most writes wait for another.
+// With one request in flight, most writes wait for the one before.
 var grouped = &dynamo.Options{Group: 1}
 
 func (w *Wire) mustShare(t *testing.T) {

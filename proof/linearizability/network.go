@@ -9,7 +9,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// fate is what happens to a request on its way to the server.
+// fate is the way of a request to the server.
 type fate uint8
 
 const (

@@ -23,7 +23,7 @@ type breakage struct {
 	breaks func(k kind, stored driver.Record, f *driver.Fence, c *driver.Change)
 }
 
-// Change puts into the fence what the missing condition would not compare.
+// Change puts into the fence the value that the missing condition would not compare.
 func (b breakage) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	stored, err := b.Get(ctx, f.ID)
 	if err != nil {

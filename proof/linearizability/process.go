@@ -41,7 +41,7 @@ type process struct {
 	thaws  time.Time
 }
 
-// invocation is one call of Do, and what its caller and its handler saw.
+// invocation is one call of Do, as its caller and its handler saw it.
 type invocation struct {
 	client    int
 	call, ret int64

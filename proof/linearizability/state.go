@@ -8,7 +8,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// state is what the model knows of one record. It is comparable, so that the
+// state is one record in the model. It is comparable, so that the
 // checker recognizes a state that it has visited.
 type state struct {
 	Status      driver.Status `json:",omitzero"`

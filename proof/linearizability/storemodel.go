@@ -128,7 +128,7 @@ func applyCreate(s state, r request) (state, bool) {
 
 // returns reports whether got is a correct answer to r, which led to the state
 // after. Create and a takeover return the whole record; any other change returns
-// what it has set.
+// the values that it has set.
 func returns(r request, got driver.Record, after state) bool {
 	g, want, to := stateOf(got), seen(after), r.set()
 	switch r.kind {

@@ -16,7 +16,7 @@ type request struct {
 	change driver.Change // all changes
 }
 
-// kind is what a request asks for.
+// kind is the operation that a request asks for.
 type kind uint8
 
 const (
@@ -86,7 +86,7 @@ func (r request) String() string {
 	return fmt.Sprintf("%v if %v: %v", r.kind, r.fenced(), r.set())
 }
 
-// answer is what a store returned, the output of an operation.
+// answer is the result of a store, the output of an operation.
 type answer struct {
 	unknown bool // no answer came: the request may or may not be applied
 	ok      bool

@@ -31,7 +31,7 @@ const secret = "4111-1111"
 
 var theKey = idempotent.Key{Scope: secret, ID: secret, Payload: secret}
 
-// telemetry contains what a program's SDK would export.
+// telemetry contains the data that a program's SDK would export.
 type telemetry struct {
 	*otel.Observer
 	spans  *tracetest.SpanRecorder

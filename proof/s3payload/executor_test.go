@@ -17,7 +17,7 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-// call is a call of another process: all that it shares is the table and S3.
+// call is a call of a new process, which shares the table and S3 alone.
 func (s *server) call(store driver.Store, sealer driver.Sealer, handler func(context.Context) ([]byte, error)) ([]byte, *idempotent.Event, error) {
 	s.Helper()
 	x, err := idempotent.New("render", store, &idempotent.Config{Payloads: s.store(nil), Sealer: sealer})
@@ -36,7 +36,7 @@ func (s *server) mustNotRun(context.Context) ([]byte, error) {
 	return nil, nil
 }
 
-// A result of 10 MB, which is too large for an item, is replayed by another
+// A result of 10 MB, which is too large for an item, is replayed by a second
 // process. If the object cannot be read, calls return the reason, and the work
 // never runs again.
 func TestLargeResult(t *testing.T) {

@@ -107,7 +107,7 @@ func tryAll(ctx context.Context, dirs []string, all []mutants.Mutant) int {
 	return survived
 }
 
-// copyTree copies what git knows of, changes that are not committed included.
+// copyTree copies the files that git knows of, with changes that are not committed.
 func copyTree(ctx context.Context, dir string) error {
 	list, err := exec.CommandContext(ctx, "git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package function has what the compiled functions of the tests share: clients of DynamoDB
-// Local. They do not use the SDK's module config, which this module does not require otherwise.
+// Package function has the clients of DynamoDB Local that the compiled functions of the
+// tests share. They do not use the SDK's module config, which this module does not require otherwise.
 package function
 
 import (
