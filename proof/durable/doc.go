@@ -12,5 +12,5 @@
 // The service can pause an execution, with the clock of its timeout or without, and
 // then answers a checkpoint without a token. It repeats an invocation that fails until
 // the execution times out, and ends an execution after a response whose status does not
-// fit. It can send the operations on a second page, and times as text.
+// fit.
 package durable

@@ -71,8 +71,6 @@ func (e *Execution) Once(ctx context.Context) (response, error) {
 	}
 }
 
-const secondPage = "page-2"
-
 // request returns the next request. What is due has happened.
 func (e *Execution) request() []byte {
 	e.service.mu.Lock()
@@ -85,12 +83,8 @@ func (e *Execution) request() []byte {
 			o.Status = map[string]string{typeWait: succeeded, typeStep: "READY"}[o.Type]
 		}
 	}
-	sent := state{Operations: e.operations}
-	if e.service.EmptyFirstPage {
-		sent = state{Operations: []*operation{}, NextMarker: secondPage}
-	}
 	text, err := json.Marshal(request{
-		CheckpointToken: fmt.Sprint("token-", e.token), DurableExecutionArn: e.ARN, InitialExecutionState: sent,
+		CheckpointToken: fmt.Sprint("token-", e.token), DurableExecutionArn: e.ARN, InitialExecutionState: state{Operations: e.operations},
 	})
 	if err != nil {
 		panic(err)

@@ -55,7 +55,7 @@ func Wrap[I, O any](service *Service, largest int, handler func(*Context, I) (O,
 		r := &run{ctx: ctx, service: service, arn: in.DurableExecutionArn, token: in.CheckpointToken, known: map[string]*operation{}, active: 1, fired: make(chan struct{})}
 		r.fire = sync.OnceFunc(func() { close(r.fired) })
 		var event I
-		if err := r.load(in.InitialExecutionState, &event); err != nil {
+		if err := r.load(in.InitialExecutionState.Operations, &event); err != nil {
 			return nil, err
 		}
 		type outcome struct {
@@ -83,20 +83,15 @@ func Wrap[I, O any](service *Service, largest int, handler func(*Context, I) (O,
 	}
 }
 
-// load reads all pages of the operations, and the event.
-func (r *run) load(s state, event any) (err error) {
-	for {
-		for _, o := range s.Operations {
-			r.known[o.Id] = o
-			if o.Type == typeExecution && o.ExecutionDetails.InputPayload != "" {
-				err = errors.Join(err, json.Unmarshal([]byte(o.ExecutionDetails.InputPayload), event))
-			}
+// load reads the operations, and the event.
+func (r *run) load(operations []*operation, event any) (err error) {
+	for _, o := range operations {
+		r.known[o.Id] = o
+		if o.Type == typeExecution && o.ExecutionDetails.InputPayload != "" {
+			err = errors.Join(err, json.Unmarshal([]byte(o.ExecutionDetails.InputPayload), event))
 		}
-		if err != nil || s.NextMarker == "" {
-			return err
-		}
-		s.Operations, s.NextMarker, err = r.service.State(r.ctx, r.arn, r.token, s.NextMarker)
 	}
+	return err
 }
 
 func (r *run) respond(value any, err error, largest int) ([]byte, error) {

@@ -2,10 +2,8 @@ package durable
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,10 +22,6 @@ type Service struct {
 	Pass func(ctx context.Context, checkpoint string, apply func() (string, error)) (string, error)
 	// ExecutionTimeout is that of an execution. Default 366 days.
 	ExecutionTimeout time.Duration
-	// EmptyFirstPage sends the operations on a second page.
-	EmptyFirstPage bool
-	// TextTimestamps sends times as text, and not in milliseconds.
-	TextTimestamps bool
 
 	mu   sync.Mutex
 	all  map[string]*Execution
@@ -65,7 +59,7 @@ func (s *Service) Start(name, input string) *Execution {
 		Name: name, service: s,
 		progress: progress{status: running, ends: time.Now().Add(s.ExecutionTimeout), changed: make(chan struct{})},
 		operations: []*operation{{
-			Id: "0", Type: typeExecution, Status: started, StartTimestamp: s.timestamp(),
+			Id: "0", Type: typeExecution, Status: started, StartTimestamp: timestamp{time.Now()},
 			ExecutionDetails: &executionDetails{InputPayload: input},
 		}},
 	}
@@ -97,8 +91,6 @@ func Crash(ctx context.Context) {
 	<-i.execution.service.over
 	runtime.Goexit()
 }
-
-func (s *Service) timestamp() timestamp { return timestamp{time.Now(), s.TextTimestamps} }
 
 // Checkpoint stores an operation, and returns the next token. Without one, the
 // execution is paused, and the invocation must end. The service refuses every token
@@ -144,17 +136,6 @@ func (e *Execution) store(o *operation) {
 			return
 		}
 	}
-	copied.StartTimestamp = e.service.timestamp()
+	copied.StartTimestamp = timestamp{time.Now()}
 	e.operations = append(e.operations, &copied)
-}
-
-// State returns the operations of an execution from a page on.
-func (s *Service) State(_ context.Context, arn, token, marker string) (operations []*operation, next string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e := s.all[arn]
-	if e == nil || marker != secondPage || token != fmt.Sprint("token-", e.token) {
-		return nil, "", errors.New("durable: invalid token or marker")
-	}
-	return slices.Clone(e.operations), "", nil
 }

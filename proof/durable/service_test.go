@@ -2,34 +2,12 @@ package durable_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
-	"time"
-)
 
-// The service sends a large event on a second page, and times in another form.
-func TestEveryFormOfARequestHasOneEffect(t *testing.T) {
-	for name, form := range map[string]func(w *world){
-		"an empty first page": func(w *world) { w.EmptyFirstPage = true },
-		"times as text":       func(w *world) { w.TextTimestamps = true },
-		"both":                func(w *world) { w.EmptyFirstPage, w.TextTimestamps = true, true },
-	} {
-		t.Run(name, func(t *testing.T) {
-			everyStore(t, func(w *world) {
-				form(w)
-				w.asks()
-				w.deploy(w.pay)
-				begun := time.Now()
-				first := w.suspended()
-				if r := w.paid(); r.Lease.Before(begun.Add(w.timeout).Truncate(time.Millisecond)) || r.Lease.After(begun.Add(w.timeout+2*time.Second)) {
-					w.Errorf("the lease ends %v after the start", r.Lease.Sub(begun))
-				}
-				duplicate := w.Start("duplicate", theOrder)
-				w.wantConflict(duplicate)
-				w.wantOneResult(first, duplicate)
-			})
-		})
-	}
-}
+	"github.com/lambda-once/once/handlers/durablefunc"
+	"github.com/lambda-once/once/proof/durable"
+)
 
 // The service ends an execution after a response whose status does not fit.
 func TestServiceRefusesAResponseWhoseStatusDoesNotFit(t *testing.T) {
@@ -44,4 +22,42 @@ func TestServiceRefusesAResponseWhoseStatusDoesNotFit(t *testing.T) {
 			}
 		})
 	}
+}
+
+// asked is the service as a function asks it.
+type asked struct {
+	*durable.Service
+	calls atomic.Int64
+	// answer replaces an answer, or is nil.
+	answer func(ctx context.Context, e durablefunc.Execution) (durablefunc.Execution, error)
+}
+
+// apiError is an error as the AWS SDK returns it.
+type apiError string
+
+func (e apiError) Error() string     { return "api error " + string(e) }
+func (e apiError) ErrorCode() string { return string(e) }
+
+func (a *asked) GetDurableExecution(ctx context.Context, arn string) (durablefunc.Execution, error) {
+	a.calls.Add(1)
+	status, result, known := a.Describe(arn)
+	if !known {
+		return durablefunc.Execution{}, apiError("ResourceNotFoundException")
+	}
+	e := durablefunc.Execution{Status: status, Result: result}
+	if a.answer != nil {
+		return a.answer(ctx, e)
+	}
+	return e, nil
+}
+
+func (a *asked) GetDurableExecutionState(context.Context, string, string, string) (durablefunc.State, error) {
+	return durablefunc.State{}, apiError("there is one page")
+}
+
+// asks lets the functions that are deployed from now on ask the service.
+func (w *world) asks() *asked {
+	a := &asked{Service: w.Service}
+	w.options = &durablefunc.Options{Service: a}
+	return a
 }

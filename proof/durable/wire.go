@@ -26,7 +26,7 @@ type request struct {
 }
 
 type state struct {
-	NextMarker string
+	NextMarker string // always empty: there is one page
 	Operations []*operation
 }
 
@@ -68,23 +68,11 @@ type response struct {
 }
 
 // timestamp is a time as the service sends it.
-type timestamp struct {
-	time.Time
-	text bool
-}
+type timestamp struct{ time.Time }
 
-func (t timestamp) MarshalJSON() ([]byte, error) {
-	if t.text {
-		return json.Marshal(t.Format(time.RFC3339Nano))
-	}
-	return json.Marshal(t.UnixMilli())
-}
+func (t timestamp) MarshalJSON() ([]byte, error) { return json.Marshal(t.UnixMilli()) }
 
 func (t *timestamp) UnmarshalJSON(text []byte) error {
-	if text[0] == '"' {
-		t.text = true
-		return json.Unmarshal(text, &t.Time)
-	}
 	var n int64
 	err := json.Unmarshal(text, &n)
 	t.Time = time.UnixMilli(n)
