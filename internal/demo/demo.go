@@ -5,9 +5,12 @@ package demo
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
@@ -54,4 +57,29 @@ func Run(ctx context.Context, out io.Writer, root string) (err error) {
 	tell.line("\nThe storm of %d duplicates at once in %d environments:", requests, environments)
 	tell.line("charges: %d", storm)
 	return nil
+}
+
+// timeline prints events, with the time since its start.
+type timeline struct {
+	began time.Time
+	out   io.Writer
+}
+
+func newTimeline(out io.Writer) *timeline { return &timeline{began: time.Now(), out: out} }
+
+func (t *timeline) title(format string, args ...any) {
+	t.line("\n%s\n", fmt.Sprintf(format, args...))
+	t.began = time.Now()
+}
+
+func (t *timeline) note(format string, args ...any) {
+	t.line("  %6.2fs  %s", time.Since(t.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+func (t *timeline) line(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
+
+// Write prints the long steps that other packages report.
+func (t *timeline) Write(p []byte) (int, error) {
+	t.note("%s", strings.TrimSpace(string(p)))
+	return len(p), nil
 }

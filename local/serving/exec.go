@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
+	"sync"
 	"syscall"
 )
 
@@ -70,4 +72,28 @@ func command(args, env []string, signals <-chan os.Signal) (int, error) {
 			return exit.ExitCode(), nil
 		}
 	}
+}
+
+// Tail stores the end of the output of a program, for errors. It is safe for concurrent use.
+type Tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+var _ io.Writer = (*Tail)(nil)
+
+// Write appends p.
+func (t *Tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	t.text = t.text[max(0, len(t.text)-16<<10):]
+	return len(p), nil
+}
+
+// String returns the end of the output.
+func (t *Tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
 }

@@ -12,13 +12,14 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/emf"
-	"github.com/lambda-once/once/proof/internal/function"
 )
 
 func main() {
@@ -47,7 +48,8 @@ func run() error {
 	flag.IntVar(&o.Unrecorded, "unrecorded", 0, "of handlers.SQSOptions")
 	flag.Parse()
 
-	w := worker{client: function.ClientOf(*endpoint, nil), effects: *effects}
+	client := dynamodb.New(dynamodb.Options{BaseEndpoint: endpoint, Region: "us-east-1", Credentials: aws.CredentialsProviderFunc(local)})
+	w := worker{client: client, effects: *effects}
 	store, err := dynamo.New(w.client, *records, &stored)
 	if err != nil {
 		return err
@@ -76,6 +78,11 @@ func run() error {
 		lambda.Start(early(*cut, handlers.SQS(x, key, fn, &o)))
 	}
 	return fmt.Errorf("unknown trigger %q", *trigger)
+}
+
+// local returns the credentials of DynamoDB Local, which accepts all.
+func local(context.Context) (aws.Credentials, error) {
+	return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
 }
 
 // early calls fn as if the invocation ended cut before it does. The tests need
