@@ -66,7 +66,7 @@ func TestCollectedStatementThatTimesOutIsSentOnce(t *testing.T) {
 				return "paid", nil
 			})
 			refusedFor(t, err, c.code, c.index)
-			check.Equal(t, batches.Load(), 1, "sent", "times")
+			check.Equal(t, batches.Load(), 1, "times sent")
 			unlock()
 			b.noneHeld()
 			if _, err := b.do(func(ctx context.Context) (string, error) { return "paid", ways["Tx"](ctx, "a") }); err != nil {

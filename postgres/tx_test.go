@@ -31,7 +31,7 @@ func TestTxIsCommittedWithTheCompletion(t *testing.T) {
 			t.Fatalf("%q, %v", got, err)
 		}
 	}
-	check.Equal(t, runs, 1, "ran", "times")
+	check.Equal(t, runs, 1, "times run")
 	b.is("a", 11)
 }
 

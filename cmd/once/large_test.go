@@ -48,9 +48,9 @@ func TestLargeTable(t *testing.T) {
 
 	var all, stuck lines
 	s.progressOf(n, s.measured(&all, binary, "list", "--json"))
-	check.Equal(t, int(all), n, "list", all, "lines")
+	check.Equal(t, int(all), n, "lines of list")
 	s.progressOf(n, s.measured(&stuck, binary, "list", "--status", "INPROGRESS", "--older-than", "15m"))
-	check.Equal(t, int(stuck), n/1000+1, "list --older-than", stuck, "lines", n/1000, "a header")
+	check.Equal(t, int(stuck), n/1000+1, "lines of list --older-than, with a header")
 
 	var swept bytes.Buffer
 	s.progressOf(n, s.measured(&swept, binary, "sweep", "--dry-run"))
@@ -114,7 +114,7 @@ func (s *scene) measured(out io.Writer, binary string, args ...string) string {
 		peak /= 1024 // bytes there
 	}
 	s.Logf("once %s: %.1f s, at most %d MB", strings.Join(args, " "), time.Since(began).Seconds(), peak/1024)
-	check.True(s, peak <= 200*1024, "once", args, "took", peak/1024, "MB, more than 200")
+	check.True(s, peak <= 200*1024, "once", args, "took", peak/1024, "MB")
 	return stderr.String()
 }
 

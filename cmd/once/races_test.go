@@ -172,7 +172,7 @@ func TestWriteWithALostResponseIsRecognized(t *testing.T) {
 				return nil
 			})
 			s.ok(append(args, "--yes", "--endpoint", cut)...)
-			check.Equal(t, writes.Load(), 2, "it was sent", "times")
+			check.Equal(t, writes.Load(), 2, "times sent")
 		})
 	}
 }

@@ -45,7 +45,7 @@ func TestPolicyAllowsWhatTheFunctionCalls(t *testing.T) {
 	}
 	slices.Sort(called)
 	called = slices.Compact(called)
-	check.Slice(t, called, policy(t), "the function calls", "its policy allows")
+	check.Slice(t, called, policy(t), "the calls of the function, and its policy")
 }
 
 // policy returns the sorted actions on the records that template.yaml allows the

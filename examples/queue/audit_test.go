@@ -62,7 +62,7 @@ func (s *storm) check() {
 			want = 1
 		}
 		check.Equal(s, len(ids), want, e.TransferID, status)
-		check.Slice(s, s.receiver.effects[e.TransferID], ids, e.TransferID, "has the notices", "the effects")
+		check.Slice(s, s.receiver.effects[e.TransferID], ids, e.TransferID, "effects and notices")
 		check.False(s, slices.ContainsFunc(states, func(state string) bool { return state != "completed" }), "the notices", e.TransferID, states)
 		if failure, ok := s.answered[e.TransferID]; ok && (failure == "") != (want == 1) {
 			s.Errorf("%s was answered with %q, and is %s", e.TransferID, failure, status)
@@ -71,5 +71,5 @@ func (s *storm) check() {
 	if completed == 0 || completed == len(s.sent) {
 		s.Errorf("%d of %d transfers are completed: want some of both", completed, len(s.sent))
 	}
-	check.True(s, s.receiver.requests > len(s.receiver.bodies), len(s.receiver.bodies), "notices were sent", s.receiver.requests, "times: none was repeated")
+	check.True(s, s.receiver.requests > len(s.receiver.bodies), "none of", len(s.receiver.bodies), "notices was repeated")
 }

@@ -59,7 +59,7 @@ func TestEveryValueReplaysBothWaysWithPython(t *testing.T) {
 		if !ours {
 			p.completed(t, record, data)
 		}
-		check.Equal(t, mustAsk(t, p.once, event).Record, record, event, "the record", "Python's")
+		check.Equal(t, mustAsk(t, p.once, event).Record, record, event, "the record and that of Python")
 		if executions := p.executions(t)[record]; (executions == 1) != ours {
 			t.Errorf("%s: %d executions", event, executions)
 		}

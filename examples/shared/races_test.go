@@ -83,7 +83,7 @@ func (p *pair) frozen(t *testing.T, late, other *lambdaruntime.Runtime) (taken r
 	done := p.begin(t, late, `{"id":"k","by":"the late one"}`, 1)
 	check.Must(t, late.Environment(0).Freeze())
 	taken = untilTaken(t, other, `{"id":"k","by":"the other"}`)
-	check.Equal(t, p.executions(t)[taken.Record], 2, "executions, want that of each")
+	check.Equal(t, p.executions(t)[taken.Record], 2, "executions, one of each")
 	check.Must(t, late.Environment(0).Thaw())
 	return taken, <-done
 }

@@ -38,7 +38,7 @@ func TestEveryValueReplaysBothWays(t *testing.T) {
 	}
 	counts := p.executions(t)
 	for record := range records {
-		check.Equal(t, counts[record], 1, record, "executed", "times")
+		check.Equal(t, counts[record], 1, record, "times executed")
 	}
 	// 1 and 1.0 are one number, and é has two spellings.
 	check.Equal(t, len(counts), 2*(len(values)-2), "records")
@@ -131,7 +131,7 @@ func TestRecordHasTheLayoutOfPowertools(t *testing.T) {
 		if name == "in_progress_expiration" { // which Once removes when it completes
 			continue
 		}
-		check.Equal(t, reflect.TypeOf(ours[name]), reflect.TypeOf(value), name, "is a", ours[name], "a", value, "of Powertools'")
+		check.Equal(t, reflect.TypeOf(ours[name]), reflect.TypeOf(value), name, "the type of", ours[name], value)
 	}
 	for name := range ours {
 		if _, ok := theirs[name]; !ok && name != "owner" && name != "attempt" {

@@ -33,7 +33,7 @@ func TestOnlyMiddyDeletesTheLiveRecordOfADuplicate(t *testing.T) {
 				t.Errorf("the duplicate gets %+v, %v", got, err)
 			}
 			second, err := ask(t.Context(), p.powertools, `{"id":"k"}`)
-			check.Equal(t, deployed.Failure(err) == "IdempotencyAlreadyInProgressError", want == 1, "the second duplicate gets", second, err)
+			check.Equal(t, deployed.Failure(err) == "IdempotencyAlreadyInProgressError", want == 1, "the second duplicate is refused", second, err)
 			check.Must(t, p.once.Environment(0).Thaw())
 			check.Nil(t, (<-done).err, "the first call")
 			again := mustAsk(t, p.once, `{"id":"k"}`)

@@ -155,7 +155,7 @@ func TestRunsThatAreCutOffByTheirDeadlinesReachTheEnd(t *testing.T) {
 				deleted, done = deleted+r.Deleted, r.Complete
 			}
 			check.Equal(t, deleted, expired, "deleted")
-			check.True(t, runs >= 3, runs, "runs; want each to sweep one page")
+			check.True(t, runs >= 3, runs, "runs: each sweeps one page")
 		})
 	}
 }

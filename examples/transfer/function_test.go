@@ -146,7 +146,7 @@ func answers(t *testing.T, to deployed.Invoker, event string, want answer) {
 	t.Helper()
 	got, err := ask(t.Context(), to, event)
 	check.Must(t, err)
-	check.Equal(t, got, want, event, "answered with")
+	check.Equal(t, got, want, event)
 }
 
 func event(id, from, to string, amount int64) string {

@@ -39,7 +39,7 @@ func TestOnceATransferID(t *testing.T) {
 		check.Slice(t, f.balances(t, "alice", "bob"), []int64{70, 50}, "balances")
 		back := event("t-2", "bob", "alice", 50)
 		answers(t, f, back, receiptOf(back))
-		check.Slice(t, f.balances(t, "alice", "bob"), []int64{120, 0}, "balances", "after a second transfer")
+		check.Slice(t, f.balances(t, "alice", "bob"), []int64{120, 0}, "balances after a second transfer")
 	})
 }
 
@@ -117,7 +117,7 @@ func TestPlainLosesMoney(t *testing.T) {
 	t.Parallel()
 	f := start(t, lambdaruntime.Function{}, map[string]int64{"alice": 100, "bob": 20}, "TRANSFER_MODE=plain", "TRANSFER_DELAY=5s")
 	kill(t, f, func() bool { return f.balances(t, "alice")[0] < 100 })
-	check.Slice(t, f.balances(t, "alice", "bob"), []int64{70, 20}, "balances", "half a transfer")
+	check.Slice(t, f.balances(t, "alice", "bob"), []int64{70, 20}, "balances after half a transfer")
 }
 
 func TestACrashLeavesNothing(t *testing.T) {
@@ -128,5 +128,5 @@ func TestACrashLeavesNothing(t *testing.T) {
 		check.Must(t, err)
 		return out.Count > 0
 	})
-	check.Slice(t, f.balances(t, "alice", "bob"), []int64{100, 20}, "balances", "after a crash before the commit")
+	check.Slice(t, f.balances(t, "alice", "bob"), []int64{100, 20}, "balances after a crash before the commit")
 }

@@ -86,7 +86,7 @@ func TestRunWhoseFirstProcessSurvivesIsRepeated(t *testing.T) {
 	s.First.Call.Number = 99
 	_, err := s.Play(t.Context(), kill.Point{})
 	check.Says(t, err, "the first process survived")
-	check.Equal(t, worlds.Load(), 5, "played", "times")
+	check.Equal(t, worlds.Load(), 5, "times played")
 }
 
 // An invariant that holds wherever the crash is counts even then.

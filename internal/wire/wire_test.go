@@ -88,7 +88,7 @@ func TestHTTPRequestsHaveTheirFate(t *testing.T) {
 			if got, lasts := post(t, p.URL(), "text"); got != c.want || lasts != c.lasts {
 				t.Errorf("got %q, lasts %v; want %q, %v", got, lasts, c.want, c.lasts)
 			}
-			check.Equal(t, received.Load(), c.received, "the server received", "requests")
+			check.Equal(t, received.Load(), c.received, "requests that the server received")
 			if name != "late" {
 				return
 			}

@@ -21,7 +21,7 @@ func TestNewQueue(t *testing.T) {
 	}
 	began := time.Now()
 	for _, url := range []string{q.URL, q.URL, q.DeadLetterURL} {
-		check.Equal(t, receive(t, client, url), "hello", url, "delivers")
+		check.Equal(t, receive(t, client, url), "hello", url)
 	}
 	// Twice hidden for a second.
 	if waited := time.Since(began); waited < 2*time.Second {

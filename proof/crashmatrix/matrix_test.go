@@ -58,7 +58,7 @@ func TestABrokenPromiseIsAnError(t *testing.T) {
 	for _, want := range []string{
 		"4 dynamodb UpdateItem before ", "debits 2, credits 1 BROKEN: money is lost", "plain 14 10 NOT as promised",
 	} {
-		check.Contains(t, text, want, "is missing", m)
+		check.Contains(t, text, want, m)
 	}
 	calls := m.results[0].Calls
 	var operations []string
@@ -104,5 +104,5 @@ func TestGuaranteesPageHasEveryMode(t *testing.T) {
 			t.Errorf("docs/guarantees.md says that the promise of mode %q holds at every point: %t", m.name, holds)
 		}
 	}
-	check.Equal(t, len(rows), len(modes), "modes in docs/guarantees.md", "in the code")
+	check.Equal(t, len(rows), len(modes), "modes in docs/guarantees.md and in the code")
 }

@@ -173,7 +173,7 @@ func TestThawedInvocationChangesNothing(t *testing.T) {
 					close(s.thaw)
 					synctest.Wait()
 					time.Sleep(time.Second)
-					check.Deep(w, before, w.paid(), "at", s.reached(), "became")
+					check.Deep(w, before, w.paid(), "at", s.reached())
 					if n, _ := w.bank.effects(); n != requests {
 						w.Errorf("at %s: %d more effects", s.reached(), n-requests)
 					}

@@ -108,7 +108,7 @@ func TestExecutionThatHasEndedIsTakenOver(t *testing.T) {
 				end(w, w.suspended())
 				time.Sleep(25 * time.Hour)
 				w.wantSuccess(w.deliver("duplicate"))
-				check.Equal(w, service.calls.Load(), 1, "the service was asked", "times")
+				check.Equal(w, service.calls.Load(), 1, "times asked")
 				if requests, charged := w.bank.effects(); requests != 2 || charged != 1 {
 					w.Errorf("%d requests, %d charges", requests, charged)
 				}

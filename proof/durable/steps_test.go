@@ -69,7 +69,7 @@ func TestRepeatedStepIsAnotherAttempt(t *testing.T) {
 			_, _ = first.Once(w.Context())
 			time.Sleep(time.Minute)
 		}
-		check.Equal(w, runs.Load(), 1, "it ran", "times with MaxAttempts: 1")
+		check.Equal(w, runs.Load(), 1, "runs with MaxAttempts: 1")
 	})
 }
 

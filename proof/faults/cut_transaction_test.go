@@ -83,7 +83,7 @@ func (l *line) cutTransfer(t *testing.T, lapsed bool, n int, plan []fault) bool 
 	if again, err := tr.do(l.beside, key); err != nil || again != got {
 		t.Errorf("%s: replayed %q, %v; want %q", what, again, err, got)
 	}
-	check.Equal(t, tr.balance(tr.to), 1, what, "transferred", "times")
+	check.Equal(t, tr.balance(tr.to), 1, what, "times transferred")
 	return reached
 }
 

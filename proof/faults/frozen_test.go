@@ -36,7 +36,7 @@ func freeze(t *testing.T, end, otherFinish string) *zombie {
 	z.heartbeat.await(t)
 	check.Must(t, z.old.Environment(0).Freeze())
 	z.otherCall, z.otherActor = s.play(z.other, otherFinish)
-	check.Equal(t, z.otherActor.Attempt, 2, "attempt", "took over from attempt", z.actor.Attempt)
+	check.Equal(t, z.otherActor.Attempt, 2, "the attempt after", z.actor.Attempt)
 	return z
 }
 

@@ -76,7 +76,7 @@ func frozenPastItsDeadline(t *testing.T, end string) bool {
 	check.Must(t, old.Environment(0).Freeze())
 	lease := s.leaseEnd()
 	c, a := s.play(other, "ok")
-	check.True(t, time.Now().After(lease), "taken over", time.Until(lease), "before the end of the invocation")
+	check.True(t, time.Now().After(lease), "taken over", time.Until(lease), "before the end of the lease")
 	a.effect()
 	a.finish()
 	answer := s.answer(c)

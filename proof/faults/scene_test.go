@@ -177,5 +177,5 @@ func (s *scene) scan(table string) []map[string]types.AttributeValue {
 
 func (s *scene) sameItems(got, want []map[string]types.AttributeValue) {
 	s.Helper()
-	check.Deep(s, got, want, "the records were changed from", "to")
+	check.Deep(s, got, want, "the records were changed")
 }

@@ -95,7 +95,7 @@ func (h *delayed) refused(t *testing.T) {
 	close(h.release)
 	select {
 	case status := <-h.status:
-		check.Equal(t, status, http.StatusBadRequest, "status", "for a delayed write")
+		check.Equal(t, status, http.StatusBadRequest, "the status of a delayed write")
 	case <-time.After(patience):
 		t.Fatal("the request does not arrive")
 	}

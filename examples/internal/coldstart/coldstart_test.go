@@ -102,7 +102,7 @@ func TestConstructorsAllocateLittle(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	bytes := (after.TotalAlloc - before.TotalAlloc) / times
 	t.Logf("%d bytes", bytes)
-	check.True(t, bytes <= most, "a store and an executor take", bytes, "bytes, want at most", most)
+	check.True(t, bytes <= most, "a store and an executor take", bytes, "bytes, more than", most)
 }
 
 var initLine = regexp.MustCompile(`(?m)^init (\S+) @\S+ ms, (\S+) ms clock, (\d+) bytes, `)

@@ -155,7 +155,7 @@ func checkExecutions(t *testing.T, f *function) (repeated int) {
 			}
 		}
 	}
-	check.True(t, unexplained <= 10, unexplained, "such executions")
+	check.True(t, unexplained <= 10, unexplained, "unexplained executions")
 	most := 0
 	for process, n := range byKill {
 		if most = max(most, n); n > unrecorded {
@@ -170,7 +170,7 @@ func checkExecutions(t *testing.T, f *function) (repeated int) {
 // checkDead requires both messages of each poisoned order, and no others.
 func checkDead(t *testing.T, dead map[string]int) {
 	for _, o := range orders(good, good+poison, 0) {
-		check.Equal(t, dead[o.OrderID], 2, "messages", o.OrderID, "in the dead-letter queue")
+		check.Equal(t, dead[o.OrderID], 2, o.OrderID, "messages in the dead-letter queue")
 		delete(dead, o.OrderID)
 	}
 	check.Equal(t, len(dead), 0, "in the dead-letter queue", dead)

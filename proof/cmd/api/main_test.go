@@ -52,7 +52,7 @@ func (hidden) M() {}
 	text, err := describe(dir, []string{"a.go"})
 	check.Must(t, err)
 	for _, seen := range []string{"var Err\n", "A int", "func (t *T) M(n int) error\n"} {
-		check.Contains(t, text, seen, "no")
+		check.Contains(t, text, seen)
 	}
 	for _, unseen := range []string{"b int", "hidden", "errors", "return"} {
 		check.Lacks(t, text, unseen)

@@ -71,7 +71,7 @@ func TestEveryOptionsStructHasATable(t *testing.T) {
 		})
 		check.Must(t, err)
 	}
-	check.True(t, found >= 20, "found", found, "structs of options")
+	check.True(t, found >= 20, "only", found, "structs of options")
 }
 
 func TestDescribeTakesADocCommentApart(t *testing.T) {
