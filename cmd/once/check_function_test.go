@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
-	assert "github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/notrun"
 )
 
@@ -23,7 +23,7 @@ func TestCheckFindsWhatIsWrongOfADeployedFunction(t *testing.T) {
 		a := newDeployment(t, moto)
 		a.addStream(func(*lambda.CreateEventSourceMappingInput) {})
 		for name, f := range a.found(0, "check", "--strict", "--function", "pay", "--operation", "pay", "--group") {
-			assert.Equal(t, f.Verdict, fine, name, f)
+			check.Equal(t, f.Verdict, fine, name, f)
 		}
 	})
 	stream := func(change func(*lambda.CreateEventSourceMappingInput)) func(*deployment) {
@@ -37,11 +37,11 @@ func TestCheckFindsWhatIsWrongOfADeployedFunction(t *testing.T) {
 			_, err := a.lambda.AddPermission(a.Context(), &lambda.AddPermissionInput{
 				FunctionName: aws.String("pay"), StatementId: aws.String("topic"), Action: aws.String("lambda:InvokeFunction"), Principal: aws.String("sns.amazonaws.com"),
 			})
-			assert.Must(a.T, err)
+			check.Must(a.T, err)
 		},
 		"orders: reports": func(a *deployment) {
 			_, err := a.lambda.UpdateEventSourceMapping(a.Context(), &lambda.UpdateEventSourceMappingInput{UUID: a.mapping, FunctionResponseTypes: []types.FunctionResponseType{}})
-			assert.Must(a.T, err)
+			check.Must(a.T, err)
 		},
 		"orders: visibility":   func(a *deployment) { a.set("orders", "VisibilityTimeout", "59") },
 		"orders: dead letters": func(a *deployment) { a.set("orders", "RedrivePolicy", "") },
@@ -49,7 +49,7 @@ func TestCheckFindsWhatIsWrongOfADeployedFunction(t *testing.T) {
 		"orders: consumers": func(a *deployment) {
 			a.createFunction("other")
 			_, err := a.lambda.CreateEventSourceMapping(a.Context(), &lambda.CreateEventSourceMappingInput{FunctionName: aws.String("other"), EventSourceArn: &a.queue})
-			assert.Must(a.T, err)
+			check.Must(a.T, err)
 		},
 		"events: reports":  stream(func(in *lambda.CreateEventSourceMappingInput) { in.FunctionResponseTypes = nil }),
 		"events: bisect":   stream(func(in *lambda.CreateEventSourceMappingInput) { in.BisectBatchOnFunctionError = nil }),
@@ -61,13 +61,13 @@ func TestCheckFindsWhatIsWrongOfADeployedFunction(t *testing.T) {
 			a := newDeployment(t, moto)
 			damage(a)
 			for is, f := range a.found(codeNotRight, "check", "--table", "records", "--function", "pay", "--operation", "pay") {
-				assert.Equal(t, f.Verdict == wrong, is == name, is, f)
+				check.Equal(t, f.Verdict == wrong, is == name, is, f)
 			}
 		})
 	}
 	t.Run("no function", func(t *testing.T) {
 		got := newDeployment(t, moto).run("check", "--function", "nowhere")
-		assert.Equal(t, got.code, codeFailed)
-		assert.Contains(t, got.err, "there is no function nowhere")
+		check.Equal(t, got.code, codeFailed)
+		check.Contains(t, got.err, "there is no function nowhere")
 	})
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	assert "github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
 
@@ -44,8 +44,8 @@ func startMoto(t *testing.T) string {
 	t.Helper()
 	server := exec.CommandContext(t.Context(), "moto_server", "-p", "0")
 	output, err := server.StderrPipe()
-	assert.Must(t, err)
-	assert.Must(t, server.Start())
+	check.Must(t, err)
+	check.Must(t, server.Start())
 	lines, address := bufio.NewScanner(output), regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 	for lines.Scan() {
 		if url := address.FindString(lines.Text()); url != "" {
@@ -69,17 +69,17 @@ func newDeployment(t *testing.T, moto string) *deployment {
 	t.Helper()
 	a := &deployment{scene: newScene(t)}
 	reset, err := http.Post(moto+"/moto-api/reset", "", nil)
-	assert.Must(t, err)
-	assert.Must(t, reset.Body.Close())
+	check.Must(t, err)
+	check.Must(t, reset.Body.Close())
 	t.Setenv("AWS_ENDPOINT_URL", a.simulated(moto))
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "")
 	t.Setenv("AWS_REGION", "eu-central-1")
 	cfg, err := (&dynamodbFlags{}).load(t.Context())
-	assert.Must(t, err)
+	check.Must(t, err)
 	a.lambda, a.sqs, a.dynamodb = lambda.NewFromConfig(cfg), sqs.NewFromConfig(cfg), dynamodb.NewFromConfig(cfg)
 	a.createTable("records")
 	role, err := iam.NewFromConfig(cfg).CreateRole(t.Context(), &iam.CreateRoleInput{RoleName: aws.String("pay"), AssumeRolePolicyDocument: aws.String("{}")})
-	assert.Must(t, err)
+	check.Must(t, err)
 	a.role = role.Role.Arn
 	a.createFunction("pay")
 	dead := a.createQueue("dead", map[string]string{"MessageRetentionPeriod": "1209600"})
@@ -89,7 +89,7 @@ func newDeployment(t *testing.T, moto string) *deployment {
 	mapping, err := a.lambda.CreateEventSourceMapping(t.Context(), &lambda.CreateEventSourceMappingInput{
 		FunctionName: aws.String("pay"), EventSourceArn: &a.queue, FunctionResponseTypes: reported,
 	})
-	assert.Must(t, err)
+	check.Must(t, err)
 	a.mapping = mapping.UUID
 	return a
 }
@@ -112,8 +112,8 @@ func (a *deployment) simulated(moto string) string {
 		}
 		return &wire.Response{Status: http.StatusOK, Body: a.simulation(form)}, nil
 	})
-	assert.Must(a.T, err)
-	a.Cleanup(func() { assert.Must(a.T, proxy.Close()) })
+	check.Must(a.T, err)
+	a.Cleanup(func() { check.Must(a.T, proxy.Close()) })
 	return proxy.URL()
 }
 
@@ -141,15 +141,15 @@ func (a *deployment) createTable(name string) *ddb.TableDescription {
 		KeySchema:            []ddb.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: ddb.KeyTypeHash}},
 		StreamSpecification:  &ddb.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: ddb.StreamViewTypeNewImage},
 	})
-	assert.Must(a.T, err)
+	check.Must(a.T, err)
 	_, err = a.dynamodb.UpdateTimeToLive(a.Context(), &dynamodb.UpdateTimeToLiveInput{
 		TableName: &name, TimeToLiveSpecification: &ddb.TimeToLiveSpecification{AttributeName: aws.String("expiration"), Enabled: aws.Bool(true)},
 	})
-	assert.Must(a.T, err)
+	check.Must(a.T, err)
 	_, err = a.dynamodb.UpdateContinuousBackups(a.Context(), &dynamodb.UpdateContinuousBackupsInput{
 		TableName: &name, PointInTimeRecoverySpecification: &ddb.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: aws.Bool(true)},
 	})
-	assert.Must(a.T, err)
+	check.Must(a.T, err)
 	return made.TableDescription
 }
 
@@ -160,7 +160,7 @@ func (a *deployment) createFunction(name string) {
 		Code:        &types.FunctionCode{ZipFile: []byte("PK\x05\x06" + strings.Repeat("\x00", 18))}, // an empty archive
 		Environment: &types.Environment{Variables: map[string]string{"IDEMPOTENCY_TABLE": "records", "ONCE_METRICS": "emf"}},
 	})
-	assert.Must(a.T, err)
+	check.Must(a.T, err)
 }
 
 // setVariable changes a variable of the function.
@@ -171,7 +171,7 @@ func (a *deployment) setVariable(name, value string) {
 	_, err := a.lambda.UpdateFunctionConfiguration(a.Context(), &lambda.UpdateFunctionConfigurationInput{
 		FunctionName: aws.String("pay"), Environment: &types.Environment{Variables: variables},
 	})
-	assert.Must(a.T, err)
+	check.Must(a.T, err)
 }
 
 // addStream adds the stream of a table as a source, changed.
@@ -184,23 +184,23 @@ func (a *deployment) addStream(change func(*lambda.CreateEventSourceMappingInput
 	}
 	change(in)
 	_, err := a.lambda.CreateEventSourceMapping(a.Context(), in)
-	assert.Must(a.T, err)
+	check.Must(a.T, err)
 }
 
 // createQueue returns the ARN of a queue.
 func (a *deployment) createQueue(name string, attributes map[string]string) string {
 	a.Helper()
 	queue, err := a.sqs.CreateQueue(a.Context(), &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes})
-	assert.Must(a.T, err)
+	check.Must(a.T, err)
 	out, err := a.sqs.GetQueueAttributes(a.Context(), &sqs.GetQueueAttributesInput{QueueUrl: queue.QueueUrl, AttributeNames: []sqstypes.QueueAttributeName{"QueueArn"}})
-	assert.Must(a.T, err)
+	check.Must(a.T, err)
 	return out.Attributes["QueueArn"]
 }
 
 func (a *deployment) set(queue, attribute, value string) {
 	a.Helper()
 	of, err := a.sqs.GetQueueUrl(a.Context(), &sqs.GetQueueUrlInput{QueueName: &queue})
-	assert.Must(a.T, err)
+	check.Must(a.T, err)
 	_, err = a.sqs.SetQueueAttributes(a.Context(), &sqs.SetQueueAttributesInput{QueueUrl: of.QueueUrl, Attributes: map[string]string{attribute: value}})
-	assert.Must(a.T, err)
+	check.Must(a.T, err)
 }

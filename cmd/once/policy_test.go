@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	assert "github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/policy"
 )
 
@@ -22,14 +22,14 @@ func TestPolicyAllowsATaskItsActions(t *testing.T) {
 		"check":    "dynamodb:DescribeContinuousBackups dynamodb:DescribeTable dynamodb:DescribeTimeToLive",
 	} {
 		got := s.policy("--for", task).Statement[0]
-		assert.Equal(t, strings.Join(got.Action, " "), want, task)
-		assert.Equal(t, got.Resource, tableARN, task)
+		check.Equal(t, strings.Join(got.Action, " "), want, task)
+		check.Equal(t, got.Resource, tableARN, task)
 	}
 }
 
 func TestPolicyConfinesAFunctionToItsOperations(t *testing.T) {
 	got := newScene(t).policy("--operation", "pay", "--operation", "refund").Statement[0]
-	assert.Deep(t, got.Condition, map[string]map[string]any{
+	check.Deep(t, got.Condition, map[string]map[string]any{
 		"ForAllValues:StringLike": {"dynamodb:LeadingKeys": []any{"pay#*", "refund#*"}},
 		"Null":                    {"dynamodb:LeadingKeys": "false"},
 	})
@@ -38,12 +38,12 @@ func TestPolicyConfinesAFunctionToItsOperations(t *testing.T) {
 func TestPolicyAllowsTheKeyThroughDynamoDBAlone(t *testing.T) {
 	const key = "arn:aws:kms:eu-central-1:123456789012:key/1"
 	got := newScene(t).policy("--key", key).Statement[1]
-	assert.Equal(t, got.Resource, key)
-	assert.Deep(t, got.Condition, map[string]map[string]any{"StringEquals": {"kms:ViaService": "dynamodb.eu-central-1.amazonaws.com"}})
+	check.Equal(t, got.Resource, key)
+	check.Deep(t, got.Condition, map[string]map[string]any{"StringEquals": {"kms:ViaService": "dynamodb.eu-central-1.amazonaws.com"}})
 }
 
 func (s *scene) policy(args ...string) (d policy.Document) {
 	s.Helper()
-	assert.Must(s.T, json.Unmarshal([]byte(s.ok(append([]string{"policy", "--table", tableARN}, args...)...)), &d))
+	check.Must(s.T, json.Unmarshal([]byte(s.ok(append([]string{"policy", "--table", tableARN}, args...)...)), &d))
 	return d
 }
