@@ -27,15 +27,15 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error 
 	switch e := o.Execution; {
 	case e == nil: // the call owns its claim
 	case e.Settle != nil:
-		c.owner, c.execution = protocol.Execution, e
+		c.mode.Holder, c.execution = protocol.Execution, e
 	case x.config.MaxAttempts == 0:
 		// A step that enters its claim again runs again, so with MaxAttempts its
 		// calls have claims of their own, which count.
-		c.owner, c.execution = protocol.ExecutionStep, e
+		c.mode.Holder, c.execution = protocol.ExecutionStep, e
 	}
 	// The owner of an execution's record is the same in each invocation. A run that knows
-	// none of the stored steps could settle it, and the service repeats the step anyway.
-	c.FailOpen = x.config.OnStoreError == FailOpen && c.owner == protocol.OneCall
+	// none of the stored steps could finish it, and the service repeats the step anyway.
+	c.FailOpen = x.config.OnStoreError == FailOpen && !c.mode.IsDurable()
 	c.readsFirst = x.config.ReadFirst || o.ReadFirst
 	// Deferred, so that a panic of the handler is observed too.
 	var e conclusion

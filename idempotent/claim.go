@@ -121,7 +121,7 @@ func (c *call) claimAnew(ctx context.Context, a *claiming) (*lease, conclusion) 
 
 // claimLapsed takes over a record whose lease has lapsed.
 func (c *call) claimLapsed(ctx context.Context, a *claiming) (*lease, conclusion) {
-	if c.owner == protocol.Execution && len(a.met.Steps) > 0 {
+	if len(a.met.Steps) > 0 && c.mode.IsExecution() {
 		return nil, conclusion{outcome: OutcomeFailed, err: &StepsLeftError{KeyHash: c.hash}}
 	}
 	if e := c.askFirst(ctx, a.met); e.outcome != "" {
@@ -138,14 +138,14 @@ func (c *call) claimLapsed(ctx context.Context, a *claiming) (*lease, conclusion
 // the lease of an earlier invocation. A claim that was answered too late is
 // removed, and made again.
 func (c *call) enterOwn(ctx context.Context, a *claiming) (*lease, conclusion) {
-	if c.owner == protocol.Execution && len(a.met.Steps) > 0 {
+	if len(a.met.Steps) > 0 && c.mode.IsExecution() {
 		return nil, c.returnSteps(ctx, a.met)
 	}
 	how := driver.ReleaseRefund
 	if a.met.Attempt == 1 {
 		how = driver.ReleaseDelete
 	}
-	if c.owner != protocol.OneCall && a.met.Lease.Before(c.leaseFrom(a.now)) {
+	if c.mode.IsDurable() && a.met.Lease.Before(c.leaseFrom(a.now)) {
 		if a.round++; a.round > maxRounds {
 			return nil, c.inProgress(a.met, nil)
 		}
@@ -158,7 +158,7 @@ func (c *call) enterOwn(ctx context.Context, a *claiming) (*lease, conclusion) {
 		l.unclaim = how
 		return l, conclusion{}
 	}
-	if c.owner != protocol.OneCall {
+	if c.mode.IsDurable() {
 		return nil, c.noTime(ctx, nil)
 	}
 	// After so long an answer, a different owner may already run. The token is new,

@@ -103,14 +103,14 @@ func (w *writer) sendRelease(ctx context.Context, l *lease, refund bool) sent {
 	}
 	how := keep
 	counts := w.x.config.MaxAttempts > 0 && !refund
-	if l.record.Attempt == 1 && !counts && l.mode.Hold == protocol.Claimed && !l.committed && !l.stepped {
+	if l.record.Attempt == 1 && !counts && w.mode.IsClaimed() && !l.committed && !l.stepped {
 		how = driver.ReleaseDelete
 	}
-	if w.owner != protocol.OneCall {
+	if w.mode.IsDurable() {
 		how = keep // a delayed copy of its claim would make the record again, for as long as the execution may run
 	}
 	s := w.repeat(ctx, &write{
-		Policy: l.mode.Tries(&protocol.Releasing), own: l.record, unacknowledged: l.mode.Hold != protocol.Claimed,
+		Policy: w.mode.Tries(&protocol.Releasing), own: l.record, unacknowledged: !w.mode.IsClaimed(),
 		send: func(ctx context.Context, ruling protocol.Ruling, _ driver.Record) protocol.Reply {
 			if ruling == protocol.KeepSteps {
 				how = keep // finished steps must not run again
@@ -132,7 +132,7 @@ func (w *writer) sendRelease(ctx context.Context, l *lease, refund bool) sent {
 //
 // A claim of a durable execution stays: it is that of earlier invocations too.
 func (w *writer) unclaim(ctx context.Context, owner string, how driver.Release) {
-	if w.owner != protocol.OneCall {
+	if w.mode.IsDurable() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.UnclaimTime(ctx))

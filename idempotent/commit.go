@@ -18,7 +18,7 @@ import (
 func (c *call) commit(ctx context.Context, l *lease, with driver.Attachment) (*driver.Rejected, conclusion) {
 	change := c.completion(ctx, l, func(driver.Change) {
 		l.frame.discard() // the release must not wait for its connection
-		c.abandoned = released(l, c.sendRelease(ctx, l, false))
+		c.abandoned = c.released(c.sendRelease(ctx, l, false))
 	})
 	// Set once, because a repeated request must be the same to the last bit.
 	change.Expires, change.With = c.x.times.ExpiresFinished(c.look()), with
@@ -127,7 +127,7 @@ func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) 
 		return nil, c.recorded(l, s.Met)
 	case protocol.Landed:
 		// The claim that failed open had landed.
-		l.record, l.mode.Hold = s.Met, protocol.Claimed
+		l.record, c.mode.Hold = s.Met, protocol.Claimed
 		c.attempt = s.Met.Attempt
 		return c.commit(ctx, l, with)
 	case protocol.Another:
@@ -173,7 +173,7 @@ func (c *call) yieldTo(ctx context.Context, l *lease, met driver.Record) conclus
 	switch {
 	case verdict == protocol.ReplayRecord || verdict == protocol.RefuseReuse || verdict == protocol.RefuseUnknown:
 		return c.withoutRun(ctx, verdict, met)
-	case l.mode.Hold != protocol.Optimistic || verdict == protocol.AwaitOwner && c.longestWait() <= 0:
+	case !c.mode.IsOptimistic() || verdict == protocol.AwaitOwner && c.longestWait() <= 0:
 		return c.inProgress(met, nil)
 	}
 	return conclusion{claimFirst: true}

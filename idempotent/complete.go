@@ -89,10 +89,13 @@ func (c *call) recorded(l *lease, r driver.Record) conclusion {
 	if r.Unavailable != "" {
 		c.tally.suppress(&ResultUnavailableError{KeyHash: c.hash, Reason: r.Unavailable})
 	}
-	if l.record.Used() > 1 {
-		return conclusion{outcome: l.outcome(OutcomeTakeover)}
+	switch {
+	case c.mode.HasFailedOpen():
+		return conclusion{outcome: OutcomeBypassed}
+	case l.record.Used() > 1:
+		return conclusion{outcome: OutcomeTakeover}
 	}
-	return conclusion{outcome: l.outcome(OutcomeExecuted)}
+	return conclusion{outcome: OutcomeExecuted}
 }
 
 // notRecorded ends a run whose record could not be finished.
@@ -107,7 +110,7 @@ func (c *call) notRecorded(l *lease, op string, err, handler error) conclusion {
 		err = nil
 	}
 	switch {
-	case l.mode.Hold == protocol.FailedOpen:
+	case c.mode.HasFailedOpen():
 		c.tally.suppress(failed)
 		return conclusion{outcome: OutcomeBypassed, err: handler}
 	case err == nil:
@@ -140,7 +143,7 @@ func (c *call) finish(ctx context.Context, l *lease, op string, handler error, c
 			return c.recorded(l, s.Met)
 		case own:
 			c.share(s.Met)
-			return conclusion{outcome: l.outcome(OutcomeFailed), err: handler}
+			return conclusion{outcome: c.outcome(OutcomeFailed), err: handler}
 		case handler != nil:
 			c.tally.suppress(handler)
 		}

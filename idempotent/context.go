@@ -7,6 +7,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/internal/ids"
 	"github.com/lambda-once/once/idempotent/internal/options"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // A Claim describes the call that a handler runs under.
@@ -66,6 +67,7 @@ func DownstreamKey(ctx context.Context, name string) string {
 func Unprotected(ctx context.Context) context.Context {
 	outer := frameOf(ctx)
 	f := &frame{id: unprotectedID(), outer: outer, chain: options.Of(ctx).Chain, handlerRun: &handlerRun{}}
+	f.steps.mode.Hold = protocol.Bypassed
 	if outer != nil {
 		f.invocation = outer.invocation
 	}

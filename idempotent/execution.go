@@ -8,7 +8,6 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/ids"
 	"github.com/lambda-once/once/idempotent/internal/options"
-	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // A durable execution runs its handler again in each of its invocations, until
@@ -31,7 +30,7 @@ func (x *Executor) unprotectedIDIn(e *options.Execution) string {
 // one arrived between the read of the record and its takeover. All invocations of the
 // execution find it, so none has run.
 func (c *call) returnSteps(ctx context.Context, met driver.Record) conclusion {
-	l := &lease{mode: protocol.Mode{Owner: c.owner}, record: met}
+	l := &lease{record: met}
 	e := c.release(ctx, l, &StepsLeftError{KeyHash: c.hash}, true)
 	switch {
 	case l.unreleased != nil: // as in release
@@ -45,7 +44,7 @@ func (c *call) returnSteps(ctx context.Context, met driver.Record) conclusion {
 // replaysItself reports whether the finished record is that of the execution
 // whose handler is called again: its service did not receive the result.
 func (w *writer) replaysItself(record driver.Record) bool {
-	return w.owner == protocol.Execution && record.Status == driver.Completed && record.Owner == w.ownerOf(record.Attempt, "", record.Owner)
+	return w.mode.IsExecution() && record.Status == driver.Completed && record.Owner == w.ownerOf(record.Attempt, "", record.Owner)
 }
 
 const longestExecution = 366 * 24 * time.Hour
@@ -95,7 +94,7 @@ func (c *call) askFirst(ctx context.Context, met driver.Record) conclusion {
 		return conclusion{}
 	case state != options.ExecutionSucceeded:
 		return c.inProgress(driver.Record{}, errExecutionActive)
-	case len(result) == 0 || c.owner != protocol.Execution: // the result of a handler is none of a step
+	case len(result) == 0 || !c.mode.IsExecution(): // the result of a handler is none of a step
 		c.tally.suppress(errNoServiceResult)
 		return conclusion{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}}
 	}
@@ -111,7 +110,7 @@ func (c *call) completeFor(ctx context.Context, met driver.Record, result []byte
 	}
 	own := met
 	own.Lease = c.leaseFrom(c.now)
-	e := c.complete(ctx, &lease{mode: protocol.Mode{Owner: c.owner}, record: own})
+	e := c.complete(ctx, &lease{record: own})
 	if e.err == nil {
 		e.outcome = OutcomeReplayed
 	}

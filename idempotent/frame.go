@@ -14,7 +14,7 @@ import (
 
 // mustAllowEffects panics in an optimistic call, which may run in vain.
 func (f *frame) mustAllowEffects(helper string) {
-	if f.optimistic {
+	if x := f.steps.x; x != nil && x.config.Optimistic {
 		panic("idempotent: " + helper + ": under Config.Optimistic a handler has no effects but its transaction, " +
 			"because a call that loses to another runs too; unset it for this handler")
 	}
@@ -26,30 +26,24 @@ func (c *call) startLease(hold protocol.Hold, record driver.Record) *lease {
 		claim:      Claim{Operation: c.x.operation, KeyHash: c.hash, Attempt: record.Attempt, takeover: record.Used() > 1},
 		id:         c.id,
 		storeID:    c.x.storeID,
-		claims:     hold != protocol.Bypassed,
-		durable:    c.owner == protocol.Execution,
 		invocation: c.Invocation,
 		outer:      c.outer,
 		chain:      c.options.Chain,
 		waiting:    c.options.Waiting,
-		handlerRun: &handlerRun{transactional: c.x.transactional, optimistic: c.x.config.Optimistic, attaching: c.options.Attaching},
+		handlerRun: &handlerRun{transactional: c.x.transactional, attaching: c.options.Attaching},
 	}
-	f.steps.x, f.steps.identity, f.steps.tally, f.steps.durable = c.x, c.identity, c.tally, f.durable
+	c.mode.Hold, c.attempt = hold, record.Attempt
+	s := &f.steps
+	s.x, s.identity, s.tally, s.mode, s.invocation = c.x, c.identity, c.tally, c.mode, c.Invocation
+	s.owner, s.attempt, s.stored, s.known = record.Owner, record.Attempt, record.Steps, maps.Clone(record.Steps)
 	f.earlier, c.runs = c.runs, f.handlerRun
-	if hold == protocol.Claimed {
-		f.steps.claimed, f.steps.stored, f.steps.invocation = true, record.Steps, c.Invocation
-		f.steps.known = maps.Clone(record.Steps)
-		f.steps.budgetLock = make(chan struct{}, 1)
-		f.steps.owner, f.steps.attempt = record.Owner, record.Attempt
-	}
-	c.attempt = record.Attempt
-	return &lease{mode: protocol.Mode{Hold: hold, Owner: c.owner}, record: record, frame: f}
+	return &lease{record: record, frame: f}
 }
 
 // nests reports whether f is inside of a call on the same record.
 func (f *frame) nests(storeID any, id string) bool {
 	for ; f != nil; f = f.outer {
-		if f.id == id && f.storeID == storeID && f.claims {
+		if f.id == id && f.storeID == storeID && f.steps.mode.HasRecord() {
 			return true
 		}
 	}
@@ -60,7 +54,7 @@ func (f *frame) nests(storeID any, id string) bool {
 // at the first use.
 func (f *frame) Attach(create func() driver.Attachment) driver.Attachment {
 	switch {
-	case f.durable:
+	case f.steps.mode.IsExecution():
 		panic("idempotent: a transaction in a durable function itself, which runs again after each suspension: " + inADurableStep)
 	case f.steps.x == nil:
 		panic("idempotent: a transaction in a call that nothing protects (idempotent.Unprotected): nothing would commit it; " + inATest)

@@ -42,11 +42,12 @@ func (c *call) heartbeat(ctx context.Context, l *lease) *heartbeat {
 	h := &heartbeat{call: c, lease: l, until: l.record.Lease, expires: l.record.Expires}
 	x := c.x
 	extends := false
-	switch claimed := l.mode.Hold == protocol.Claimed; {
-	case l.mode.Hold == protocol.Bypassed, !claimed && c.Invocation.IsZero():
-	case !claimed: // no lease is known; only the invocation's end is
-		h.limit = x.times.HandlerEnd(c.Invocation, c.Invocation)
-	case c.owner != protocol.OneCall, x.config.Lease == 0 && !c.Invocation.IsZero():
+	switch inInvocation := !c.Invocation.IsZero(); {
+	case l.record.Lease.IsZero(): // without a claim
+		if inInvocation && c.mode.HasRecord() {
+			h.limit = x.times.HandlerEnd(c.Invocation, c.Invocation)
+		}
+	case inInvocation && x.config.Lease == 0, c.mode.IsDurable():
 		h.limit = x.times.HandlerEnd(l.record.Lease, c.Invocation)
 	default:
 		extends = true
@@ -173,8 +174,14 @@ func (h *heartbeat) setUntil(until, expires time.Time) {
 }
 
 // stop, once, cancels the handler's context and joins the heartbeat. From here on only
-// the call itself writes with its token.
-func (h *heartbeat) stop() {
+// the call itself writes with its token. It reports whether the handler's time had
+// ended before. A handler that sees its deadline may return before the context's timer
+// fires.
+func (h *heartbeat) stop() (cutOff bool) {
+	cutOff = !h.limit.IsZero() && !time.Now().Before(h.limit)
+	if h.ctx.Err() != nil {
+		_, cutOff = context.Cause(h.ctx).(*TimedOutError)
+	}
 	if h.joined != nil {
 		h.quit()
 		if !h.timer.Stop() {
@@ -182,19 +189,10 @@ func (h *heartbeat) stop() {
 		}
 		h.limitTimer.Stop()
 		h.lease.record.Lease, h.lease.record.Expires = h.until, h.expires
-		if h.failed != nil && h.cutOff() {
+		if h.failed != nil && cutOff {
 			h.call.tally.suppress(&StoreError{Op: "extend", Executed: true, Err: h.failed})
 		}
 	}
 	h.cancel(nil)
-}
-
-// cutOff reports whether the handler's time has ended. A handler that sees its
-// deadline may return before the context's timer fires.
-func (h *heartbeat) cutOff() bool {
-	if ended := h.ctx.Err(); ended != nil {
-		_, ours := context.Cause(h.ctx).(*TimedOutError)
-		return ours
-	}
-	return !h.limit.IsZero() && !time.Now().Before(h.limit)
+	return cutOff
 }

@@ -13,6 +13,7 @@ import (
 
 // claimed claims the record, runs the handler, and settles the record.
 func (c *call) claimed(ctx context.Context) conclusion {
+	c.mode.Hold = protocol.Claimed // an optimistic run may have come before
 	l, e := c.claim(ctx)
 	if l == nil {
 		return e
@@ -20,7 +21,7 @@ func (c *call) claimed(ctx context.Context) conclusion {
 	l.committed = c.unacknowledged
 	if note, ok := l.record.Steps[form.FailureStep]; ok {
 		if err := l.frame.steps.readFailure(ctx, note); err != nil {
-			if c.owner != protocol.OneCall {
+			if c.mode.IsDurable() {
 				return conclusion{outcome: OutcomeSuspended, err: err}
 			}
 			// Not an error of the handler: it is not stored as a failure.
@@ -78,10 +79,10 @@ var errFailedOpenAhead = errors.New("the claim failed open before its turn, and 
 // call is then made again, with a claim of its own: a store that was unavailable
 // may be back, and a later call may have taken the record over.
 func (h *heartbeat) stale() error {
-	switch hold := h.lease.mode.Hold; {
-	case hold == protocol.Bypassed:
+	switch mode := h.call.mode; {
+	case !mode.HasRecord():
 		return nil
-	case hold != protocol.Claimed:
+	case !mode.IsClaimed():
 		return &StoreError{Op: "claim", Err: errFailedOpenAhead}
 	case h.ctx.Err() != nil:
 		return context.Cause(h.ctx)
@@ -100,10 +101,9 @@ func (c *call) underLease(ctx context.Context, l *lease, fn func(context.Context
 	began, returned := time.Now(), false
 	var err error
 	defer func() {
-		c.cutOff = h.cutOff() && (err != nil || !returned)
 		c.handlerTime += time.Since(began)
 		l.frame.steps.close()
-		h.stop()
+		c.cutOff = h.stop() && (err != nil || !returned)
 		l.frame.steps.noteSent(l) // also those that were answered meanwhile
 		if returned {
 			return

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/lambda-once/once/idempotent/internal/form"
-	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // replayed returns the stored failure as later calls receive it.
@@ -109,7 +108,7 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 	if s.failed != nil {
 		names = s.failed.Steps
 	}
-	if (l.committed || c.owner != protocol.OneCall) && l.mode.Hold == protocol.Claimed {
+	if (l.committed || c.mode.IsDurable()) && c.mode.IsClaimed() {
 		if err := c.reclaim(ctx, l); err != nil {
 			return nil, &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: bare(cause)}
 		}

@@ -13,9 +13,12 @@ import (
 // protocol.Mode.Settle alone decides on the plan.
 func (c *call) settle(ctx context.Context, l *lease, r ran) conclusion {
 	for {
+		c.examine(l, &r)
 		var rejected *driver.Rejected
 		var e conclusion
-		switch plan := l.mode.Settle(c.facts(ctx, l, &r)); plan {
+		switch plan := c.mode.Settle(c.facts(ctx, l, r)); plan {
+		case protocol.Complete:
+			e = c.complete(ctx, l)
 		case protocol.Commit:
 			rejected, e = c.commit(ctx, l, r.with)
 		case protocol.Create:
@@ -38,47 +41,19 @@ func (c *call) settle(ctx context.Context, l *lease, r ran) conclusion {
 	}
 }
 
-// facts describes the run for Settle. It alone asks the run, its steps, the class of
-// its error, the clock and the execution.
-func (c *call) facts(ctx context.Context, l *lease, r *ran) protocol.Run {
-	left := protocol.Run{
-		NotRun: r.notRun, Panicked: r.panicked, Failed: r.err != nil, Attached: r.with != nil,
-		Undone: r.undone, KeepsNoFailures: c.x.config.ReleasePermanent,
-	}
+// examine finds what a run asks for, before facts describes it: its steps must be
+// undone, or its error has a class.
+func (c *call) examine(l *lease, r *ran) {
+	_, failed, stopped := l.frame.steps.left()
+	r.undoing, r.stopped = failed != nil, stopped != nil
 	switch {
-	case r.notRun:
-		return left
-	case l.mode.RunsExecution():
-		return c.executionFacts(ctx, left, r)
-	case l.mode.Hold != protocol.Bypassed:
-		_, failed, stopped := l.frame.steps.left()
-		left.Undoing, left.Stopped = failed != nil, stopped != nil
-		if (left.Undoing || left.Stopped) && !r.panicked && r.undone == protocol.NotBegun {
-			c.mustUndo(l, r, failed, stopped)
-		}
+	case r.notRun, r.panicked, r.undone != protocol.NotBegun:
+	case r.undoing, r.stopped:
+		c.mustUndo(l, r, failed, stopped)
+	case r.err != nil && !c.mode.RunsExecution():
+		r.class = l.frame.classify(r.err)
+		c.permanent = r.class.permanent
 	}
-	left.Failed = r.err != nil
-	if left.Failed && !left.Undoing && !left.Stopped && r.undone == protocol.NotBegun {
-		class := l.frame.classify(r.err)
-		left.Permanent, left.Retryable, c.permanent = class.permanent, class.retryable, class.permanent
-	}
-	if left.Failed || left.Panicked {
-		left.Unacknowledged = l.frame.steps.unacknowledged() != nil
-		left.Leave = c.isOver(ctx)
-	}
-	return left
-}
-
-// executionFacts describes the run of an execution's handler: the execution decides.
-func (c *call) executionFacts(ctx context.Context, left protocol.Run, r *ran) protocol.Run {
-	err := r.err
-	if r.panicked {
-		err = errPanicked
-	}
-	asked := Outcome(c.execution.Settle(err))
-	left.Failed = err != nil || asked != OutcomeExecuted
-	left.Leave = left.Failed && (asked != OutcomeReleased || c.isOver(ctx))
-	return left
 }
 
 // mustUndo makes the reason to undo the steps the error of a run, whatever the
@@ -99,10 +74,36 @@ func (c *call) mustUndo(l *lease, r *ran, failed *form.SagaFailure, stopped erro
 	r.cause = r.err
 }
 
+// facts describes a run that was examined for Settle. It asks the steps, the clock and
+// the execution, and changes nothing of the run.
+func (c *call) facts(ctx context.Context, l *lease, r ran) protocol.Run {
+	facts := protocol.Run{
+		NotRun: r.notRun, Panicked: r.panicked, Failed: r.err != nil, Attached: r.with != nil,
+		Permanent: r.class.permanent, Retryable: r.class.retryable, KeepsNoFailures: c.x.config.ReleasePermanent,
+		Undoing: r.undoing, Stopped: r.stopped, Undone: r.undone,
+	}
+	switch {
+	case r.notRun:
+	case c.mode.RunsExecution():
+		// The execution decides.
+		err := r.err
+		if r.panicked {
+			err = errPanicked
+		}
+		asked := Outcome(c.execution.Settle(err))
+		facts.Failed = err != nil || asked != OutcomeExecuted
+		facts.Leave = facts.Failed && (asked != OutcomeReleased || c.isOver(ctx))
+	case facts.Failed || facts.Panicked:
+		facts.Unacknowledged = l.frame.steps.unacknowledged() != nil
+		facts.Leave = c.isOver(ctx)
+	}
+	return facts
+}
+
 // isOver reports whether the next invocation of the execution may run under the
 // same fence, because this one has ended.
 func (w *writer) isOver(ctx context.Context) bool {
-	return w.owner != protocol.OneCall && (ctx.Err() != nil || !w.Invocation.IsZero() && !w.look().Before(w.Invocation))
+	return w.mode.IsDurable() && (ctx.Err() != nil || !w.Invocation.IsZero() && !w.look().Before(w.Invocation))
 }
 
 // undo undoes the finished steps of a call that failed for good.
@@ -119,11 +120,9 @@ func (c *call) undo(ctx context.Context, l *lease, r *ran) {
 	}
 }
 
-// end ends a call with the plan.
+// end ends a call whose handler did not succeed with the plan.
 func (c *call) end(ctx context.Context, l *lease, plan protocol.Plan, r ran) conclusion {
 	switch plan {
-	case protocol.Complete:
-		return c.complete(ctx, l)
 	case protocol.Fail:
 		return c.fail(ctx, l, r.err, r.names)
 	case protocol.CreateFailure:
@@ -152,15 +151,15 @@ func (c *call) end(ctx context.Context, l *lease, plan protocol.Plan, r ran) con
 		// An error class set by an undo function does not apply to an enclosing
 		// call.
 		c.outer.noteInner(err)
-	case r.cause == nil && !l.mode.RunsExecution():
+	case r.cause == nil && !c.mode.RunsExecution():
 		err = c.timedOut(l, err)
 	}
 	if plan == protocol.Leave {
 		c.permanent = false
 		return conclusion{outcome: OutcomeSuspended, err: bare(err)}
 	}
-	if err == nil && r.panicked && l.mode.Hold != protocol.Optimistic {
-		return conclusion{outcome: released(l, c.sendRelease(ctx, l, false))} // no caller receives more
+	if err == nil && r.panicked && !c.mode.IsOptimistic() {
+		return conclusion{outcome: c.released(c.sendRelease(ctx, l, false))} // no caller receives more
 	}
 	return c.release(ctx, l, err, false)
 }
@@ -168,7 +167,7 @@ func (c *call) end(ctx context.Context, l *lease, plan protocol.Plan, r ran) con
 // release releases the record after an error that permits a retry.
 func (c *call) release(ctx context.Context, l *lease, cause error, refund bool) conclusion {
 	cause = bare(cause)
-	if l.mode.Hold == protocol.Optimistic {
+	if c.mode.IsOptimistic() {
 		return conclusion{outcome: OutcomeReleased, err: cause} // there is no record
 	}
 	s := c.sendRelease(ctx, l, refund)
@@ -187,24 +186,24 @@ func (c *call) release(ctx context.Context, l *lease, cause error, refund bool) 
 		l.unreleased.Handler = cause
 		cause = l.unreleased
 	}
-	return conclusion{outcome: released(l, s), err: cause}
+	return conclusion{outcome: c.released(s), err: cause}
 }
 
 // released returns the outcome of a release.
-func released(l *lease, s sent) Outcome {
+func (w *writer) released(s sent) Outcome {
 	switch s.Ruling {
 	case protocol.TakeTheirs, protocol.Yield:
 		return OutcomeLeaseLost
 	case protocol.Unknown:
-		return l.outcome(OutcomeUnknown)
+		return w.outcome(OutcomeUnknown)
 	default:
-		return l.outcome(OutcomeReleased)
+		return w.outcome(OutcomeReleased)
 	}
 }
 
 // outcome returns o, or that the call was bypassed, if its claim failed open.
-func (l *lease) outcome(o Outcome) Outcome {
-	if l.mode.Hold == protocol.FailedOpen {
+func (w *writer) outcome(o Outcome) Outcome {
+	if w.mode.HasFailedOpen() {
 		return OutcomeBypassed
 	}
 	return o

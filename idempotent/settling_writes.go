@@ -21,8 +21,7 @@ import (
 func (w *writer) settling(ctx context.Context, l *lease) (context.Context, context.CancelFunc) {
 	end, least := l.record.Lease, max(w.x.config.Reserve, bounds.ShortestTry)
 	switch {
-	case l.mode.Hold == protocol.FailedOpen:
-		end = time.Time{} // the caller chose to go on without the store
+	case end.IsZero(): // failed open: the caller chose to continue without the store
 	case !w.Invocation.IsZero():
 		least = bounds.ShortestTry
 		if last := w.LastWrite(ctx); last.Before(end) {
@@ -53,9 +52,9 @@ func (l *lease) wrote(stored driver.Record, change driver.Change) bool {
 		(stored.Unavailable != "" || change.Unavailable == "" && stored.Payload == change.Payload && canonical.Equal(stored.Data, change.Data))
 }
 
-// finished returns the record that a finishing write leaves. According to its
+// finishedRecord returns the record that a finishing write leaves. According to its
 // answer, the store may have left the result out.
-func (w *writer) finished(l *lease, change driver.Change, answer driver.Record) driver.Record {
+func (w *writer) finishedRecord(l *lease, change driver.Change, answer driver.Record) driver.Record {
 	r := driver.Record{
 		ID: w.id, Status: change.Status, Owner: l.record.Owner,
 		Attempt: max(l.record.Attempt, 1), Refunds: l.record.Refunds, Fingerprint: l.record.Fingerprint,
@@ -78,7 +77,7 @@ func (w *writer) sendFinish(ctx context.Context, l *lease, change driver.Change)
 		rules = &protocol.FinishingAfterCommit
 	}
 	s := w.repeat(ctx, &write{
-		Policy: l.mode.Tries(rules), own: l.record,
+		Policy: w.mode.Tries(rules), own: l.record,
 		wrote: func(met driver.Record) bool { return l.wrote(met, change) },
 		send: func(ctx context.Context, how protocol.Ruling, met driver.Record) protocol.Reply {
 			now := wall(time.Now())
@@ -90,7 +89,7 @@ func (w *writer) sendFinish(ctx context.Context, l *lease, change driver.Change)
 					adopted.Owner, adopted.Fingerprint = l.record.Owner, l.record.Fingerprint
 					return replyOf(w.x.store.Change(ctx, driver.Fence{ID: w.id, Attempt: met.Attempt, Lease: met.Lease}, adopted))
 				case protocol.Recreate:
-					return replyOf(w.x.store.Create(ctx, w.finished(l, change, driver.Record{}), now.Add(-w.x.config.ClockSkew), nil))
+					return replyOf(w.x.store.Create(ctx, w.finishedRecord(l, change, driver.Record{}), now.Add(-w.x.config.ClockSkew), nil))
 				default:
 					return replyOf(w.x.store.Change(ctx, driver.Fence{ID: w.id, Owner: l.record.Owner}, change))
 				}
@@ -98,7 +97,7 @@ func (w *writer) sendFinish(ctx context.Context, l *lease, change driver.Change)
 		},
 	})
 	if s.OK {
-		s.Met = w.finished(l, change, s.Met)
+		s.Met = w.finishedRecord(l, change, s.Met)
 	}
 	return s
 }
@@ -116,7 +115,7 @@ func (w *writer) sendCommit(ctx context.Context, l *lease, change driver.Change)
 		},
 	})
 	if s.OK {
-		s.Met = w.finished(l, change, s.Met)
+		s.Met = w.finishedRecord(l, change, s.Met)
 	}
 	return s
 }
@@ -155,7 +154,7 @@ func (w *writer) sendCreate(ctx context.Context, l *lease, change driver.Change)
 	defer cancel()
 	now := wall(time.Now())
 	change.Expires = w.x.times.ExpiresFinished(now)
-	fresh, cutoff := w.finished(l, change, driver.Record{}), now.Add(-w.x.config.ClockSkew)
+	fresh, cutoff := w.finishedRecord(l, change, driver.Record{}), now.Add(-w.x.config.ClockSkew)
 	s := w.repeat(ctx, &write{
 		Policy: &protocol.Creating, own: l.record, unacknowledged: w.unacknowledged,
 		wrote: func(met driver.Record) bool { return l.wrote(met, change) },

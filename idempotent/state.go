@@ -55,8 +55,9 @@ type writer struct {
 	outer *frame
 	// unacknowledged reports whether a write without a claim may still arrive.
 	unacknowledged bool
-	// owner is who owns the claim, and execution that owner, or nil.
-	owner     protocol.Owner
+	// mode is how the call holds its record, or is about to.
+	mode protocol.Mode
+	// execution is the holder of the record, or nil for one call.
 	execution *options.Execution
 }
 
@@ -105,8 +106,7 @@ type claiming struct {
 // lease is the record of a call as the call knows it: as stored, and with the writes
 // since.
 type lease struct {
-	mode   protocol.Mode
-	record driver.Record
+	record driver.Record // without a claim it has no Lease
 	frame  *frame
 	heart  *heartbeat // of the last run
 	// committed: a transaction was sent, by this lease or before it. Late copies
@@ -124,6 +124,9 @@ type ran struct {
 	// err is the error of the handler, then of its transaction, then of undoing.
 	err              error
 	notRun, panicked bool
+	// undoing, stopped and class are what examine finds.
+	undoing, stopped bool
+	class            classification
 	undone           protocol.Undone
 	cause            error    // that the steps are, or must be, undone for
 	names            []string // of the steps that are undone
@@ -157,8 +160,6 @@ type frame struct {
 	claim      Claim
 	id         string
 	storeID    any
-	claims     bool      // a record, which may not be stored
-	durable    bool      // an execution's handler, which each of its invocations runs
 	invocation time.Time // end of the outermost call's invocation, or zero
 	outer      *frame
 
@@ -175,7 +176,6 @@ type frame struct {
 // steps.
 type handlerRun struct {
 	transactional driver.Transactional // nil: nothing can be attached
-	optimistic    bool
 	steps         steps
 
 	mu       sync.Mutex
@@ -193,8 +193,7 @@ type steps struct {
 	x *Executor // nil: the context belongs to no call
 	identity
 	tally      *tally
-	claimed    bool              // false where nothing is claimed
-	durable    bool              // see frame
+	mode       protocol.Mode     // in which the run began; read only
 	stored     map[string][]byte // by earlier attempts; read only
 	invocation time.Time         // its end, or zero
 
@@ -211,8 +210,8 @@ type steps struct {
 	stopped   error             // a step could no longer be undone later: undo now
 	// known are the stored steps and all that were sent.
 	known map[string][]byte
-	// budgetLock contains a value while a write sets the compensation budget.
-	// See writeWithBudget.
+	// budgetLock contains a value while a write sets the compensation budget, and is
+	// made by the first. See writeWithBudget.
 	budgetLock chan struct{}
 	misused    error // for which the call fails, whatever the handler returns
 	written    bool  // a step was sent

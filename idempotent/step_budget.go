@@ -28,14 +28,17 @@ func (s *steps) writeWithBudget(ctx context.Context, values map[string][]byte, f
 	s.mu.Lock()
 	before := s.know(values)
 	_, large := form.Budget(s.known, failureNote)
-	handler := s.handler
+	if large && s.budgetLock == nil {
+		s.budgetLock = make(chan struct{}, 1)
+	}
+	handler, lock := s.handler, s.budgetLock
 	s.mu.Unlock()
 	if !large {
 		return s.deliver(ctx, values, before)
 	}
 	select {
-	case s.budgetLock <- struct{}{}:
-		defer func() { <-s.budgetLock }()
+	case lock <- struct{}{}:
+		defer func() { <-lock }()
 	case <-handler.Done(): // the write has one try
 	}
 	s.mu.Lock()
@@ -48,7 +51,7 @@ func (s *steps) writeWithBudget(ctx context.Context, values map[string][]byte, f
 
 // writeFailure stores the failure note, in the room reserved for it.
 func (s *steps) writeFailure(ctx context.Context, f form.SagaFailure) error {
-	if !s.claimed {
+	if !s.mode.IsClaimed() {
 		return nil
 	}
 	err := s.tryFailure(ctx, f)

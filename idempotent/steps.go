@@ -37,7 +37,7 @@ func (f *frame) stepAs(ctx context.Context, full string, s *step) error {
 		// it, and could not undo it.
 		return &StepError{Step: full, Reason: "a step within another one cannot be undone; let the outer one undo it"}
 	}
-	data, found, err := f.steps.begin(full, s, f.optimistic, f.exclusive())
+	data, found, err := f.steps.begin(full, s, f.exclusive())
 	switch {
 	case err != nil:
 		return err
@@ -75,7 +75,7 @@ func (f *frame) runStep(ctx context.Context, full string, s *step) (err error) {
 
 // begin reserves a name, and returns the result stored under it. If there is none,
 // the step counts as running until done.
-func (s *steps) begin(full string, st *step, optimistic bool, exclusive string) (data []byte, found bool, err error) {
+func (s *steps) begin(full string, st *step, exclusive string) (data []byte, found bool, err error) {
 	refuse := func(reason string) ([]byte, bool, error) {
 		return nil, false, &StepError{Step: full, Reason: reason}
 	}
@@ -90,9 +90,9 @@ func (s *steps) begin(full string, st *step, optimistic bool, exclusive string) 
 	case s.x == nil:
 		s.running++
 		return nil, false, nil // nothing is known of the call
-	case s.durable:
+	case s.mode.IsExecution():
 		return misuse("a durable function has the steps of its own SDK; " + inADurableStep)
-	case optimistic:
+	case s.x.config.Optimistic:
 		return misuse("under Config.Optimistic a handler has no effects but its transaction; unset it for this handler")
 	case s.x.config.Shared:
 		return misuse("another library shares the record, and its takeover would forget the step (Config.Shared); send a DownstreamKey with the effect, or give this handler records of its own")

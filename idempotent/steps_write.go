@@ -15,7 +15,7 @@ import (
 // finish stores the result of a finished step. It returns the encoded result,
 // or nil if it is not stored.
 func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, error) {
-	if !s.claimed {
+	if !s.mode.IsClaimed() {
 		return nil, nil
 	}
 	if !st.hasResult() {

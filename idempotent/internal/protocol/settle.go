@@ -81,7 +81,7 @@ func (m Mode) Settle(r Run) Plan {
 		return CreateFailure
 	case r.Undone == AllUndone:
 		return Fail
-	case r.Leave && m.Owner != OneCall:
+	case r.Leave && m.IsDurable():
 		return Leave
 	case r.Unacknowledged && (r.Panicked || r.Undone == SomeUndone):
 		// The next attempt would repeat the step while its write may arrive.

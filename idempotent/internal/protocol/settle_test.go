@@ -11,8 +11,8 @@ import (
 func everyRun(yield func(Mode, Run)) {
 	for _, r := range runs() {
 		for hold := range holds {
-			for owner := range owners {
-				yield(Mode{hold, owner}, r)
+			for holder := range holders {
+				yield(Mode{hold, holder}, r)
 			}
 		}
 	}
@@ -95,17 +95,17 @@ var promises = map[string]func(Mode, Run, Plan) bool{
 	"a claim is kept for such a step alone": func(_ Mode, r Run, p Plan) bool { return p != KeepClaim || r.Unacknowledged },
 	"what may run elsewhere is left, and only that": func(m Mode, r Run, p Plan) bool {
 		if p == Leave {
-			return r.Leave && m.Owner != OneCall && m.Hold != Bypassed
+			return r.Leave && m.Holder != OneCall && m.Hold != Bypassed
 		}
 		frees := p == Release || p == Refund || p == KeepClaim || p == Undo
-		return !frees || !r.Leave || m.Owner == OneCall
+		return !frees || !r.Leave || m.Holder == OneCall
 	},
 	"a stopped run undoes itself, also in a panic": func(m Mode, r Run, p Plan) bool {
-		asks := r.Stopped && !r.Undoing && !r.NotRun && r.Undone == NotBegun && m.Hold != Bypassed && !(r.Leave && m.Owner != OneCall)
+		asks := r.Stopped && !r.Undoing && !r.NotRun && r.Undone == NotBegun && m.Hold != Bypassed && !(r.Leave && m.Holder != OneCall)
 		return !asks || p == Undo || p == KeepClaim && r.Panicked
 	},
 	"what an earlier attempt began to undo goes on": func(m Mode, r Run, p Plan) bool {
-		asks := r.Undoing && !r.Panicked && !r.NotRun && r.Undone == NotBegun && m.Hold != Bypassed && !(r.Leave && m.Owner != OneCall)
+		asks := r.Undoing && !r.Panicked && !r.NotRun && r.Undone == NotBegun && m.Hold != Bypassed && !(r.Leave && m.Holder != OneCall)
 		return !asks || p == Undo
 	},
 	"a permanent error undoes, unless no failure is kept": func(m Mode, r Run, p Plan) bool {
