@@ -17,7 +17,7 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error 
 	c.x, c.tally, c.outer, c.now = x, &c.sum, frameOf(ctx), wall(c.began)
 	c.Bounds = bounds.Bounds{
 		Reserve: x.config.Reserve, Nested: c.outer != nil,
-		Invocation: x.invocationEnd(ctx, c.outer), LastStart: o.LastStart, Late: o.Late,
+		Invocation: x.invocationEnd(ctx, c.outer), LastStart: o.LastStart, TimeUp: o.TimeUp,
 	}
 	if o.Sibling != nil {
 		own := *o
@@ -26,7 +26,7 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error 
 	}
 	switch e := o.Execution; {
 	case e == nil: // the call owns its claim
-	case e.Settle != nil:
+	case e.Decide != nil:
 		c.mode.Holder, c.execution = protocol.Execution, e
 	case x.config.MaxAttempts == 0:
 		// A step that enters its claim again runs again, so with MaxAttempts its

@@ -90,8 +90,8 @@ func (c *call) decide(ctx context.Context, a *claiming) (*lease, conclusion) {
 // nextRound prepares a write that claims the record. It ends the call if there
 // is no time to run, or after too many lost races.
 func (c *call) nextRound(ctx context.Context, a *claiming) conclusion {
-	if late := c.TooLate(); late != nil {
-		return conclusion{outcome: OutcomeNotRun, err: late}
+	if err := c.CheckStart(); err != nil {
+		return conclusion{outcome: OutcomeNotRun, err: err}
 	}
 	if !c.hasTime(ctx, c.leaseFrom(c.now)) {
 		return c.noTime(ctx, nil)
@@ -135,8 +135,8 @@ func (c *call) claimLapsed(ctx context.Context, a *claiming) (*lease, conclusion
 }
 
 // enterOwn begins to run under the claim that was met. An execution first extends
-// the lease of an earlier invocation. A claim that was answered too late is
-// removed, and made again.
+// the lease of an earlier invocation. A claim whose answer was overdue is removed, and
+// made again.
 func (c *call) enterOwn(ctx context.Context, a *claiming) (*lease, conclusion) {
 	if len(a.met.Steps) > 0 && c.mode.IsExecution() {
 		return nil, c.returnSteps(ctx, a.met)

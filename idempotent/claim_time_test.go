@@ -165,7 +165,7 @@ func TestHungClaimOfAnExecutionEndsBeforeItsInvocation(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			inner := memory.New(0)
-			execution := adapter.Execution{ID: []string{"arn"}, Until: time.Now().Add(time.Minute), Settle: func(error) idempotent.Outcome { return idempotent.OutcomeSuspended }}
+			execution := adapter.Execution{ID: []string{"arn"}, Until: time.Now().Add(time.Minute), Decide: func(error) idempotent.Outcome { return idempotent.OutcomeSuspended }}
 			invoke := func(store driver.Store, timeout time.Duration) (*idempotent.Event, error) {
 				_, event, err := do(adapter.With(during(t, timeout), adapter.Durable(execution)), newExecutor(t, store, nil), func(context.Context) (string, error) {
 					check.Equal(t, store, driver.Store(inner), "it ran")

@@ -38,7 +38,7 @@ func (c *call) commit(ctx context.Context, l *lease, with driver.Attachment) (*d
 		// The next invocation has the same fence, and finds out.
 		return nil, conclusion{outcome: OutcomeSuspended, err: &StoreError{Op: "commit", Executed: true, Err: cause}}
 	default:
-		s = c.settleCommit(ctx, l, change, s.unacknowledged)
+		s = c.decideCommit(ctx, l, change, s.unacknowledged)
 	}
 	return nil, c.commitDecided(ctx, l, s, cause)
 }

@@ -129,7 +129,7 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 				}
 				return "", errCrash
 			})
-			execution := adapter.Execution{ID: []string{"arn"}, Until: time.Now().Add(time.Hour), Settle: func(error) idempotent.Outcome { return idempotent.OutcomeReleased }}
+			execution := adapter.Execution{ID: []string{"arn"}, Until: time.Now().Add(time.Hour), Decide: func(error) idempotent.Outcome { return idempotent.OutcomeReleased }}
 			_, _, err := do(adapter.With(t.Context(), adapter.Durable(execution)), newExecutor(t, store, nil), mustNotRun(t))
 			return err
 		},

@@ -12,7 +12,7 @@ import (
 
 // A durable execution runs its handler again in each of its invocations, until
 // it is finished. All of them own one claim: see adapter.Execution. They
-// also share its fence, so a write that only one of them may make asks leaves
+// also share its fence, so a write that only one of them may make asks isOver
 // first.
 
 // unprotectedIDIn returns the id of a call without a key. It is the same each time
@@ -20,7 +20,7 @@ import (
 // be called in one step.
 func (x *Executor) unprotectedIDIn(e *options.Execution) string {
 	operation := ""
-	if e.Settle == nil {
+	if e.Decide == nil {
 		operation = x.operation
 	}
 	return unprotectedPrefix + ids.ExecutionOwner(operation, e.ID, 1)

@@ -55,7 +55,7 @@ func (s *scenario) context(ctx context.Context, caller int) context.Context {
 	start := time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC) // of every bubble
 	return options.With(ctx, &options.Options{Execution: &options.Execution{
 		ID: []string{"execution"}, Until: start.Add(exploreLease),
-		Settle: func(err error) string {
+		Decide: func(err error) string {
 			if err == nil {
 				return string(OutcomeExecuted)
 			}

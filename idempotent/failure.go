@@ -155,7 +155,7 @@ func describeFailure(err error) (f form.Failure) {
 }
 
 // Encode returns the stored form of the error: the Data of a record whose
-// Status is [driver.Failed]. Tools use it to settle a record by hand.
+// Status is [driver.Failed]. Tools use it to resolve a record by hand.
 func (e *ReplayedError) Encode() ([]byte, error) { return form.Failure(*e).Encode() }
 
 func decodeFailure(data []byte) (*ReplayedError, error) {

@@ -137,7 +137,7 @@ func (h *heartbeat) extend(ctx context.Context, limit time.Duration) extension {
 	defer cancel()
 	lease := x.times.LeaseFrom(wall(time.Now()), h.call.Invocation)
 	if h.left() <= 0 {
-		// The timer may come late: it does not run while a sandbox is frozen.
+		// The timer may be overdue: it does not run while a sandbox is frozen.
 		h.cancel(h.timeEnds())
 	}
 	expires := x.times.ExpiresInProgress(h.expires, lease)

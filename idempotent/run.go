@@ -64,7 +64,7 @@ func (c *call) inTurn(ctx context.Context, l *lease) error {
 		}
 	}
 	if err == nil {
-		err = c.TooLate()
+		err = c.CheckStart()
 	}
 	if err != nil {
 		return notRun{err}

@@ -90,7 +90,7 @@ func (c *call) facts(ctx context.Context, l *lease, r ran) protocol.Run {
 		if r.panicked {
 			err = errPanicked
 		}
-		asked := Outcome(c.execution.Settle(err))
+		asked := Outcome(c.execution.Decide(err))
 		facts.Failed = err != nil || asked != OutcomeExecuted
 		facts.Leave = facts.Failed && (asked != OutcomeReleased || c.isOver(ctx))
 	case facts.Failed || facts.Panicked:
@@ -180,7 +180,7 @@ func (c *call) release(ctx context.Context, l *lease, cause error, refund bool) 
 		return conclusion{outcome: OutcomeLeaseLost, err: c.leaseLost(l)}
 	}
 	if l.unreleased != nil && (l.committed || cause == nil) {
-		// Under a live lease a late copy of the transaction would be committed. And an
+		// Under a live lease a delayed copy of the transaction would be committed. And an
 		// execution that asked for the release would hold the key until its timeout. The
 		// service repeats the invocation, and that one the release.
 		l.unreleased.Handler = cause

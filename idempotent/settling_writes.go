@@ -120,7 +120,7 @@ func (w *writer) sendCommit(ctx context.Context, l *lease, change driver.Change)
 	return s
 }
 
-// committing leaves a third of the time to settle a commit whose answer was
+// committing leaves a third of the time to decide a commit whose answer was
 // lost.
 func (w *writer) committing(ctx context.Context, l *lease) (context.Context, context.CancelFunc) {
 	all, cancel := w.settling(ctx, l)
@@ -129,13 +129,13 @@ func (w *writer) committing(ctx context.Context, l *lease) (context.Context, con
 	return limited, func() { stop(); cancel() }
 }
 
-// settleCommit decides a commit whose outcome is unknown with a release under
+// decideCommit decides a commit whose outcome is unknown with a release under
 // the same fence: only one of the two is applied.
-func (w *writer) settleCommit(ctx context.Context, l *lease, change driver.Change, unacknowledged bool) sent {
+func (w *writer) decideCommit(ctx context.Context, l *lease, change driver.Change, unacknowledged bool) sent {
 	ctx, cancel := w.settling(ctx, l)
 	defer cancel()
 	s := w.repeat(ctx, &write{
-		Policy: &protocol.Settling, own: l.record, unacknowledged: unacknowledged,
+		Policy: &protocol.Deciding, own: l.record, unacknowledged: unacknowledged,
 		wrote: func(met driver.Record) bool { return l.wrote(met, change) },
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			return w.tryChange(ctx, l, driver.Change{Release: driver.ReleaseKeep})

@@ -109,7 +109,7 @@ type lease struct {
 	record driver.Record // without a claim it has no Lease
 	frame  *frame
 	heart  *heartbeat // of the last run
-	// committed: a transaction was sent, by this lease or before it. Late copies
+	// committed: a transaction was sent, by this lease or before it. Delayed copies
 	// of the claim and the transaction could revive a record deleted now.
 	committed bool
 	stepped   bool // a step may be recorded
@@ -197,17 +197,17 @@ type steps struct {
 	stored     map[string][]byte // by earlier attempts; read only
 	invocation time.Time         // its end, or zero
 
-	mu        sync.Mutex
-	owner     string
-	attempt   int64
-	handler   context.Context // the handler's; done when it has returned
-	cancel    func(error)     // ends that context; nil: the handler has returned
-	begun     map[string]bool
-	running   int
-	undos     []undo
-	failed    *form.SagaFailure // the call has failed for good: nothing new begins
-	unsettled *StoreError       // of a step whose write may not be recorded
-	stopped   error             // a step could no longer be undone later: undo now
+	mu         sync.Mutex
+	owner      string
+	attempt    int64
+	handler    context.Context // the handler's; done when it has returned
+	cancel     func(error)     // ends that context; nil: the handler has returned
+	begun      map[string]bool
+	running    int
+	undos      []undo
+	failed     *form.SagaFailure // the call has failed for good: nothing new begins
+	unrecorded *StoreError       // of a step whose write may not be recorded
+	stopped    error             // a step could no longer be undone later: undo now
 	// known are the stored steps and all that were sent.
 	known map[string][]byte
 	// budgetLock contains a value while a write sets the compensation budget, and is

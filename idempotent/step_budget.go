@@ -20,10 +20,10 @@ const (
 	shortestBudget    = 512
 )
 
-// writeWithRoom writes steps and, beside them, the compensation budget of a
+// writeWithBudget writes steps and, beside them, the compensation budget of a
 // large record: room for the failure note, and for a note of each step that can
 // be undone. Steps may run at once, so writes that set the budget come one
-// after the other: a late one must not take back the budget of a later one.
+// after the other: a delayed one must not take back the budget of a later one.
 func (s *steps) writeWithBudget(ctx context.Context, values map[string][]byte, failureNote int) error {
 	s.mu.Lock()
 	before := s.know(values)

@@ -97,7 +97,7 @@ func (s *steps) noteUnacknowledged(err error) error {
 	if lost, ok := errors.AsType[*StoreError](err); ok {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.unsettled = lost
+		s.unrecorded = lost
 	}
 	return err
 }
@@ -204,10 +204,10 @@ var errStillRuns = errors.New("idempotent: the handler returned while a step was
 func (s *steps) unacknowledged() *StoreError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.unsettled == nil && s.running > 0 {
-		s.unsettled = &StoreError{Op: "step", Executed: true, Err: errStillRuns}
+	if s.unrecorded == nil && s.running > 0 {
+		s.unrecorded = &StoreError{Op: "step", Executed: true, Err: errStillRuns}
 	}
-	return s.unsettled
+	return s.unrecorded
 }
 
 // left returns the reasons against the success of a run: an error for which nothing

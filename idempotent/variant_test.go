@@ -14,7 +14,7 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-// How a record is held and who owns it are independent: each test combines two
+// How a record is held and who holds it are independent: each test combines two
 // variants.
 
 // After its invocation, a step of an execution writes nothing: the next invocation
@@ -83,7 +83,7 @@ func TestExecutionStepNeverFailsOpen(t *testing.T) {
 func TestFinishedExecutionThatRunsAgainHasNoSteps(t *testing.T) {
 	unencodable := func(context.Context) (any, error) { return make(chan int), nil }
 	x := newExecutor(t, memory.New(0), nil)
-	execution := adapter.Execution{ID: []string{"arn"}, Until: time.Now().Add(time.Hour), Settle: func(error) idempotent.Outcome { return idempotent.OutcomeExecuted }}
+	execution := adapter.Execution{ID: []string{"arn"}, Until: time.Now().Add(time.Hour), Decide: func(error) idempotent.Outcome { return idempotent.OutcomeExecuted }}
 	ctx := adapter.With(t.Context(), adapter.Durable(execution))
 	_, err := idempotent.Do(ctx, x, theKey, unencodable)
 	check.Must(t, err)

@@ -27,8 +27,8 @@ func (h Handler) Invoke(ctx context.Context, request []byte) ([]byte, error) {
 // handler's event, which the key function receives.
 //
 // An execution claims its key in its first invocation, and keeps it while it is
-// suspended. Each later invocation enters the same record again. Each invocation
-// is settled by its response:
+// suspended. Each later invocation enters the same record again. The response
+// of each invocation decides:
 //
 //	PENDING, or an error   the claim stays for the next invocation
 //	SUCCEEDED              the response is stored, and is that of every later execution
@@ -113,7 +113,7 @@ func Wrap[Event any](x *idempotent.Executor, executionTimeout time.Duration, key
 		if err := e.decode(&i.event); err != nil {
 			return e.end(err)
 		}
-		response, err := protected(i.execution(ctx, i.settle, i.arn), &i)
+		response, err := protected(i.execution(ctx, i.decide, i.arn), &i)
 		switch {
 		case err == nil:
 			return response.text, nil
@@ -164,9 +164,9 @@ func (i *invocation[Event]) run(ctx context.Context, next func(context.Context, 
 	return response, err
 }
 
-// settle returns the outcome of a response. A suspension is no error that
+// decide returns the outcome of a response. A suspension is no error that
 // could be recognized, and a handler may swallow it: the response counts.
-func (i *invocation[Event]) settle(err error) idempotent.Outcome {
+func (i *invocation[Event]) decide(err error) idempotent.Outcome {
 	switch {
 	case err == nil && i.status == succeeded:
 		return idempotent.OutcomeExecuted
@@ -204,7 +204,7 @@ func (i *invocation[Event]) settle(err error) idempotent.Outcome {
 // [*idempotent.StoreError], and the service repeats the step.
 //
 // Use it only in a step's function, which offers no durable operations. Around
-// an operation of a child context, the call would be settled by a suspension.
+// an operation of a child context, a suspension would decide on the call.
 //
 // InStep panics if the name is empty, and with a context that does not come
 // from a [Wrap] function.
@@ -220,6 +220,6 @@ func InStep(ctx context.Context, name string) context.Context {
 }
 
 // execution returns a context whose call claims for the execution, or for a step of it.
-func (d *durable) execution(ctx context.Context, settle func(error) idempotent.Outcome, id ...string) context.Context {
-	return adapter.With(ctx, adapter.Durable(adapter.Execution{ID: id, Until: d.until, Settle: settle, Ask: d.ask}))
+func (d *durable) execution(ctx context.Context, decide func(error) idempotent.Outcome, id ...string) context.Context {
+	return adapter.With(ctx, adapter.Durable(adapter.Execution{ID: id, Until: d.until, Decide: decide, Ask: d.ask}))
 }

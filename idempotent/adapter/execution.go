@@ -26,7 +26,7 @@ type Execution struct {
 	// Until is the end of the execution.
 	Until time.Time
 
-	// Settle decides on the record when the handler has returned or panicked.
+	// Decide decides on the record when the handler has returned or panicked.
 	// [idempotent.OutcomeExecuted] completes the record, and
 	// [idempotent.OutcomeReleased] releases the key. Every other outcome leaves the
 	// claim, with [idempotent.OutcomeSuspended]. If the result of a completed record is
@@ -38,7 +38,7 @@ type Execution struct {
 	// Nil is for a step: the run is settled as that of any call. But an error after
 	// the end of the context, or of the invocation, leaves the claim, because the next
 	// invocation may already run under it.
-	Settle func(err error) idempotent.Outcome
+	Decide func(err error) idempotent.Outcome
 
 	// Ask returns the state of an execution by the first part of its ID. The call asks
 	// before it takes over a claim that contains one, when the claim's lease has lapsed: the service may have stopped that execution's clock. The
@@ -76,8 +76,8 @@ const (
 // Durable has the call claim its record for a durable execution.
 func Durable(e Execution) Setting {
 	own := &options.Execution{ID: e.ID, Until: e.Until, Ask: e.Ask}
-	if settle := e.Settle; settle != nil {
-		own.Settle = func(err error) string { return string(settle(err)) }
+	if decide := e.Decide; decide != nil {
+		own.Decide = func(err error) string { return string(decide(err)) }
 	}
 	return Setting{func(o *options.Options) { o.Execution = own }}
 }

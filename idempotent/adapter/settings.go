@@ -56,10 +56,10 @@ func Event(e *idempotent.Event) Setting {
 // rest of a batch. The zero time sets no limit.
 //
 // If the claim is answered after the last start, it is released uncounted. The call
-// then returns late, or context.DeadlineExceeded if late is nil, and its outcome
+// then returns timeUp, or context.DeadlineExceeded if timeUp is nil, and its outcome
 // is [idempotent.OutcomeNotRun].
-func LastStart(t time.Time, late error) Setting {
-	return Setting{func(o *options.Options) { o.LastStart, o.Late = t, late }}
+func LastStart(t time.Time, timeUp error) Setting {
+	return Setting{func(o *options.Options) { o.LastStart, o.TimeUp = t, timeUp }}
 }
 
 // ReadFirst makes the call read its record before it claims it, as
@@ -79,9 +79,9 @@ func Resolved(f func(data []byte) bool) Setting {
 // Sibling joins the call to those that write at about the same time, such as the
 // records of one batch. A store that sends several writes in one request calls
 // arrive when a write of the call has reached it, and waits for as many more as are
-// coming: until late is closed or, if that is nil, for as long as the store waits by
+// coming: until end is closed or, if that is nil, for as long as the store waits by
 // itself. arrive must be safe for concurrent use.
-func Sibling(arrive func() (coming int, late <-chan struct{})) Setting {
+func Sibling(arrive func() (coming int, end <-chan struct{})) Setting {
 	return Setting{func(o *options.Options) { o.Sibling = arrive }}
 }
 

@@ -103,17 +103,17 @@ func CallOf(ctx context.Context) Call {
 
 // Arrive reports that a write with ctx has reached a store, and returns how many
 // writes of the same batch are about to come: 0 if its call belongs to none. A store
-// that sends several writes in one request waits for them until late is closed or, if
+// that sends several writes in one request waits for them until end is closed or, if
 // that is nil, for a short time of its own. It is nil for a write with less than a second
 // left. See adapter.Sibling. The store passes the time of the wait to [Waited].
-func Arrive(ctx context.Context) (coming int, late <-chan struct{}) {
+func Arrive(ctx context.Context) (coming int, end <-chan struct{}) {
 	if arrive := options.Of(ctx).Sibling; arrive != nil {
-		coming, late = arrive()
+		coming, end = arrive()
 	}
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < time.Second {
-		late = nil
+		end = nil
 	}
-	return coming, late
+	return coming, end
 }
 
 // Waited reports that a write with ctx has waited for others of its batch for d before

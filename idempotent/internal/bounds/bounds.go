@@ -34,10 +34,10 @@ type Bounds struct {
 	Nested   bool          // it is made within a handler
 	// Invocation is the end of the Lambda invocation, or zero.
 	Invocation time.Time
-	// LastStart is the time after which the handler does not start, or zero. Late is the
-	// reason.
+	// LastStart is the time after which the handler does not start, or zero. TimeUp is
+	// the reason.
 	LastStart time.Time
-	Late      error
+	TimeUp    error
 }
 
 // Within makes one call to the store, which may take as long as limit. After
@@ -55,13 +55,13 @@ func Within[T any](ctx context.Context, limit time.Duration, try func(context.Co
 	return met, err
 }
 
-// TooLate returns why the handler does not start after the last start of its
+// CheckStart returns why the handler does not start after the last start of its
 // batch. Its time may be too short: it would be cut off behind its effect.
-func (b *Bounds) TooLate() error {
+func (b *Bounds) CheckStart() error {
 	if b.LastStart.IsZero() || !time.Now().After(b.LastStart) {
 		return nil
 	}
-	return cmp.Or(b.Late, context.DeadlineExceeded)
+	return cmp.Or(b.TimeUp, context.DeadlineExceeded)
 }
 
 // ClaimTime returns how long a try to claim may take. On Lambda it leaves time

@@ -15,21 +15,21 @@ type Options struct {
 	Event     any // a *idempotent.Event
 	Execution *Execution
 	LastStart time.Time
-	Late      error
+	TimeUp    error
 	ReadFirst bool
 	Resolved  func(data []byte) bool
-	Sibling   func() (coming int, late <-chan struct{})
+	Sibling   func() (coming int, end <-chan struct{})
 	Turn      func(context.Context) error
 	Wait      *time.Duration
 	Waited    func(time.Duration) // of the call itself; set with Sibling
 	Waiting   func()
 }
 
-// An Execution is that of package adapter. Settle returns an idempotent.Outcome.
+// An Execution is that of package adapter. Decide returns an idempotent.Outcome.
 type Execution struct {
 	ID     []string
 	Until  time.Time
-	Settle func(err error) string
+	Decide func(err error) string
 	Ask    func(ctx context.Context, id string) (state ExecutionState, result []byte, err error)
 }
 

@@ -15,7 +15,7 @@ type Policy struct {
 
 	on [standings]Ruling
 
-	// atomic writes carry an attachment, or settle one that did.
+	// atomic writes carry an attachment, or decide on one that did.
 	atomic bool
 	// unfenced writes may be applied after a later try was refused.
 	unfenced bool
@@ -72,15 +72,15 @@ var (
 	}
 
 	// A commit leaves a record that is no longer ours as it is. Out of tries,
-	// it is settled.
+	// it is decided.
 	Committing = Policy{
 		refusals: maxReleases, atomic: true,
 		on: [standings]Ruling{Ours: Again, Gone: Vanished, Reused: Vanished, Finished: TakeTheirs, Abandoned: NotWritten, Advanced: NotWritten, Foreign: Yield},
 	}
 
-	// A commit whose outcome is not known is settled by a release that is
-	// fenced as it was: one of the two comes too late.
-	Settling = Committing
+	// A commit whose outcome is not known is decided by a release that is
+	// fenced as it was: only one of the two is applied.
+	Deciding = Committing
 
 	// The finished record of a run without a claim, with its attachment.
 	Creating = Policy{

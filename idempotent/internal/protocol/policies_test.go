@@ -46,7 +46,7 @@ var policyRows = []struct {
 	{"releasing", &Releasing, [standings]Ruling{Again, Done, Yield, TakeTheirs, Done, Done, Yield}, Unknown, Unknown, Rejected, Rejected, 3, 3},
 	{"releasing, failed open", Releasing.Once(), [standings]Ruling{Again, Done, Yield, TakeTheirs, Done, Done, Yield}, Unknown, Unknown, Rejected, Rejected, 1, 1},
 	{"committing", &Committing, [standings]Ruling{Again, Vanished, Vanished, TakeTheirs, NotWritten, NotWritten, Yield}, Unknown, Unknown, Rejected, Rejected, 0, 3},
-	{"settling", &Settling, [standings]Ruling{Again, Vanished, Vanished, TakeTheirs, NotWritten, NotWritten, Yield}, Unknown, Unknown, Rejected, Rejected, 0, 3},
+	{"deciding on a commit", &Deciding, [standings]Ruling{Again, Vanished, Vanished, TakeTheirs, NotWritten, NotWritten, Yield}, Unknown, Unknown, Rejected, Rejected, 0, 3},
 	{"creating", &Creating, [standings]Ruling{Landed, Another, Another, Another, Another, Another, Another}, NotWritten, Unknown, Rejected, Unknown, 0, 3},
 	{"committing alone", &CommittingAlone, [standings]Ruling{}, NotWritten, Unknown, Rejected, Unknown, 0, 3},
 	{"unclaiming", &Unclaiming, [standings]Ruling{NotWritten, Done, Done, Done, Done, Done, Done}, Unknown, Unknown, Rejected, Rejected, 1, 1},
@@ -106,8 +106,8 @@ func pinAttempts(t *testing.T) {
 	owned := func(attempt int64) driver.Record {
 		return driver.Record{Status: driver.InProgress, Owner: "other", Attempt: attempt, Lease: time.UnixMilli(2e12)}
 	}
-	lateStep := released(2)
-	lateStep.Steps = stepsOf("b", "=1")
+	delayedStep := released(2)
+	delayedStep.Steps = stepsOf("b", "=1")
 	library := driver.Record{Status: driver.InProgress, Lease: time.UnixMilli(2e12)}
 	for _, test := range []struct {
 		name   string
@@ -121,14 +121,14 @@ func pinAttempts(t *testing.T) {
 		{"a commit, owned before us", &Committing, owned(2), false, Vanished},
 		{"a commit, another library's", &Committing, library, false, Yield},
 		{"a commit, another library's, after a lost answer", &Committing, library, true, Vanished},
-		{"settling, released before us", &Settling, released(1), false, Vanished},
-		{"settling, another library's, after a lost answer", &Settling, library, true, Vanished},
+		{"deciding on a commit, released before us", &Deciding, released(1), false, Vanished},
+		{"deciding on a commit, another library's, after a lost answer", &Deciding, library, true, Vanished},
 		{"a completion, released before us", &Finishing, released(1), false, Adopt},
 		{"a completion, another library's, after a lost answer", &Finishing, library, true, Yield},
 		{"to reclaim, released by us", &ReclaimRelease, released(2), false, Done},
 		{"to reclaim, still released", &ReclaimTakeover, released(2), false, Again},
-		{"to reclaim, released by us with a late step", &ReclaimRelease, lateStep, false, Done},
-		{"to reclaim, still released with a late step", &ReclaimTakeover, lateStep, false, Again},
+		{"to reclaim, released by us with a delayed step", &ReclaimRelease, delayedStep, false, Done},
+		{"to reclaim, still released with a delayed step", &ReclaimTakeover, delayedStep, false, Again},
 		{"a release, a successor's after a lost answer", &Releasing, owned(3), true, Done},
 		{"a release, another payload's after a lost answer", &Releasing, metRecords[Reused], true, Done},
 		{"a completion, a successor's after a lost answer", &Finishing, owned(3), true, Yield},
