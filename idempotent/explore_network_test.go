@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/internal/form"
 	"github.com/lambda-once/once/idempotent/internal/ids"
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/internal/form"
 )
 
 // network is a store at the other end of a network that a schedule controls:

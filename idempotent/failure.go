@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/lambda-once/once/idempotent/internal/form"
+	"github.com/lambda-once/once/internal/form"
 )
 
 type permanentError struct{ err error }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/internal/form"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
+	"github.com/lambda-once/once/internal/form"
 )
 
 // The endings of a call whose caller receives the result of a different call, or none.

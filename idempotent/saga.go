@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lambda-once/once/idempotent/internal/form"
+	"github.com/lambda-once/once/internal/form"
 )
 
 // replayed returns the stored failure as later calls receive it.

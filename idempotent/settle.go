@@ -5,8 +5,8 @@ import (
 	"context"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/internal/form"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
+	"github.com/lambda-once/once/internal/form"
 )
 
 // settle carries out plans after a run, until one ends the call.

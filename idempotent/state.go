@@ -7,9 +7,9 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/bounds"
-	"github.com/lambda-once/once/idempotent/internal/form"
 	"github.com/lambda-once/once/idempotent/internal/options"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
+	"github.com/lambda-once/once/internal/form"
 )
 
 // The types of a call stand here, below the files of its way through the protocol.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/internal/form"
+	"github.com/lambda-once/once/internal/form"
 )
 
 const (

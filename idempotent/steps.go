@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/internal/form"
 	"github.com/lambda-once/once/idempotent/internal/options"
+	"github.com/lambda-once/once/internal/form"
 )
 
 func (s *steps) open(handler context.Context, cancel func(error)) {

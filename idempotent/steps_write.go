@@ -8,8 +8,8 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/bounds"
-	"github.com/lambda-once/once/idempotent/internal/form"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
+	"github.com/lambda-once/once/internal/form"
 )
 
 // finish stores the result of a finished step. It returns the encoded result,

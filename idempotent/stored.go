@@ -10,7 +10,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/bounds"
-	"github.com/lambda-once/once/idempotent/internal/form"
+	"github.com/lambda-once/once/internal/form"
 )
 
 const (

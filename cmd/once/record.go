@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/seal"
+	"github.com/lambda-once/once/internal/form"
 )
 
 // record is a record as an operator sees it.
@@ -30,12 +30,12 @@ func newRecord(e driver.Entry) *record {
 	r := &record{Entry: e}
 	for _, name := range slices.Sorted(maps.Keys(e.Steps)) {
 		switch {
-		case name == failureStep:
+		case name == form.FailureStep:
 			r.undoing = true
-		case name == roomStep, strings.HasPrefix(name, undoStep):
+		case name == form.BudgetStep, strings.HasPrefix(name, form.UndoStep):
 		default:
 			s := newStep(name, e.Steps[name])
-			if _, undone := e.Steps[undoStep+name]; undone {
+			if _, undone := e.Steps[form.UndoStep+name]; undone {
 				s.Undo = "done"
 			}
 			r.steps = append(r.steps, s)
@@ -136,31 +136,29 @@ func printable(s string) string {
 	return s
 }
 
-// Steps of package idempotent begin with ':', which no step of a handler does.
-const (
-	failureStep = ":failure" // the call has failed permanently, and is being undone
-	undoStep    = ":undo:"   // followed by the name of the step that is undone
-	roomStep    = ":room"    // the compensation budget
-)
-
 // step is a finished step of a handler.
 type step struct {
 	Name  string `json:"name"`
 	Bytes int    `json:"bytes"`
-	Kept  string `json:"kept"`
-	Undo  string `json:"undo,omitempty"`
+	// Kept is where its result is: "result" for in the record. An "internal" step is
+	// one of the protocol, not of a handler.
+	Kept string `json:"kept"`
+	Undo string `json:"undo,omitempty"`
 }
 
-// undoable precedes a step that is undone if its call fails permanently.
-const undoable = "~"
-
-// keptBy is how the first byte of a stored step says that it is kept. Of nothing, the step
-// has the reason why the result could not be stored.
-var keptBy = map[byte]string{'=': "result", '!': "nothing", '@': "elsewhere"}
-
 func newStep(name string, stored []byte) step {
-	first := (strings.TrimPrefix(string(stored), undoable) + " ")[0]
-	return step{Name: name, Bytes: len(stored), Kept: cmp.Or(keptBy[first], "unknown")}
+	s := step{Name: name, Bytes: len(stored), Kept: "unknown"}
+	switch content := form.DecodeStep(stored); {
+	case strings.HasPrefix(name, form.InternalStep):
+		s.Kept = "internal"
+	case form.IsLost(stored):
+		s.Kept = "nothing"
+	case content.Payload != "":
+		s.Kept = "elsewhere"
+	case content.Unavailable == "":
+		s.Kept = "result"
+	}
+	return s
 }
 
 // saga describes a failure with steps that are undone after it.
@@ -178,12 +176,9 @@ type saga struct {
 func (r *record) saga() *saga {
 	text := r.Data
 	if r.undoing {
-		text = bytes.TrimPrefix(r.Steps[failureStep], []byte("="))
+		text = form.DecodeStep(r.Steps[form.FailureStep]).Data
 	}
-	var f struct {
-		Type               string
-		Steps, Compensated []string
-	}
+	var f form.SagaFailure
 	if json.Unmarshal(text, &f) != nil {
 		f.Type = ""
 	}
@@ -200,7 +195,7 @@ func (r *record) saga() *saga {
 
 var inWords = map[string]string{
 	"nothing": ", no result", "elsewhere": ", its result elsewhere", "unknown": ", not Once's",
-	"done": ", undone", "pending": ", to be undone",
+	"internal": ", Once's own, which a newer version writes", "done": ", undone", "pending": ", to be undone",
 }
 
 func (s step) String() string {

@@ -111,6 +111,17 @@ func TestInspectShowsNoRoomForUndoing(t *testing.T) {
 	}
 }
 
+// A step that a newer version of the protocol writes is none of the handler.
+func TestInspectShowsAnUnknownInternalStepAsOnces(t *testing.T) {
+	s := newScene(t)
+	item := s.claimItem()
+	item["steps"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"charge": text("=1"), ":late": text("=1")}}
+	s.put(item)
+	if out := s.ok("inspect", "pay#1"); !strings.Contains(out, "\nstep         :late, 2 bytes, Once's own, which a newer version writes\n") {
+		t.Errorf("got\n%s", out)
+	}
+}
+
 // A failure that is sealed, or broken, is one all the same.
 func TestInspectShowsAFailureThatCannotBeRead(t *testing.T) {
 	s := newScene(t)

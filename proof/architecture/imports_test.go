@@ -17,6 +17,7 @@ const (
 // the project. The order is from the bottom up.
 var order = map[string]string{
 	"internal/canonical":                  "",
+	"internal/form":                       "",
 	"internal/jmespath":                   "internal/canonical",
 	"idempotent/outbound":                 "",
 	"internal/outboxitem":                 "idempotent/outbound",
@@ -24,12 +25,11 @@ var order = map[string]string{
 	"idempotent/driver":                   "idempotent/internal/options",
 	"idempotent/internal/bounds":          "idempotent/driver",
 	"idempotent/internal/cache":           "",
-	"idempotent/internal/form":            "",
 	"idempotent/internal/ids":             "",
-	"idempotent/internal/protocol":        "idempotent/driver idempotent/internal/form",
+	"idempotent/internal/protocol":        "idempotent/driver internal/form",
 	"idempotent/memory":                   "idempotent/driver",
 	"idempotent/storetest":                "idempotent idempotent/driver",
-	"idempotent":                          "idempotent/driver internal/canonical",
+	"idempotent":                          "idempotent/driver internal/canonical internal/form",
 	"idempotent/adapter":                  "idempotent idempotent/driver idempotent/internal/options",
 	"idempotent/keypath":                  "idempotent internal/canonical internal/jmespath",
 	"idempotent/powertools":               "idempotent idempotent/driver internal/canonical internal/jmespath",

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/internal/form"
+	"github.com/lambda-once/once/internal/form"
 )
 
 // Standing is how a record that a write met stands to the attempt that sent it.

@@ -1,5 +1,6 @@
 // Package form contains the forms in which a record keeps results, steps and errors,
-// and the compensation budget of a large record.
+// and the compensation budget of a large record. Package idempotent writes them, and the
+// command once shows them.
 package form
 
 import "strings"
