@@ -128,11 +128,7 @@ func (c *call) end(ctx context.Context, l *lease, plan protocol.Plan, r ran) con
 	case protocol.CreateFailure:
 		return c.createFailure(ctx, l, r.err)
 	case protocol.KeepClaim:
-		cause := r.err
-		if r.undone == protocol.SomeUndone {
-			cause = r.cause
-		}
-		return keepClaimed(l.frame.steps.unacknowledged(), cause)
+		return keepClaimed(l.frame.steps.unacknowledged(), cmp.Or(r.cause, r.err))
 	case protocol.Unclaim:
 		c.unclaim(ctx, l.record.Owner, l.unclaim)
 		return conclusion{outcome: OutcomeNotRun, err: r.err}

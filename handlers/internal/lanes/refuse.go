@@ -26,31 +26,31 @@ func (b *batchRun) failed(t *Turn) {
 
 // refuse ends a record without its turn.
 func (b *batchRun) refuse(t *Turn, reason error) {
-	if t.decided() {
+	if t.isDecided() {
 		return
 	}
-	t.refused, b.results[t.index] = reason, reason
-	switch {
-	case t.launched:
-		t.hurry = time.AfterFunc(patience, func() { t.cancel(reason) })
-		t.wake()
-	case t.blocked == 0:
+	b.results[t.index] = reason
+	if t.phase == waiting {
 		b.release(t)
+		return
 	}
+	b.set(t, refused)
+	t.hurry = time.AfterFunc(patience, func() { t.cancel(reason) })
+	t.wake()
 }
 
 // timeUp is called when the time has passed, or the context is done.
 func (b *batchRun) timeUp() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.endHold()
-	b.refuseLate()
+	b.flush()
+	b.refuseAll()
 }
 
-// refuseLate refuses every turn that has not begun.
-func (b *batchRun) refuseLate() {
+// refuseAll refuses every turn that has not begun.
+func (b *batchRun) refuseAll() {
 	for i := range b.turns {
-		if t := &b.turns[i]; !t.decided() {
+		if t := &b.turns[i]; !t.isDecided() {
 			b.refuse(t, b.Errors.OutOfTime)
 			b.failed(t)
 		}

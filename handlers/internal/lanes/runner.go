@@ -76,22 +76,24 @@ type batchRun struct {
 	mu      sync.Mutex
 	turns   []Turn
 	results []error
-	ready   []int // records that wait for no other, in ascending order
-	next    int   // the next record that may begin before its turn
-	reach   int   // records from here on are refused already
-	free    *task // of a goroutine whose record has returned
-	// How many records are in each state.
-	running, unrecorded, completing, waiting, coming, yielding int
-	yield                                                      chan struct{} // closed while a record yields
-	held                                                       chan struct{} // closed when completions may not wait, or nil if none waits
-	holds                                                      *time.Timer   // of held
-	prompt                                                     bool          // no completion waits
-	recording                                                  int           // records in AwaitRecorded
-	recorded                                                   chan struct{} // closed when the next record ends, or nil if none waits for it
+	in      [phases]int // how many records are in each phase
+	ready   []int       // records that wait for no other, in ascending order
+	next    int         // the next record that may begin before its turn
+	reach   int         // records from here on are refused already
+	free    *task       // of a goroutine whose record has returned
+
+	coming, yielding int           // how many records are about to write, and yield
+	yield            chan struct{} // closed while a record yields
+	flushed          chan struct{} // closed when completions may not linger, or nil if none does
+	lingers          *time.Timer   // until then
+	prompt           bool          // no completion lingers
+	awaiting         int           // records in AwaitRecorded
+	recorded         chan struct{} // closed when the next record ends, or nil if none waits for it
 }
 
 // connect links each record with those that wait for it.
 func (b *batchRun) connect(s Schedule) {
+	b.in[waiting] = len(b.turns)
 	for i := range b.turns {
 		b.turns[i] = Turn{b: b, index: i, nextInLane: -1, nextDuplicate: -1}
 	}
@@ -119,49 +121,51 @@ func (b *batchRun) connect(s Schedule) {
 // A duplicate never begins before its turn: it would meet the claim of a record
 // that may itself be waiting.
 func (b *batchRun) advance() {
-	for len(b.ready) > 0 && b.recording == 0 && b.running < b.Concurrency && b.unrecorded < b.Unrecorded {
-		if b.late() {
-			b.refuseLate()
+	for b.hasReady() && b.awaiting == 0 && b.in[running] < b.Concurrency && b.unrecorded() < b.Unrecorded {
+		if b.isTimeUp() {
+			b.refuseAll()
 			return
 		}
 		t := &b.turns[b.ready[0]]
 		b.ready = b.ready[1:]
-		if !t.decided() {
-			b.begin(t)
-		}
+		b.begin(t)
 	}
-	for ; b.next < len(b.turns) && b.waiting < b.Ahead && b.yielding == 0 && !b.late(); b.next++ {
-		if t := &b.turns[b.next]; !t.launched && !t.decided() && !t.duplicate {
+	for ; b.next < len(b.turns) && b.in[ahead]+b.in[refused] < b.Ahead && b.yielding == 0 && !b.isTimeUp(); b.next++ {
+		if t := &b.turns[b.next]; t.phase == waiting && !t.duplicate {
 			t.begun = make(chan struct{})
-			b.waiting++
+			b.set(t, ahead)
 			b.launch(t)
 		}
 	}
-	if b.full() {
-		b.endHold()
+	if b.isFull() {
+		b.flush()
 	}
 }
 
-func (b *batchRun) late() bool {
+// hasReady reports whether a record waits for room alone. Refused ones do not count.
+func (b *batchRun) hasReady() bool {
+	for len(b.ready) > 0 && b.turns[b.ready[0]].isDecided() {
+		b.ready = b.ready[1:]
+	}
+	return len(b.ready) > 0
+}
+
+func (b *batchRun) isTimeUp() bool {
 	return b.ctx.Err() != nil || !b.LastStart.IsZero() && time.Now().After(b.LastStart)
 }
 
 // begin begins a turn.
 func (b *batchRun) begin(t *Turn) {
-	t.granted, t.running, t.completing, t.since = true, true, true, time.Now()
-	b.running++
-	b.unrecorded++
-	b.completing++
-	if !t.launched {
+	b.set(t, running)
+	t.since = time.Now()
+	if t.Ahead() {
+		t.wake()
+	} else {
 		b.launch(t)
-		return
 	}
-	b.waiting--
-	t.wake()
 }
 
 func (b *batchRun) launch(t *Turn) {
-	t.launched = true
 	t.expect(true)
 	ctx := b.ctx
 	if t.Ahead() {
@@ -183,17 +187,14 @@ func (b *batchRun) end(t *Turn, next *task) {
 		b.free = next
 		defer func() { b.free = nil }()
 	}
-	t.ended = true
+	isRefused := t.phase == refused
 	t.expect(false)
-	t.completed()
+	b.set(t, over)
 	if t.hurry != nil {
 		t.hurry.Stop()
 	}
 	if t.cancel != nil {
 		t.cancel(nil)
-	}
-	if t.running {
-		b.running--
 	}
 	if t.yields {
 		if b.yielding--; b.yielding == 0 {
@@ -204,27 +205,23 @@ func (b *batchRun) end(t *Turn, next *task) {
 		close(b.recorded)
 		b.recorded = nil
 	}
-	if t.granted {
-		b.unrecorded--
-	} else {
-		b.waiting-- // a refused record counts until it has released its claim
-	}
-	switch {
-	case t.refused != nil:
-	case t.returned:
-		b.results[t.index] = t.result
-	default:
-		b.results[t.index] = b.Errors.Unfinished
-	}
-	if t.refused == nil && b.results[t.index] != nil {
-		b.failed(t)
+	if !isRefused {
+		if b.results[t.index] = t.result; t.result != nil {
+			b.failed(t)
+		}
 	}
 	b.release(t)
 	b.advance()
 }
 
-// release unblocks the records that waited for t.
+// release unblocks the records that waited for t, which does not run any more. While t
+// itself waits for a record, so do they.
 func (b *batchRun) release(t *Turn) {
+	if t.blocked > 0 {
+		b.set(t, skipped)
+		return
+	}
+	b.set(t, over)
 	for _, i := range []int{t.nextInLane, t.nextDuplicate} {
 		if i < 0 {
 			continue
@@ -233,11 +230,11 @@ func (b *batchRun) release(t *Turn) {
 		next.blocked--
 		switch {
 		case next.blocked > 0:
-		case !next.decided():
+		case !next.isDecided():
 			at, _ := slices.BinarySearch(b.ready, i) // never found: a record becomes ready once
 			b.ready = slices.Insert(b.ready, at, i)
-		case !next.launched:
-			b.release(next) // it was refused, and the records before it have ended
+		case next.phase == skipped:
+			b.release(next)
 		}
 	}
 }

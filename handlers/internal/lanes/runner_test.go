@@ -159,6 +159,30 @@ func (e *event) results(got []error) {
 	}
 }
 
+// The second record ends its goroutine while it waits for the first.
+func TestRecordThatEndsBeforeItsTurnKeepsTheOrderOfItsLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var last time.Duration
+		runner := lanes.Runner{Concurrency: 2, Ahead: 3, Errors: runnerErrs}
+		results := runner.Run(t.Context(), lanes.Schedule{Lanes: lanes.InOrder(3)}, 3, func(ctx context.Context, turn *lanes.Turn) error {
+			if turn.Index() == 1 {
+				runtime.Goexit()
+			}
+			if err := turn.Take(ctx); err != nil {
+				return err
+			}
+			if turn.Index() == 2 {
+				last = time.Since(began)
+			}
+			time.Sleep(time.Second)
+			return nil
+		})
+		check.Slice(t, results, []error{nil, errNoEnd, nil})
+		check.Equal(t, last, time.Second)
+	})
+}
+
 func TestRecordsKeepTheirOrderAndLimits(t *testing.T) {
 	for seed := range uint64(3000) {
 		synctest.Test(t, func(t *testing.T) {

@@ -5,6 +5,21 @@ import (
 	"time"
 )
 
+// phase is how far a record is.
+type phase uint8
+
+const (
+	waiting   phase = iota // for records before it, or for room
+	ahead                  // it has begun before its turn
+	running                // it has its turn
+	returned               // its function has returned, and its completion has not arrived
+	completed              // its completion has arrived
+	refused                // it has begun ahead, has no turn, and releases its claim
+	skipped                // it does not run any more, and a record before it is not over
+	over
+	phases
+)
+
 // A Turn is the place of a record among those of its event. Its methods are
 // safe for concurrent use.
 //
@@ -20,19 +35,14 @@ type Turn struct {
 	cancel context.CancelCauseFunc
 
 	// Guarded by b.mu.
-	blocked    int  // records to wait for
-	launched   bool // it has a goroutine
-	granted    bool // its turn has begun
-	since      time.Time
-	refused    error // why its turn does not begin
-	running    bool  // it counts for Concurrency
-	expected   bool  // it is about to write
-	completing bool  // its turn has begun, and its completion has not arrived
-	yields     bool  // it has called Yield, and has not ended
-	hurry      *time.Timer
-	ended      bool
-	result     error // of its function, if returned is true
-	returned   bool
+	phase    phase
+	blocked  int       // records to wait for
+	since    time.Time // of its turn
+	expected bool      // it is about to write
+	yields   bool      // it has called Yield, and has not ended
+	hurry    *time.Timer
+	result   error
+	returned bool // its function has not ended the goroutine
 }
 
 // Index returns the record's index in the event.
@@ -60,7 +70,7 @@ func (t *Turn) take(ctx context.Context, yield <-chan struct{}) error {
 	b := t.b
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !t.decided() {
+	if !t.isDecided() {
 		t.expect(false)
 		b.mu.Unlock()
 		select {
@@ -70,9 +80,9 @@ func (t *Turn) take(ctx context.Context, yield <-chan struct{}) error {
 		}
 		b.mu.Lock()
 		switch {
-		case t.decided():
+		case t.isDecided():
 		case b.ctx.Err() != nil:
-			b.refuseLate()
+			b.refuseAll()
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		default:
@@ -81,7 +91,10 @@ func (t *Turn) take(ctx context.Context, yield <-chan struct{}) error {
 		}
 	}
 	t.expect(true)
-	return t.refused
+	if t.phase == refused {
+		return b.results[t.index]
+	}
+	return nil
 }
 
 // Delayed reports whether the turn began so long ago that other records should
@@ -89,22 +102,22 @@ func (t *Turn) take(ctx context.Context, yield <-chan struct{}) error {
 func (t *Turn) Delayed() bool {
 	t.b.mu.Lock()
 	defer t.b.mu.Unlock()
-	return t.granted && time.Since(t.since) > patience
+	return t.hasTurn() && time.Since(t.since) > patience
 }
 
 // Yield reports that the record, in its turn, waits for a claim of another
 // event, which may itself wait for a claim of this event. Until the record has
-// ended, none keeps a claim before its turn. From now on, no completion waits: the
+// ended, none keeps a claim before its turn. From now on, no completion lingers: the
 // other event may need its result. Before the turn, Yield does nothing.
 func (t *Turn) Yield() {
 	b := t.b
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if t.yields || !t.granted {
+	if t.yields || !t.hasTurn() {
 		return
 	}
 	t.yields = true
-	b.stopHolding()
+	b.stopLingering()
 	if b.yielding++; b.yielding == 1 {
 		close(b.yield)
 	}
@@ -115,39 +128,56 @@ func (t *Turn) Yield() {
 func (t *Turn) Returned() {
 	t.b.mu.Lock()
 	defer t.b.mu.Unlock()
-	if t.running {
-		t.running = false
-		t.b.running--
+	if t.phase == running {
+		t.b.set(t, returned)
 		t.b.advance()
 	}
 }
 
 // Arrive reports that the record's write has reached the store, and returns how
-// many others are about to write. A completion may wait for the functions that
-// run until late is closed. One that is sent again does not wait again.
-func (t *Turn) Arrive() (coming int, late <-chan struct{}) {
+// many others are about to write. A completion may linger for the functions that
+// run, until end is closed. One that is sent again does not linger again.
+func (t *Turn) Arrive() (coming int, end <-chan struct{}) {
 	b := t.b
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t.expect(false)
-	if !t.granted || t.running {
+	if !t.hasTurn() || t.phase == running {
 		return b.coming, nil
 	}
-	first := t.completing
-	t.completed()
-	switch coming = b.coming + b.completing; {
+	first := t.phase == returned
+	b.set(t, completed)
+	switch coming = b.toCome(); {
 	case coming == 0 || !first || b.prompt || t.nextInLane >= 0 || t.nextDuplicate >= 0:
 		return coming, nil
-	case b.full():
+	case b.isFull():
 		return b.claims(), nil
-	case b.late():
+	case b.isTimeUp():
 		return 0, nil
 	}
-	return coming, b.hold()
+	return coming, b.linger()
 }
 
-// decided reports whether the record can no longer be refused, or begin.
-func (t *Turn) decided() bool { return t.granted || t.refused != nil || t.ended }
+// isDecided reports whether the record can no longer be refused, or begin.
+func (t *Turn) isDecided() bool { return t.phase > ahead }
+
+// hasTurn reports whether the turn has begun and not ended.
+func (t *Turn) hasTurn() bool { return t.phase >= running && t.phase <= completed }
+
+// set moves a record to a phase.
+func (b *batchRun) set(t *Turn, p phase) {
+	b.in[t.phase]--
+	t.phase = p
+	b.in[p]++
+	b.flushAfterLast()
+}
+
+// unrecorded returns how many records have begun their turn and have not ended.
+func (b *batchRun) unrecorded() int { return b.in[running] + b.in[returned] + b.in[completed] }
+
+// toCome returns how many writes are to come: of records that are about to write, and
+// of functions that have not sent their completion.
+func (b *batchRun) toCome() int { return b.coming + b.in[running] + b.in[returned] }
 
 // wake ends the wait of Take, or the one to come. The record writes next: it is
 // completed, or released.
@@ -167,14 +197,5 @@ func (t *Turn) expect(write bool) {
 		return
 	}
 	t.b.coming--
-	t.b.endHoldAfterLast()
-}
-
-// completed counts the record no longer among those whose completion is to come.
-func (t *Turn) completed() {
-	if t.completing {
-		t.completing = false
-		t.b.completing--
-		t.b.endHoldAfterLast()
-	}
+	t.b.flushAfterLast()
 }

@@ -29,6 +29,7 @@ func (b *batchRun) run(w task) (next task) {
 	t := w.turn
 	defer b.end(t, &next)
 	pprof.SetGoroutineLabels(w.ctx)
+	t.result = b.Errors.Unfinished // unless it returns
 	t.result = b.one(w.ctx, t)
 	t.returned = true
 	return next

@@ -3,6 +3,7 @@ package lanes_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -45,7 +46,7 @@ func run(t *testing.T, runner lanes.Runner, s lanes.Schedule, encode time.Durati
 		turn.Returned()
 		time.Sleep(encode)
 		mu.Lock()
-		coming, late := turn.Arrive()
+		coming, end := turn.Arrive()
 		wait := flushed
 		if coming == 0 {
 			close(flushed)
@@ -53,9 +54,9 @@ func run(t *testing.T, runner lanes.Runner, s lanes.Schedule, encode time.Durati
 		}
 		mu.Unlock()
 		switch {
-		case late != nil:
+		case end != nil:
 			select {
-			case <-late:
+			case <-end:
 			case <-wait:
 			}
 		case coming > 0:
@@ -107,12 +108,41 @@ func TestCompletionThatKeepsAFunctionFromStartingIsSentAtOnce(t *testing.T) {
 	})
 }
 
-// The first completion is held while the second function runs, and leaves when that returns.
+// The first completion lingers while the second function runs, and leaves when that returns.
 func TestFunctionThatWaitsForAnEarlierCompletionSendsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := run(t, lanes.Runner{Concurrency: 1, Unrecorded: 2, Ahead: 3}, lanes.Schedule{}, 5*ms, 10*ms, 10*ms, 10*ms)
 		check.Slice(t, got.started, []time.Duration{0, 10 * ms, 20 * ms})
 		check.Slice(t, got.sent, []time.Duration{20 * ms, 35 * ms, 35 * ms})
+	})
+}
+
+// Where there is no room for a third function, none is to come either.
+func TestCompletionWaitsAlthoughARefusedRecordHadNoRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var sent time.Duration
+		runner := lanes.Runner{Concurrency: 2, Unrecorded: 2, Ahead: 1, Errors: runnerErrs}
+		runner.Run(t.Context(), lanes.Schedule{Halt: lanes.HaltEvent}, 4, func(_ context.Context, turn *lanes.Turn) error {
+			switch turn.Index() {
+			case 0:
+				time.Sleep(10 * ms)
+				turn.Returned()
+				_, end := turn.Arrive()
+				check.False(t, end == nil, "the completion is sent at once")
+				if end != nil {
+					<-end
+				}
+				sent = time.Since(began)
+			case 1:
+				time.Sleep(50 * ms)
+			case 2: // it fails before its turn
+				time.Sleep(5 * ms)
+				runtime.Goexit()
+			}
+			return nil
+		})
+		check.Equal(t, sent, 50*ms)
 	})
 }
 
@@ -123,7 +153,7 @@ func TestCompletionDoesNotWaitForAFunctionThatEndsWithoutAWrite(t *testing.T) {
 	})
 }
 
-func TestCompletionThatALaneWaitsForIsNotHeld(t *testing.T) {
+func TestCompletionThatALaneWaitsForDoesNotLinger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3}, lanes.Schedule{Lanes: [][]int{{0, 2}, {1}}}, 0, 10*ms, 50*ms, 10*ms)
 		check.Slice(t, got.sent, []time.Duration{12 * ms, 50 * ms, 50 * ms})
@@ -186,7 +216,7 @@ func TestCompletionThatIsSentAgainDoesNotWaitAgain(t *testing.T) {
 	})
 }
 
-func TestCompletionThatADuplicateWaitsForIsNotHeld(t *testing.T) {
+func TestCompletionThatADuplicateWaitsForDoesNotLinger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3}, lanes.Schedule{Duplicates: []int{-1, -1, 0}}, 0, 10*ms, 50*ms, 10*ms)
 		check.Slice(t, got.sent, []time.Duration{12 * ms, 50 * ms, 50 * ms})

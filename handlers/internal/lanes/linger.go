@@ -5,32 +5,39 @@ import (
 	"time"
 )
 
-// longestHold is how long completions wait for running functions. It is half of the
+// longestLinger is how long completions wait for running functions. It is half of the
 // default Margin.
-const longestHold = 500 * time.Millisecond
+const longestLinger = 500 * time.Millisecond
 
-// hold returns a channel that is closed when completions may not wait for running
+// linger returns a channel that is closed when completions may not wait for running
 // functions any longer: when a function waits for one of them, when the time has
-// passed, and after longestHold at the latest. A crash until then runs their functions
+// passed, and after longestLinger at the latest. A crash until then runs their functions
 // again, which are Unrecorded at most.
-func (b *batchRun) hold() <-chan struct{} {
-	if b.held == nil {
-		b.held = make(chan struct{})
-		b.holds = time.AfterFunc(longestHold, func() {
+func (b *batchRun) linger() <-chan struct{} {
+	if b.flushed == nil {
+		b.flushed = make(chan struct{})
+		b.lingers = time.AfterFunc(longestLinger, func() {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			b.endHold()
+			b.flush()
 		})
 	}
-	return b.held
+	return b.flushed
 }
 
-// endHold ends the wait of completions.
-func (b *batchRun) endHold() {
-	if b.held != nil {
-		b.holds.Stop()
-		close(b.held)
-		b.held = nil
+// flush ends the wait of completions.
+func (b *batchRun) flush() {
+	if b.flushed != nil {
+		b.lingers.Stop()
+		close(b.flushed)
+		b.flushed = nil
+	}
+}
+
+// flushAfterLast ends the wait of completions if no write is to come.
+func (b *batchRun) flushAfterLast() {
+	if b.toCome() == 0 {
+		b.flush()
 	}
 }
 
@@ -39,7 +46,7 @@ func (b *batchRun) endHold() {
 func (t *Turn) Prompt() {
 	t.b.mu.Lock()
 	defer t.b.mu.Unlock()
-	t.b.stopHolding()
+	t.b.stopLingering()
 }
 
 // AwaitRecorded waits, in the turn, until every function that has returned is recorded.
@@ -52,13 +59,13 @@ func (t *Turn) AwaitRecorded(ctx context.Context) error {
 	b := t.b
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.stopHolding()
-	b.recording++
+	b.stopLingering()
+	b.awaiting++
 	defer func() {
-		b.recording--
+		b.awaiting--
 		b.advance()
 	}()
-	for b.unrecorded > b.running {
+	for b.in[returned]+b.in[completed] > 0 {
 		if b.recorded == nil {
 			b.recorded = make(chan struct{})
 		}
@@ -73,36 +80,29 @@ func (t *Turn) AwaitRecorded(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	if b.late() {
+	if b.isTimeUp() {
 		return b.Errors.OutOfTime
 	}
 	return nil
 }
 
-// stopHolding ends the wait of completions, and lets no later one wait.
-func (b *batchRun) stopHolding() {
+// stopLingering ends the wait of completions, and lets no later one wait.
+func (b *batchRun) stopLingering() {
 	b.prompt = true
-	b.endHold()
+	b.flush()
 }
 
 // claims returns how many claims are about to be written.
 func (b *batchRun) claims() (coming int) {
 	for i := range b.turns {
-		if t := &b.turns[i]; t.expected && !t.granted {
+		if t := &b.turns[i]; t.expected && !t.hasTurn() {
 			coming++
 		}
 	}
 	return coming
 }
 
-// endHoldAfterLast ends the wait of completions if no write is to come.
-func (b *batchRun) endHoldAfterLast() {
-	if b.coming+b.completing == 0 {
-		b.endHold()
-	}
-}
-
-// full reports whether a function waits for a completion.
-func (b *batchRun) full() bool {
-	return len(b.ready) > 0 && b.running < b.Concurrency && b.unrecorded >= b.Unrecorded
+// isFull reports whether a function waits for a completion.
+func (b *batchRun) isFull() bool {
+	return b.hasReady() && b.in[running] < b.Concurrency && b.unrecorded() >= b.Unrecorded
 }
