@@ -36,6 +36,7 @@ type event struct {
 	finish     []time.Duration
 	replay     []bool
 	failing    []bool
+	exits      []bool // its goroutine, before its turn or in it
 
 	mu                         sync.Mutex
 	started                    []int
@@ -58,6 +59,7 @@ func randomEvent(random *rand.Rand) *event {
 		e.finish = append(e.finish, time.Duration(random.IntN(20))*time.Millisecond)
 		e.replay = append(e.replay, random.IntN(4) == 0)
 		e.failing = append(e.failing, random.IntN(12) == 0)
+		e.exits = append(e.exits, random.IntN(16) == 0)
 	}
 	e.key = keys
 	e.schedule = lanes.Schedule{Lanes: lanes.By(size, func(i int) int { return e.lane[i] }), Halt: lanes.Halt(random.IntN(3)), Duplicates: lanes.Duplicates(keys)}
@@ -85,6 +87,15 @@ func (e *event) one(ctx context.Context, turn *lanes.Turn) error {
 	})
 	time.Sleep(e.claim[i])
 	turn.Arrive()
+	if e.exits[i] {
+		e.see(func() {
+			e.ended[i] = true
+			if turn.Ahead() {
+				e.begun--
+			}
+		})
+		runtime.Goexit()
+	}
 	err := turn.Take(ctx)
 	if err != nil {
 		time.Sleep(e.finish[i]) // the claim is given back
@@ -144,6 +155,7 @@ func (e *event) results(got []error) {
 	for i, err := range got {
 		ran := slices.Contains(e.started, i)
 		switch {
+		case e.exits[i] && err == errNoEnd:
 		case ran && e.failing[i]:
 			e.check(err == errOwn, "%d failed, and returned %v", i, err)
 		case ran:
@@ -152,7 +164,7 @@ func (e *event) results(got []error) {
 			e.check(err == errHalted && e.schedule.Halt != lanes.HaltNothing, "%d did not run, and returned %v", i, err)
 		}
 		for j := range i {
-			if e.failing[j] && slices.Contains(e.started, j) && e.lane[j] == e.lane[i] && e.schedule.Halt == lanes.HaltLane {
+			if e.failing[j] && slices.Contains(e.started, j) && e.lane[j] == e.lane[i] && e.schedule.Halt == lanes.HaltLane && !e.exits[i] {
 				e.check(err == errHalted, "%d follows a failure in its lane, and returned %v", i, err)
 			}
 		}
