@@ -104,5 +104,5 @@ func (b *batchRun) claims() (coming int) {
 
 // isFull reports whether a function waits for a completion.
 func (b *batchRun) isFull() bool {
-	return b.hasReady() && b.in[running] < b.Concurrency && b.unrecorded() >= b.Unrecorded
+	return len(b.ready) > 0 && b.in[running] < b.Concurrency && b.unrecorded() >= b.Unrecorded
 }

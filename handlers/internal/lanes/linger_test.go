@@ -38,7 +38,7 @@ func run(t *testing.T, runner lanes.Runner, s lanes.Schedule, encode time.Durati
 		if !turn.Ahead() {
 			turn.Arrive()
 		}
-		c.started[i] = time.Since(began)
+		c.started[i] = time.Since(began).Truncate(ms)
 		time.Sleep(max(takes[i], -takes[i]))
 		if takes[i] < 0 {
 			return errors.New("it fails")
@@ -62,7 +62,8 @@ func run(t *testing.T, runner lanes.Runner, s lanes.Schedule, encode time.Durati
 		case coming > 0:
 			time.Sleep(2 * ms)
 		}
-		c.sent[i] = time.Since(began)
+		c.sent[i] = time.Since(began).Truncate(ms)
+		time.Sleep(1) // the answer comes after all that happens at this moment
 		return nil
 	})
 	return c

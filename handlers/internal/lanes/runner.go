@@ -142,7 +142,8 @@ func (b *batchRun) advance() {
 	}
 }
 
-// hasReady reports whether a record waits for room alone. Refused ones do not count.
+// hasReady reports whether a record waits for room alone. It first drops refused ones, so
+// that they do not count in isFull either.
 func (b *batchRun) hasReady() bool {
 	for len(b.ready) > 0 && b.turns[b.ready[0]].isDecided() {
 		b.ready = b.ready[1:]
