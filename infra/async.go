@@ -28,23 +28,17 @@ const maxEventAge = 6 * time.Hour
 // durable functions: the queue is then the function's dead-letter queue, and receives the
 // event alone.
 //
-// AddTopic panics with a [*PropsError] if the function's records may expire before an event
-// of this queue is sent again: FailureRetention after the 6 h, and after the ExecutionTimeout
-// of a durable function. It also panics for a FIFO topic, which SNS delivers to queues alone,
-// and for a topic of a different Region.
+// AddTopic panics with a [*PropsError] for a FIFO topic, which SNS delivers to queues alone.
+// [Check] finds records that expire before an event of the failure queue is sent again.
 func (f *IdempotentFunction) AddTopic(topic awssns.ITopic) awssqs.Queue {
-	found := f.refuseSource("topic", topic, func() *string { return topic.TopicArn() })
-	if len(found) == 0 {
-		found.when(*topic.Fifo(), "topic: it is FIFO, which SNS does not deliver to functions; subscribe a FIFO queue, and feed the function from it")
-		// CDK creates the subscription below the function, with the id of the topic.
-		found = append(found, refuseID(f.target(), *topic.Node().Id(), "")...)
-	}
-	failures := f.asynchronous(maxEventAge, found)
-	allowSender(f.props.Key, "sns")
-	f.target().AddEventSource(awslambdaeventsources.NewSnsEventSource(topic, &awslambdaeventsources.SnsEventSourceProps{
-		DeadLetterQueue: failures, // for events that SNS cannot deliver to Lambda
-	}))
-	return failures
+	var found problems
+	found.when(topic != nil && *topic.Fifo(), "topic: it is FIFO, which SNS does not deliver to functions; subscribe a FIFO queue, and feed the function from it")
+	return f.asynchronous("topic", topic == nil, found, func(failures awssqs.Queue) {
+		allowSender(f.props.Key, "sns")
+		f.target().AddEventSource(awslambdaeventsources.NewSnsEventSource(topic, &awslambdaeventsources.SnsEventSourceProps{
+			DeadLetterQueue: failures, // for events that SNS cannot deliver to Lambda
+		}))
+	})
 }
 
 // AddRule invokes the function for each event that an EventBridge rule matches; see
@@ -52,34 +46,39 @@ func (f *IdempotentFunction) AddTopic(topic awssns.ITopic) awssqs.Queue {
 // Lambda for 6 h more. AddRule also panics for an imported rule, because CloudFormation has
 // the targets of a rule in the rule itself. The event bus of a rule may be an import.
 func (f *IdempotentFunction) AddRule(rule awsevents.IRule) awssqs.Queue {
-	found := f.refuseSource("rule", rule, func() *string { return rule.RuleArn() })
 	own, created := rule.(awsevents.Rule)
+	var found problems
 	found.when(rule != nil && !created, "rule: it is imported, and cannot get a target; create one with the same pattern on the same event bus")
-	failures := f.asynchronous(2*maxEventAge, found)
-	allowSender(f.props.Key, "events")
-	own.AddTarget(awseventstargets.NewLambdaFunction(f.target(), &awseventstargets.LambdaFunctionProps{
-		DeadLetterQueue: failures, // for events that EventBridge cannot deliver to Lambda
-		MaxEventAge:     seconds(maxEventAge),
-	}))
-	return failures
+	return f.asynchronous("rule", rule == nil, found, func(failures awssqs.Queue) {
+		allowSender(f.props.Key, "events")
+		own.AddTarget(awseventstargets.NewLambdaFunction(f.target(), &awseventstargets.LambdaFunctionProps{
+			DeadLetterQueue: failures, // for events that EventBridge cannot deliver to Lambda
+			MaxEventAge:     seconds(maxEventAge),
+		}))
+	})
 }
 
 // AddBucket invokes the function for each object that is created in a bucket; see
 // [IdempotentFunction.AddTopic]. CDK deploys a function of its own, which adds to the
 // notifications of an imported bucket. S3 refuses two of them for the same objects.
 func (f *IdempotentFunction) AddBucket(bucket awss3.IBucket) awssqs.Queue {
-	failures := f.asynchronous(maxEventAge, f.refuseSource("bucket", bucket, func() *string { return bucket.BucketArn() }))
-	f.target().AddEventSource(awslambdaeventsources.NewS3EventSourceV2(bucket, &awslambdaeventsources.S3EventSourceProps{
-		Events: &[]awss3.EventType{awss3.EventType_OBJECT_CREATED},
-	}))
-	return failures
+	return f.asynchronous("bucket", bucket == nil, nil, func(awssqs.Queue) {
+		f.target().AddEventSource(awslambdaeventsources.NewS3EventSourceV2(bucket, &awslambdaeventsources.S3EventSourceProps{
+			Events: &[]awss3.EventType{awss3.EventType_OBJECT_CREATED},
+		}))
+	})
 }
 
-// asynchronous returns the failure queue for a source whose events have at most that age when
-// Lambda gives them up. A function has one such configuration for all its sources.
-func (f *IdempotentFunction) asynchronous(age time.Duration, found problems) awssqs.Queue {
-	append(found, f.refuseLate("an event", age+f.props.Durable.timeout())...).panic(f.scope, "")
-	return f.failuresOfEvents()
+// asynchronous adds a source, and returns the failure queue, which a function has once for all
+// its sources.
+func (f *IdempotentFunction) asynchronous(name string, absent bool, found problems, add func(failures awssqs.Queue)) awssqs.Queue {
+	found.when(absent, "%s: it is required", name)
+	found.panic(f.scope, "")
+	failures := f.failuresOfEvents()
+	return build(f.scope, "", name, func() awssqs.Queue {
+		add(failures)
+		return failures
+	})
 }
 
 // failuresOfEvents returns the queue of events that Lambda would otherwise drop, and creates
@@ -112,10 +111,11 @@ func (f *IdempotentFunction) failuresOfEvents() awssqs.Queue {
 // failuresID is the suffix of the id of a failure queue.
 const failuresID = "Failures"
 
-// newFailures creates the queue of the events that Lambda gives up.
+// newFailures creates the queue of the events that Lambda gives up. Until the end of its retention,
+// an operator can send an event again.
 func (f *IdempotentFunction) newFailures(id string) awssqs.Queue {
 	return newLastQueue(f.scope, id+failuresID, f.props.store().ephemeral(), &awssqs.QueueProps{
-		EncryptionMasterKey: f.props.Key, RetentionPeriod: seconds(f.props.FailureRetention),
+		EncryptionMasterKey: f.props.Key, RetentionPeriod: seconds(maxKept),
 	})
 }
 
@@ -136,13 +136,6 @@ func removalPolicy(ephemeral bool) awscdk.RemovalPolicy {
 		return awscdk.RemovalPolicy_DESTROY
 	}
 	return awscdk.RemovalPolicy_RETAIN
-}
-
-// refuseLate reports records that expire while the failure queue may still contain their
-// event, which can then be sent again. age is the age at which the event enters that queue.
-func (f *IdempotentFunction) refuseLate(what string, age time.Duration) problems {
-	kept := f.props.FailureRetention
-	return f.refuseExpired(age+kept, "%s may come %s late (%s until it is given up, FailureRetention of %s)", what, age+kept, age, kept)
 }
 
 // refuseExpired reports records that expire before an event that comes so late, for a reason.

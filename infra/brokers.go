@@ -2,9 +2,7 @@ package infra
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -27,20 +25,9 @@ type KafkaProps struct {
 	ClusterARN string
 
 	// Configure changes the props of CDK before the source is created: credentials, the consumer
-	// group, filters, a VPC, BatchSize (100), the pollers (1 to 200). Other props that are set
-	// cannot be changed. Default: none. MSK then uses IAM.
+	// group, filters, a VPC, BatchSize (100), MaxRecordAge (24 h), RetryAttempts (10), the
+	// pollers (1 to 200). Default: none. MSK then uses IAM.
 	Configure func(*awslambda.EventSourceMappingProps)
-
-	// Lag is the number of waiting records from which the alarm OffsetLag rings. Default:
-	// 10,000.
-	Lag int
-
-	// MaxAge is the age at which a record is given up: whole seconds, 1 min to 7 days. Older
-	// records of a topic do not run. Default: 24 h.
-	MaxAge time.Duration
-
-	// Retries is the number of retries before a batch is given up: 1 to 10,000. Default: 10.
-	Retries int
 
 	// Topic is the name of the topic.
 	Topic string
@@ -53,39 +40,35 @@ type KafkaProps struct {
 
 // AddKafka feeds the function from a topic of MSK or of a self-managed cluster. The source
 // has provisioned pollers, which AWS bills by the hour: without them, Lambda takes a report
-// of failed records for success, and loses them. The queue that AddKafka returns receives the
-// positions of records that were given up, if the VPC of the brokers has an endpoint of SQS.
+// of failed records for success, and loses them. A record that fails is retried ten times, and
+// given up at an age of 24 h. The queue that AddKafka returns then receives its position, if the
+// VPC of the brokers has an endpoint of SQS. The alarm OffsetLag rings from 10,000 waiting records.
 //
-// AddKafka panics with a [*PropsError] for a timeout of more than 14 min, and if the
-// function's records may expire before a record is delivered or sent again: after
-// TopicRetention, and FailureRetention after MaxAge.
+// AddKafka panics with a [*PropsError] for props that CDK refuses, and if the function's records
+// may expire before a record is delivered again: after TopicRetention.
 func (f *IdempotentFunction) AddKafka(id string, props *KafkaProps) awssqs.Queue {
-	p := filled(props, KafkaProps{Lag: 10000, MaxAge: day, Retries: 10})
-	key := fmt.Sprint(p.ClusterARN, p.BootstrapServers, p.Topic)
-	found := append(f.refuseWait("Kafka", maxBrokerTime), append(p.refuse(f), refuseID(f.scope, id, "")...)...)
-	found.when(f.props.Timeout > maxBrokerTime, "Timeout: %s is longer than the %s that Lambda allows a function behind Kafka", f.props.Timeout, maxBrokerTime)
-	found.when(f.sources[key], "Topic: %s already feeds this function", p.Topic)
-	found.panic(f.scope, id)
+	p := orZero(props)
+	append(p.refuse(f), refuseID(f.scope, id, "")...).panic(f.scope, id)
 	refuseID(f.scope, id, failuresID).panic(f.scope, id)
-	f.sources[key] = true
-	failures := f.newFailures(id)
-	source := &awslambda.EventSourceMappingProps{
-		BatchSize: jsii.Number(f.batchSize(100)), EventSourceArn: named(p.ClusterARN), KafkaTopic: &p.Topic, Target: f.target(),
-		BisectBatchOnError: jsii.Bool(true), ReportBatchItemFailures: jsii.Bool(true), StartingPosition: awslambda.StartingPosition_TRIM_HORIZON,
-		MaxRecordAge: seconds(p.MaxAge), OnFailure: awslambdaeventsources.NewSqsDlq(failures), RetryAttempts: jsii.Number(p.Retries),
-		ProvisionedPollerConfig: &awslambda.ProvisionedPollerConfig{MaximumPollers: jsii.Number(200), MinimumPollers: jsii.Number(1)},
-	}
-	if p.ClusterARN == "" {
-		source.KafkaBootstrapServers = jsii.Strings(p.BootstrapServers...)
-	}
-	changed := reconfigure(source, p.Configure, "BatchSize", "BisectBatchOnError", "ProvisionedPollerConfig", "StartingPosition")
-	changed.when(source.ProvisionedPollerConfig == nil, "Configure: it removes the pollers, without which reports of failed records are lost")
-	changed.when(p.ClusterARN == "" && source.SourceAccessConfigurations == nil, "Configure: it must add the credentials or the VPC of self-managed brokers")
-	changed.panic(f.scope, id)
-	p.grant(f, source)
-	f.afterGrants(build(f.scope, id, "Configure", func() awslambda.EventSourceMapping { return awslambda.NewEventSourceMapping(f.scope, &id, source) }))
-	f.watchLag(p.Lag)
-	return failures
+	return build(f.scope, id, "Configure", func() awssqs.Queue {
+		failures := f.newFailures(id)
+		source := &awslambda.EventSourceMappingProps{
+			BatchSize: jsii.Number(f.batchSize(100)), EventSourceArn: named(p.ClusterARN), KafkaTopic: &p.Topic, Target: f.target(),
+			BisectBatchOnError: jsii.Bool(true), ReportBatchItemFailures: jsii.Bool(true), StartingPosition: awslambda.StartingPosition_TRIM_HORIZON,
+			MaxRecordAge: seconds(day), OnFailure: awslambdaeventsources.NewSqsDlq(failures), RetryAttempts: jsii.Number(10),
+			ProvisionedPollerConfig: &awslambda.ProvisionedPollerConfig{MaximumPollers: jsii.Number(200), MinimumPollers: jsii.Number(1)},
+		}
+		if p.ClusterARN == "" {
+			source.KafkaBootstrapServers = jsii.Strings(p.BootstrapServers...)
+		}
+		if p.Configure != nil {
+			p.Configure(source)
+		}
+		p.grant(f, source)
+		f.afterGrants(awslambda.NewEventSourceMapping(f.scope, &id, source))
+		f.watchLag(10000)
+		return failures
+	})
 }
 
 // grant allows the calls that Lambda makes in the function's role.
@@ -113,18 +96,9 @@ func (p *KafkaProps) grant(f *IdempotentFunction, source *awslambda.EventSourceM
 
 func (p *KafkaProps) refuse(f *IdempotentFunction) (found problems) {
 	found.when((p.ClusterARN == "") == (len(p.BootstrapServers) == 0), "BootstrapServers, ClusterARN: state one of them")
-	found.when(p.ClusterARN != "" && !unresolved(p.ClusterARN) && !strings.Contains(p.ClusterARN, ":cluster/"), "ClusterARN: %q is not the ARN of a cluster", p.ClusterARN)
-	found.when(p.Lag < 0, "Lag: %d is negative", p.Lag)
-	found = append(found, refuseGivenUp(p.MaxAge, p.Retries)...)
 	found.when(p.Topic == "", "Topic: it is required")
-	found.when(p.TopicRetention != 0 && p.MaxAge >= p.TopicRetention,
-		"MaxAge: %s is not less than the TopicRetention of %s; the topic may delete a record before it is given up", p.MaxAge, p.TopicRetention)
-	found = append(found, f.refuseExpired(p.TopicRetention, "the topic may deliver a record again for %s", p.TopicRetention)...)
-	return append(found, f.refuseLate("a record", p.MaxAge)...)
+	return append(found, f.refuseExpired(p.TopicRetention, "the topic may deliver a record again for %s", p.TopicRetention)...)
 }
-
-// maxBrokerTime is the maximum timeout of a function behind a broker, in the guide of Lambda.
-const maxBrokerTime = 14 * time.Minute
 
 // afterGrants lets a source of an import wait for the policy of the function's role, which
 // Lambda checks. A function that CDK creates waits for it itself.

@@ -24,7 +24,6 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
-	"github.com/lambda-once/once/infra/internal/template"
 )
 
 // An own is an app with a function behind sources that are written with CDK's own constructs.
@@ -128,6 +127,9 @@ func TestEachFactIsFound(t *testing.T) {
 		}},
 		"dead letters that go at once":     {want: "dead-letter-retention S/Dead/Resource", before: func(o *own) { o.dead.RetentionPeriod = seconds(3 * day) }},
 		"records that go before a message": {want: "queue-retention S/Queue/Resource", before: func(o *own) { o.protect.Retention = 18*day - 1 }},
+		"more messages than may run": {want: "queue-concurrency S/Own/Sqs", late: func(o *own) {
+			o.function.Node().DefaultChild().(awslambda.CfnFunction).SetReservedConcurrentExecutions(jsii.Number(3))
+		}},
 		"a queue of two functions": {want: "one-consumer S/Own/Sqs", late: func(o *own) {
 			importedFunction(o.stack).AddEventSource(awslambdaeventsources.NewSqsEventSource(o.made, nil))
 		}},
@@ -165,7 +167,7 @@ func TestEachFactIsFound(t *testing.T) {
 			awslambda.NewFunctionUrl(o.stack, jsii.String("URL"), &awslambda.FunctionUrlProps{Function: o.function})
 		}},
 	}
-	covered := map[string]bool{"stream-failures": true, "stream-retention": true} // below
+	covered := map[string]bool{"stream-failures": true, "stream-retention": true, "async-retention": true} // below
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
 			o := newOwn()
@@ -201,6 +203,7 @@ func TestFailuresOfAStreamAreFound(t *testing.T) {
 	o.queue.RetentionPeriod, o.dead.RetentionPeriod, o.protect.Retention = seconds(3600e9), seconds(3600e9), 14*day
 	o.build(t, nil)
 	check.Contains(t, texts(o.stack), "stream-retention S/Own/Kinesis")
+	check.Contains(t, texts(o.stack), "async-retention S/Own/EventInvokeConfig")
 }
 
 // A schedule of CDK invokes the function as a topic does.
@@ -277,14 +280,14 @@ func TestALargeAppIsSynthesized(t *testing.T) {
 	check.Equal(t, attempt(func() { awscdk.Stage_Of(one).Synth(nil) }), "")
 }
 
-// Lambda takes reports of a topic of Kafka only with provisioned pollers, and none of a broker.
+// A broker of Amazon MQ has no reports, and Lambda takes those of Kafka only with provisioned pollers.
 func TestReportsAreAskedOnlyOfSourcesThatHaveThem(t *testing.T) {
 	stack := newStack()
 	f := ownFunction(t, stack)
 	Protect(stack, "Orders", f, &ProtectProps{Retention: 400 * day, Table: NewIdempotencyTable(stack, "Table", nil)})
-	f.AddEventSource(awslambdaeventsources.NewManagedKafkaEventSource(&awslambdaeventsources.ManagedKafkaEventSourceProps{
-		ClusterArn: jsii.String(clusterARN), StartingPosition: awslambda.StartingPosition_LATEST, Topic: jsii.String("orders"),
-	}))
+	awslambda.NewCfnEventSourceMapping(stack, jsii.String("Broker"), &awslambda.CfnEventSourceMappingProps{
+		EventSourceArn: jsii.String(brokerARN), FunctionName: f.FunctionName(), Queues: &[]*string{jsii.String("orders")},
+	})
 	importedFunction(stack).AddEventSource(awslambdaeventsources.NewSqsEventSource(importedQueue(stack, queueARN), nil))
 	check.Equal(t, texts(stack), []string(nil))
 }
@@ -350,7 +353,7 @@ func TestSourcesOfCDKHaveAlarms(t *testing.T) {
 	}
 	slices.Sort(got)
 	check.Equal(t, got, strings.Fields("DeadLetters Errors Failures IteratorAge QueueAge ServerErrors Silent Throttles Undelivered"))
-	obeys(t, deployed, template.AlarmRule, template.Emitted)
+	emits(t, deployed)
 }
 
 const queueARN = "arn:aws:sqs:eu-west-1:111122223333:orders"

@@ -4,7 +4,6 @@ import (
 	"debug/elf"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,10 +11,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsecr"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdadestinations"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
@@ -33,11 +29,11 @@ func TestConfigureHasTheLastHand(t *testing.T) {
 	change := func(p *awslambda.FunctionProps) {
 		(*p.Environment)["OTEL_SERVICE_NAME"] = jsii.String("orders")
 		p.EnvironmentEncryption = key
-		p.ReservedConcurrentExecutions = jsii.Number(20)
+		p.MemorySize, p.ReservedConcurrentExecutions, p.Tracing = jsii.Number(512), jsii.Number(20), awslambda.Tracing_ACTIVE
 		p.Vpc, p.VpcSubnets = vpc, &awsec2.SubnetSelection{SubnetType: awsec2.SubnetType_PRIVATE_ISOLATED}
 	}
-	newFunction(t, stack, func(p *IdempotentFunctionProps) { p.Configure, p.Tracing = change, awslambda.Tracing_ACTIVE })
-	newRelay(t, stack, func(p *RelayProps) { p.Configure, p.Tracing = change, awslambda.Tracing_ACTIVE })
+	configured(t, stack, change)
+	newRelay(t, stack, func(p *RelayProps) { p.Configure = change })
 	found := 0
 	for _, f := range synth(t, stack).Functions() {
 		if f.Properties["Runtime"] != "provided.al2023" {
@@ -46,6 +42,7 @@ func TestConfigureHasTheLastHand(t *testing.T) {
 		found++
 		check.Equal(t, f.Properties["KmsKeyArn"], any(keyHere), f.ID)
 		check.Equal(t, f.Properties["ReservedConcurrentExecutions"], any(20.0), f.ID)
+		check.Equal(t, f.Properties["MemorySize"], any(512.0), f.ID)
 		check.Equal(t, f.Properties["TracingConfig"], any(map[string]any{"Mode": "Active"}), f.ID)
 		check.Equal(t, len(f.Properties["VpcConfig"].(map[string]any)["SubnetIds"].([]any)), 2, f.ID)
 		check.Contains(t, f.Properties["Environment"], "OTEL_SERVICE_NAME", f.ID)
@@ -97,34 +94,11 @@ func TestLogGroupOfATeamReplacesOurs(t *testing.T) {
 }
 
 func TestConfigureRefuses(t *testing.T) {
-	stack := newStack()
-	queue := awssqs.NewQueue(stack, jsii.String("Queue"), nil)
 	wantRefusals(t, map[string]func(*awslambda.FunctionProps){
-		"changes ApplicationLogLevelV2; a filter": func(p *awslambda.FunctionProps) { p.ApplicationLogLevelV2 = awslambda.ApplicationLogLevel_WARN },
 		"changes Code; leave the prop Code empty": func(p *awslambda.FunctionProps) { p.Code = awslambda.Code_FromInline(jsii.String("x")) },
 		"Code: it is required":                    nil,
-		"changes DeadLetterQueue; a function":     func(p *awslambda.FunctionProps) { p.DeadLetterQueue = queue },
-		"changes DeadLetterQueueEnabled;":         func(p *awslambda.FunctionProps) { p.DeadLetterQueueEnabled = jsii.Bool(true) },
-		"changes Events; add sources": func(p *awslambda.FunctionProps) {
-			p.Events = &[]awslambda.IEventSource{awslambdaeventsources.NewSqsEventSource(queue, nil)}
-		},
-		"the variable OTHER is nil":  func(p *awslambda.FunctionProps) { (*p.Environment)["OTHER"] = nil },
-		"changes DurableConfig; set": func(p *awslambda.FunctionProps) { p.DurableConfig = &awslambda.DurableConfig{} },
-		"changes Handler; a zip":     func(p *awslambda.FunctionProps) { *p.Handler = "main" },
-		//lint:ignore SA1019 a team may still set it
-		"changes LogRetention; set":              func(p *awslambda.FunctionProps) { p.LogRetention = awslogs.RetentionDays_ONE_DAY },
-		"changes MaxEventAge; a function":        func(p *awslambda.FunctionProps) { p.MaxEventAge = seconds(time.Minute) },
-		"changes MemorySize; set the prop":       func(p *awslambda.FunctionProps) { *p.MemorySize = 512 },
-		"changes OnFailure; a function":          func(p *awslambda.FunctionProps) { p.OnFailure = awslambdadestinations.NewSqsDestination(queue) },
-		"changes RetryAttempts; a function":      func(p *awslambda.FunctionProps) { p.RetryAttempts = jsii.Number(0) },
-		"changes Runtime; a zip":                 func(p *awslambda.FunctionProps) { p.Runtime = awslambda.Runtime_PROVIDED_AL2() },
-		"changes Timeout; set the prop":          func(p *awslambda.FunctionProps) { p.Timeout = seconds(time.Minute) },
-		"removes Architecture":                   func(p *awslambda.FunctionProps) { p.Architecture = nil },
-		"removes LogGroup":                       func(p *awslambda.FunctionProps) { p.LogGroup = nil },
-		"removes the variable IDEMPOTENCY_TABLE": func(p *awslambda.FunctionProps) { delete(*p.Environment, "IDEMPOTENCY_TABLE") },
-		"removes the variable AWS_LAMBDA_LOG":    func(p *awslambda.FunctionProps) { (*p.Environment)["AWS_LAMBDA_LOG_LEVEL"] = jsii.String("x") },
-		"ONCE_DISABLED is for unit tests":        func(p *awslambda.FunctionProps) { (*p.Environment)["ONCE_DISABLED"] = jsii.String("1") },
-		"AWS_REGION is reserved by Lambda":       func(p *awslambda.FunctionProps) { (*p.Environment)["AWS_REGION"] = jsii.String("x") },
+		"changes DurableConfig; set":              func(p *awslambda.FunctionProps) { p.DurableConfig = &awslambda.DurableConfig{} },
+		"is reserved by the lambda runtime":       func(p *awslambda.FunctionProps) { (*p.Environment)["AWS_REGION"] = jsii.String("x") },
 	}, func(change func(*awslambda.FunctionProps)) {
 		newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
 			if p.Configure = change; change == nil {
@@ -138,22 +112,30 @@ func TestConfigureRefuses(t *testing.T) {
 			p.Configure = func(p *awslambda.FunctionProps) { p.CurrentVersionOptions = nil }
 		})
 	})
-	wantRefusal(t, `Tracing: "on" is none`, func() {
-		newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Tracing = "on" })
-	})
 }
 
-// Lambda measures the names and values as JSON, with its quotes and escapes. A token
-// becomes shorter or longer than its text.
-func TestEnvironmentAboveTheLimitIsRefused(t *testing.T) {
-	used := len(`{"AWS_LAMBDA_LOG_LEVEL":"INFO","IDEMPOTENCY_TABLE":"","LARGE":"\"<&","ONCE_METRICS":"emf"}`)
-	for size, words := range map[int]string{4096 - used: "", 4097 - used: "has 4097 bytes, and Lambda accepts 4096"} {
-		wantRefusal(t, words, func() {
-			newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
-				p.Environment = map[string]string{"LARGE": `"<&` + strings.Repeat("x", size)}
-			})
-		})
+// What Configure changes, the check examines.
+func TestConfigurationThatLosesRecordsIsFound(t *testing.T) {
+	for words, change := range map[string]func(*awslambda.FunctionProps){
+		"visibility": nil, // of the timeout
+		"variables":  func(p *awslambda.FunctionProps) { delete(*p.Environment, "IDEMPOTENCY_TABLE") },
+		"disabled":   func(p *awslambda.FunctionProps) { (*p.Environment)["ONCE_DISABLED"] = jsii.String("1") },
+		"log-filter": func(p *awslambda.FunctionProps) {
+			p.ApplicationLogLevelV2, p.LoggingFormat = awslambda.ApplicationLogLevel_WARN, awslambda.LoggingFormat_JSON
+		},
+	} {
+		stack := newStack()
+		f := newFunction(t, stack, func(p *IdempotentFunctionProps) { longRecords(p); p.Configure = change })
+		f.AddQueue("Queue", nil)
+		if change == nil {
+			f.Function.Node().DefaultChild().(awslambda.CfnFunction).SetTimeout(jsii.Number(60))
+		}
+		wantFinding(t, "infra: S/", stack)
+		check.Contains(t, Check(stack), words)
 	}
+	stack := newStack()
+	configured(t, stack, func(p *awslambda.FunctionProps) { p.Timeout = seconds(time.Minute) })
+	check.Equal(t, only(t, synth(t, stack), "AWS::Lambda::Function").Properties()["Timeout"], 60.0)
 }
 
 // CDK refuses props in words of its own, with a panic that is no error.

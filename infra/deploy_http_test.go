@@ -31,8 +31,8 @@ func httpAPI(stack awscdk.Stack, payments *infra.IdempotentFunction, certificate
 		Certificate: certificate, DomainName: jsii.String("api.example.com"),
 	})
 	api := payments.AddHTTPAPI("API", &infra.HTTPAPIProps{
-		Authorizer: callers,
 		Configure: func(p *awsapigatewayv2.HttpApiProps) {
+			p.DefaultAuthorizer = callers
 			p.CorsPreflight = &awsapigatewayv2.CorsPreflightOptions{
 				AllowHeaders:  jsii.Strings("Authorization", "Content-Type", "Idempotency-Key"),
 				AllowMethods:  &[]awsapigatewayv2.CorsHttpMethod{awsapigatewayv2.CorsHttpMethod_POST},

@@ -29,8 +29,7 @@ func asynchronousSources(orders *infra.IdempotentFunction, shipped awssns.ITopic
 
 func streamSources(orders *infra.IdempotentFunction, clicks awskinesis.IStream, carts awsdynamodb.ITable) {
 	orders.AddStream("Clicks", clicks, &infra.StreamProps{
-		MaxAge:    3 * 24 * time.Hour,
-		Retention: 7 * 24 * time.Hour, // of an import, which hides it
+		MaxAge: 3 * 24 * time.Hour, // of a stream that keeps records for longer
 	})
 	orders.AddTableStream("Carts", carts, nil)
 }

@@ -42,8 +42,11 @@ func (o *DurableOptions) refuse() (found problems) {
 	return found
 }
 
-// maxMappingTime is the time for which an event source mapping waits for a whole execution.
-const maxMappingTime = 15 * time.Minute
+const (
+	maxMappingTime = 15 * time.Minute // for which a mapping of a queue or a stream waits for a whole execution
+	maxBrokerTime  = 14 * time.Minute // the maximum timeout of a function behind a broker, in the guide of Lambda
+	maxHTTPTime    = 30 * time.Second // for which an HTTP API waits for its integration
+)
 
 // newDurable creates a durable function. Lambda makes a function durable only when it
 // creates it, so it has a logical id of its own: CloudFormation then creates a new function
@@ -85,14 +88,6 @@ func executionsOf(function awslambda.IFunction) *string {
 	return awscdk.Fn_Join(jsii.String(""), &[]*string{function.FunctionArn(), jsii.String(":*/durable-execution/*")})
 }
 
-// refuseWait reports executions that may take longer than a source waits for them.
-func (f *IdempotentFunction) refuseWait(source string, longest time.Duration) (found problems) {
-	found.when(f.props.Durable.timeout() > longest,
-		"Durable.ExecutionTimeout: %s is longer than the %s for which %s waits for the whole execution; lower it, or start executions from a dispatcher (Dispatches)",
-		f.props.Durable.timeout(), longest, source)
-	return found
-}
-
 // batchSize returns the default size of a batch.
 func (f *IdempotentFunction) batchSize(records int) int {
 	if f.props.Durable != nil {
@@ -111,18 +106,29 @@ func (f *IdempotentFunction) undelivered() string {
 }
 
 // longest returns how long a source may wait for the function.
-func (p *IdempotentFunctionProps) longest() time.Duration { return max(p.Timeout, p.Durable.timeout()) }
+func (f *IdempotentFunction) longest() time.Duration {
+	return max(f.timeout(), f.props.Durable.timeout())
+}
+
+// timeout returns that of an invocation: a function of the app tells it.
+func (f *IdempotentFunction) timeout() time.Duration {
+	if made, is := unqualified(f.Function).Node().DefaultChild().(awslambda.CfnFunction); is {
+		if own := declared(made.Timeout(), time.Second, 3*time.Second); own > 0 {
+			return own
+		}
+	}
+	return f.props.Timeout
+}
 
 // GrantStartExecution allows a dispatcher to start executions of this durable function:
 // lambda:InvokeFunction on its Alias, and on nothing else. Lambda puts the events of
 // executions that fail into the same queue as those of [IdempotentFunction.AddTopic].
 // [NewIdempotentFunction] calls it for a function with Dispatches.
 //
-// GrantStartExecution panics with a [*PropsError] if the function is not durable, or
-// if its records may expire before an event of this queue is sent again.
+// GrantStartExecution panics with a [*PropsError] if the function is not durable. [Check] finds
+// records that expire before an event of this queue is sent again.
 func (f *IdempotentFunction) GrantStartExecution(grantee awsiam.IGrantable) awsiam.Grant {
 	f.refuseExecutions(grantee).panic(f.scope, "")
-	f.refuseLate("an event", maxEventAge+f.props.Durable.timeout()).panic(f.scope, "")
 	f.failuresOfEvents()
 	return allow(grantee, []*string{f.Alias.FunctionArn()}, nil, "lambda:InvokeFunction")
 }

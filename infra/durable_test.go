@@ -82,15 +82,18 @@ func TestKeyEncryptsTheHistoriesOfADurableFunction(t *testing.T) {
 }
 
 // A source that stops waiting delivers again, while the execution still runs.
-func TestExecutionThatASourceCannotWaitForIsRefused(t *testing.T) {
+func TestExecutionThatASourceCannotWaitForIsFound(t *testing.T) {
 	for name, source := range sources() {
 		t.Run(name, func(t *testing.T) {
-			longest, words := source.longest, "waits for the whole execution"
+			longest, words := source.longest, "for a function that may run for"
 			if longest == 0 {
 				longest, words = 365*day, ""
 			}
-			wantRefusal(t, "", func() { source.add(newFunction(t, newStack(), durable(longest))) })
-			wantRefusal(t, words, func() { source.add(newFunction(t, newStack(), durable(longest+time.Second))) })
+			for over, want := range map[time.Duration]string{0: "", time.Second: words} {
+				stack := newStack()
+				source.add(newFunction(t, stack, func(p *IdempotentFunctionProps) { durable(longest + over)(p); p.Retention = 800 * day }))
+				wantFinding(t, want, stack)
+			}
 		})
 	}
 }

@@ -12,14 +12,23 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 )
 
-// timeout finds an API that returns an error while the function still runs.
+// timeout finds a source that gives up while the function still runs. A source with a mapping
+// waits for the whole execution of a durable function.
 func (x *examined) timeout() {
+	for _, m := range x.mappings {
+		waits := maxMappingTime
+		if m.kind == ofTopic || m.kind == ofBroker {
+			waits = maxBrokerTime
+		}
+		x.when(x.f.longest() > waits, m.at, "lower the timeout, or start executions from a dispatcher (Dispatches)",
+			"it waits %s for a function that may run for %s", waits, x.f.longest())
+	}
 	const fix = "lower the timeout of the function, or put a queue between them"
 	const value = "the API waits %s for a function that may run for %s, and returns an error while it runs"
 	for _, i := range every[awsapigatewayv2.CfnIntegration](x.app) {
 		if i.IntegrationUri() != nil && x.invokes(x.f, i, i.IntegrationUri()) {
 			waits := declared(i.TimeoutInMillis(), time.Millisecond, maxHTTPTime)
-			x.when(waits > 0 && x.longest() > waits, i, fix, value, waits, x.longest())
+			x.when(waits > 0 && x.f.longest() > waits, i, fix, value, waits, x.f.longest())
 		}
 	}
 	for _, m := range every[awsapigateway.CfnMethod](x.app) {
@@ -28,26 +37,27 @@ func (x *examined) timeout() {
 			if own, set := in(m, m.Integration(), "timeoutInMillis").(float64); set {
 				waits = time.Duration(own) * time.Millisecond
 			}
-			x.when(x.longest() > waits, m, fix, value, waits, x.longest())
+			x.when(x.f.longest() > waits, m, fix, value, waits, x.f.longest())
 		}
 	}
 }
 
-// tableSchema returns the keys of the table of the records, its types by attribute, and its
-// attribute of time to live, if the app creates it.
-func (x *examined) tableSchema() (keys, types map[string]string, ttl any, known bool) {
+// tableSchema returns the keys of the table of the records, its types by attribute, and whether it
+// has time to live, or cannot have it, if the app creates it.
+func (x *examined) tableSchema() (keys, types map[string]string, expires, known bool) {
 	if x.f.props.Table == nil {
-		return nil, nil, nil, false
+		return nil, nil, false, false
 	}
 	var schema, attributes any
 	of := x.f.props.Table.Table.Node().DefaultChild()
 	switch made := of.(type) {
 	case awsdynamodb.CfnGlobalTable:
-		schema, attributes, ttl = made.KeySchema(), made.AttributeDefinitions(), in(made, made.TimeToLiveSpecification(), "enabled")
+		schema, attributes = made.KeySchema(), made.AttributeDefinitions()
+		expires = in(made, made.TimeToLiveSpecification(), "enabled") == true || plain(made, made.MultiRegionConsistency()) == "STRONG"
 	case awsdynamodb.CfnTable:
-		schema, attributes, ttl = made.KeySchema(), made.AttributeDefinitions(), in(made, made.TimeToLiveSpecification(), "enabled")
+		schema, attributes, expires = made.KeySchema(), made.AttributeDefinitions(), in(made, made.TimeToLiveSpecification(), "enabled") == true
 	default:
-		return nil, nil, nil, false
+		return nil, nil, false, false
 	}
 	byName := func(list any, of, value string) map[string]string {
 		found := map[string]string{}
@@ -59,7 +69,7 @@ func (x *examined) tableSchema() (keys, types map[string]string, ttl any, known 
 		}
 		return found
 	}
-	return byName(schema, "keyType", "attributeName"), byName(attributes, "attributeName", "attributeType"), ttl, true
+	return byName(schema, "keyType", "attributeName"), byName(attributes, "attributeName", "attributeType"), expires, true
 }
 
 // tableKeys finds a table whose items cannot be records.
@@ -71,18 +81,18 @@ func (x *examined) tableKeys() {
 	table := x.f.props.Table
 	x.when(types[keys["HASH"]] != "S", table.Table, "use a table whose partition key is a string",
 		"its partition key %q is of type %s, and the ids of records are strings", keys["HASH"], types[keys["HASH"]])
-	x.when(keys["RANGE"] != table.props.SortKey, table.Table, "declare SortKey of ImportIdempotencyTable, and set Options.Attributes.SortKey of package dynamo",
-		"its sort key is %q, and the declared one is %q", keys["RANGE"], table.props.SortKey)
+	x.when(keys["RANGE"] != table.sortKey, table.Table, "declare SortKey of ImportIdempotencyTable, and set Options.Attributes.SortKey of package dynamo",
+		"its sort key is %q, and the declared one is %q", keys["RANGE"], table.sortKey)
 }
 
 // tableTTL finds a table that grows forever.
 func (x *examined) tableTTL() {
-	_, _, ttl, known := x.tableSchema()
+	_, _, expires, known := x.tableSchema()
 	if !known {
 		return
 	}
 	table := x.f.props.Table
-	x.when(!table.props.SweptElsewhere && !table.props.Strong && ttl != true, table.Table, "set TimeToLiveAttribute of the table",
+	x.when(!table.props.SweptElsewhere && !expires, table.Table, "set TimeToLiveAttribute of the table",
 		"it has no time to live, and expired records stay")
 }
 

@@ -6,15 +6,19 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/constructs-go/constructs/v10"
 )
 
-// reports finds mappings without ReportBatchItemFailures, which is the default of CDK.
+// reports finds mappings without ReportBatchItemFailures, which is the default of CDK. Of Kafka,
+// Lambda takes reports only with provisioned pollers.
 func (x *examined) reports() {
+	const value = "it invokes %s without ReportBatchItemFailures, and Lambda would delete the messages that failed"
 	for _, m := range x.mappings {
 		types := m.at.FunctionResponseTypes()
 		reported := types != nil && slices.ContainsFunc(*types, func(kind *string) bool { return *kind == "ReportBatchItemFailures" })
-		x.when(m.kind != ofBroker && m.kind != ofTopic && !reported, m.at, "set ReportBatchItemFailures of its event source",
-			"it invokes %s without ReportBatchItemFailures, and Lambda would delete the messages that failed", *x.f.scope.Node().Path())
+		x.when(m.kind != ofBroker && !reported, m.at, "set ReportBatchItemFailures of its event source", value, *x.f.scope.Node().Path())
+		x.when(m.kind == ofTopic && plain(m.at, m.at.ProvisionedPollerConfig()) == nil, m.at, "set ProvisionedPollerConfig of its event source",
+			"it has no provisioned pollers, and Lambda would take the report of failed records for success")
 	}
 }
 
@@ -36,7 +40,7 @@ func (x *examined) visibility() {
 			continue
 		}
 		window := declared(m.at.MaximumBatchingWindowInSeconds(), time.Second, 0)
-		hidden, least := declared(m.queue.made.VisibilityTimeout(), time.Second, 30*time.Second), 6*x.longest()+window
+		hidden, least := declared(m.queue.made.VisibilityTimeout(), time.Second, 30*time.Second), 6*x.f.longest()+window
 		x.when(hidden > 0 && hidden < least, m.queue.made, "raise VisibilityTimeout of the queue, or lower the timeout of the function",
 			"its messages are invisible for %s, which is less than %s, six of the function's timeouts and the batching window", hidden, least)
 	}
@@ -77,30 +81,49 @@ func (x *examined) queueRetention() {
 		if m.queue.made == nil {
 			continue
 		}
-		own, kept, fifo := m.queue.retention(), time.Duration(0), m.queue.isFIFO()
+		own, kept := m.queue.retention(), time.Duration(0)
 		if dead := x.deadLetters(m.queue); dead != nil && dead.made != nil {
 			kept = dead.retention()
 		}
-		late := (&QueueProps{FIFO: fifo, DeadLetterRetention: kept, Retention: own}).late()
-		x.when(x.f.props.Retention < late, m.queue.made, "raise Config.Retention in the function and Retention in its props, or lower RetentionPeriod of the queues",
-			"a message may come %s late, and its record expires after %s", late, x.f.props.Retention)
+		late := kept + own // the former counts from the time of sending
+		if m.queue.isFIFO() && kept > 0 {
+			late = own + kept + own
+		}
+		x.expires(late, m.queue.made, "a message")
+	}
+}
+
+// expires finds records that expire before an event that comes so late.
+func (x *examined) expires(late time.Duration, at constructs.IConstruct, event string) {
+	end, advice := x.f.props.store().expiry()
+	x.when(x.f.props.Retention < late, at, advice+", or lower RetentionPeriod of its queues",
+		"%s may come %s late, and %s after %s", event, late, end, x.f.props.Retention)
+}
+
+// concurrency finds a queue of which Lambda receives more than the function may run: a throttled
+// batch counts as a receive, and its messages reach the dead-letter queue without a run. Lambda
+// begins with five batches at once.
+func (x *examined) concurrency() {
+	made, created := x.function().Node().DefaultChild().(awslambda.CfnFunction)
+	if !created || made.ReservedConcurrentExecutions() == nil || unresolved(*made.ReservedConcurrentExecutions()) {
+		return
+	}
+	for _, m := range x.queues() {
+		reserved, begins := *made.ReservedConcurrentExecutions(), 5.0
+		if m.queue.isFIFO() {
+			begins = 0
+		}
+		if own, set := in(m.at, m.at.ScalingConfig(), "maximumConcurrency").(float64); set {
+			begins = own
+		}
+		x.when(reserved > 0 && begins > reserved, m.at, "set at most that as MaxConcurrency of its event source, or reserve at least 5",
+			"it begins %g batches at once, and the function has ReservedConcurrentExecutions %g", begins, reserved)
 	}
 }
 
 // queues are the mappings of queues.
 func (x *examined) queues() []*mapping {
 	return slices.DeleteFunc(slices.Clone(x.mappings), func(m *mapping) bool { return m.kind != ofQueue })
-}
-
-// longest returns how long a source may wait for the function: a function of the app tells it.
-func (x *examined) longest() time.Duration {
-	p := x.f.props
-	if made, is := x.function().Node().DefaultChild().(awslambda.CfnFunction); is {
-		if own := declared(made.Timeout(), time.Second, 3*time.Second); own > 0 {
-			p.Timeout = own
-		}
-	}
-	return p.longest()
 }
 
 func (q *queueOf) retention() time.Duration {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsscheduler"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -39,17 +40,51 @@ func (x *examined) streamAge() {
 	}
 }
 
-// streamRetention finds a stream whose failures outlive the records.
+// streamRetention finds a stream, or a topic of Kafka, whose failures outlive the records.
 func (x *examined) streamRetention() {
-	for _, m := range x.streams() {
-		sink := x.failures(m.at, m.at.DestinationConfig())
-		if sink == nil || sink.made == nil {
-			continue
+	for _, m := range x.mappings {
+		if sink := x.failures(m.at, m.at.DestinationConfig()); sink != nil && sink.made != nil {
+			x.expires(m.givesUp()+sink.retention(), m.at, "a record")
 		}
-		late := m.givesUp() + sink.retention()
-		x.when(x.f.props.Retention < late, m.at, "raise Config.Retention in the function and Retention in its props, or lower RetentionPeriod of the failure queue",
-			"a record may come %s late, and that of the call expires after %s", late, x.f.props.Retention)
 	}
+}
+
+// asyncRetention finds asynchronous events whose failures outlive the records. Those of a rule
+// wait in EventBridge first. Those of a durable function enter its dead-letter queue after the
+// execution.
+func (x *examined) asyncRetention() {
+	waits := time.Duration(0)
+	for _, r := range every[awsevents.CfnRule](x.app) {
+		if x.invokes(x.f, r, r.Targets()) {
+			waits = max(waits, ruleAge(r))
+		}
+	}
+	late := func(at constructs.IConstruct, age time.Duration, sink *queueOf) {
+		if sink != nil && sink.made != nil {
+			x.expires(waits+age+x.f.props.Durable.timeout()+sink.retention(), at, "an event")
+		}
+	}
+	for _, c := range every[awslambda.CfnEventInvokeConfig](x.app) {
+		if x.invokes(x.f, c, c.FunctionName()) {
+			late(c, declared(c.MaximumEventAgeInSeconds(), time.Second, maxEventAge), x.failures(c, c.DestinationConfig()))
+		}
+	}
+	if made, is := x.function().Node().DefaultChild().(awslambda.CfnFunction); is && made.DeadLetterConfig() != nil {
+		late(made, maxEventAge, x.queue(made, in(made, made.DeadLetterConfig(), "targetArn")))
+	}
+}
+
+// ruleAge returns for how long EventBridge tries to deliver an event to the targets of a rule.
+func ruleAge(r awsevents.CfnRule) (age time.Duration) {
+	targets, _ := plain(r, r.Targets()).([]any)
+	for _, target := range targets {
+		own := day // the default of EventBridge
+		if stated, set := in(r, target, "retryPolicy", "maximumEventAgeInSeconds").(float64); set {
+			own = time.Duration(stated) * time.Second
+		}
+		age = max(age, own)
+	}
+	return age
 }
 
 // asyncFailures finds a topic, a rule, a bucket or a schedule whose events Lambda drops after two

@@ -1,13 +1,11 @@
 package infra
 
 import (
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 )
@@ -22,11 +20,11 @@ type IdempotentFunctionProps struct {
 	Code string
 
 	// Configure changes the props of CDK before the function is created, for everything
-	// that has no prop here: a VPC, layers, a role, a key for the environment, reserved
-	// concurrency. It may set Architecture_X86_64, for which Code must then be built, and
-	// an image in place of Code. A Role of yours may then write to the log group; for a
-	// VPC, it needs the managed policy AWSLambdaVPCAccessExecutionRole. Changes of props of
-	// this package are refused, and so is an environment of more than 4 KB. Default: none.
+	// that has no prop here: a VPC, layers, a role, the memory (256 MiB), the log group (kept
+	// for a month), tracing, reserved concurrency. It may set Architecture_X86_64, for which
+	// Code must then be built, and an image in place of Code. A Role of yours may then write
+	// to the log group; for a VPC, it needs the managed policy AWSLambdaVPCAccessExecutionRole.
+	// [Check] examines the result. Default: none.
 	Configure func(*awslambda.FunctionProps)
 
 	// Dispatches makes the function a dispatcher, for durablefunc.Dispatch: it may
@@ -42,19 +40,14 @@ type IdempotentFunctionProps struct {
 	// id. Configure may not set FunctionName. Default: none.
 	Durable *DurableOptions
 
-	// Environment adds variables to IDEMPOTENCY_TABLE, ONCE_METRICS and AWS_LAMBDA_LOG_LEVEL.
-	// ONCE_DISABLED is refused. Default: none.
+	// Environment adds variables to IDEMPOTENCY_TABLE, ONCE_METRICS and AWS_LAMBDA_LOG_LEVEL,
+	// which is INFO. Once does not read the latter: the function's main sets the level of its
+	// logger. Default: none.
 	Environment map[string]string
 
 	// Execute narrows or widens the function's permissions on the table. Default:
 	// the calls of the store, on all records.
 	Execute *ExecuteOptions
-
-	// FailureRetention is the retention of the failure queues, which receive the
-	// events of streams and asynchronous sources that Lambda has given up. Until it
-	// ends, an operator can send an event again, so records must outlive it. Whole
-	// seconds, 1 min to 14 days. Default: 14 days.
-	FailureRetention time.Duration
 
 	// Key encrypts the logs, the failure queues, the queues of AddQueue, and the histories
 	// of a durable function: inputs, steps and results of its executions. Its policy
@@ -67,18 +60,6 @@ type IdempotentFunctionProps struct {
 	// any case. Default: none.
 	Live *LiveOptions
 
-	// LogLevel is the value of AWS_LAMBDA_LOG_LEVEL: DEBUG, INFO, WARN or ERROR.
-	// Once does not read it: the function's main sets the level of its logger, as
-	// those of the examples do. Lambda itself filters no lines, because it would
-	// treat metrics in the log (EMF) as level INFO. Default: "INFO".
-	LogLevel string
-
-	// LogRetention is the retention of the logs. Default: one month.
-	LogRetention awslogs.RetentionDays
-
-	// MemorySize is the memory in MiB, 128 to 10,240. Default: 256.
-	MemorySize int
-
 	// NoMetrics leaves out ONCE_METRICS, with which a function with a Table and without a
 	// Config.Observer writes metrics into its log. Its operations then have no alarms and no
 	// graphs. Default: false.
@@ -89,10 +70,12 @@ type IdempotentFunctionProps struct {
 	// and IAM refuses a name that Execute leaves out. Default: those of Execute.
 	Operations []string
 
-	// Postgres is the table of the records, in PostgreSQL. The function runs in its VPC.
+	// Postgres is the table of the records, in PostgreSQL. Configure puts the function into a
+	// VPC that reaches it.
 	Postgres *PostgresStore
 
-	// Redis is the server of the records. The function runs in its VPC.
+	// Redis is the server of the records. Configure puts the function into a VPC that reaches
+	// it.
 	Redis *RedisStore
 
 	// Retention is the Config.Retention of the function's code. It is compared with
@@ -105,10 +88,6 @@ type IdempotentFunctionProps struct {
 
 	// Timeout is the timeout of an invocation: whole seconds, 1 s to 15 min. Default: 10 s.
 	Timeout time.Duration
-
-	// Tracing turns X-Ray on: Tracing_ACTIVE samples calls, and Tracing_PASS_THROUGH
-	// follows the caller's sampling. Default: none.
-	Tracing awslambda.Tracing
 }
 
 // An IdempotentFunction is a function that uses Once. Create one with
@@ -124,7 +103,6 @@ type IdempotentFunction struct {
 
 	props     IdempotentFunctionProps
 	scope     constructs.Construct
-	sources   map[string]bool // by their paths
 	signals   []signal        // of topics, whose records CDK does not count
 	alarmed   map[string]bool // the signals that NewAlarms has seen
 	asyncSink awssqs.Queue    // nil before the first asynchronous source
@@ -152,7 +130,7 @@ func NewIdempotentFunction(scope constructs.Construct, id string, props *Idempot
 // protect connects a function to its store.
 func (p *IdempotentFunctionProps) protect(own *protected, function awslambda.IFunction) *IdempotentFunction {
 	p.store().connect(function, p)
-	f := &IdempotentFunction{Function: function, props: *p, scope: own, sources: map[string]bool{}}
+	f := &IdempotentFunction{Function: function, props: *p, scope: own}
 	own.of = f
 	for fact := range facts {
 		own.Node().AddValidation(&validation{own, fact})
@@ -161,10 +139,7 @@ func (p *IdempotentFunctionProps) protect(own *protected, function awslambda.IFu
 }
 
 func (p *IdempotentFunctionProps) withDefaults() IdempotentFunctionProps {
-	defaults := IdempotentFunctionProps{
-		FailureRetention: maxKept, LogLevel: "INFO", LogRetention: awslogs.RetentionDays_ONE_MONTH, MemorySize: 256,
-		Retention: 24 * time.Hour, Timeout: 10 * time.Second,
-	}
+	defaults := IdempotentFunctionProps{Retention: 24 * time.Hour, Timeout: 10 * time.Second}
 	if p != nil && p.Dispatches != nil {
 		defaults.Retention = p.Dispatches.props.Durable.history()
 	}
@@ -172,17 +147,12 @@ func (p *IdempotentFunctionProps) withDefaults() IdempotentFunctionProps {
 }
 
 func (p *IdempotentFunctionProps) refuse() (found problems) {
-	stored := p.refuseStore()
-	if len(stored) == 0 {
-		stored = refuseEnvironment(maps.Keys(p.Environment), p.variables())
-	}
-	found.add(p.refuseProgram(), p.refuseFacts(), stored)
+	found.add(p.refuseProgram(), p.refuseFacts(), p.refuseStore())
 	return found
 }
 
 // refuseFacts reports mistakes in the facts of the function's code.
 func (p *IdempotentFunctionProps) refuseFacts() (found problems) {
-	found.when(!wholeSeconds(p.FailureRetention, time.Minute, maxKept), "FailureRetention: %s is not whole seconds, 1 min to 14 days", p.FailureRetention)
 	found.when(!wholeSeconds(p.Timeout, time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 1 s to 15 min", p.Timeout)
 	found.when(p.Retention < 0, "Retention: %s is negative", p.Retention)
 	found.add(refuseKey(p.Key), refuseOperations(p.Operations))

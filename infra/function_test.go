@@ -12,7 +12,6 @@ func TestFunction(t *testing.T) {
 	stack := newStack()
 	newFunction(t, stack, func(p *IdempotentFunctionProps) {
 		p.Environment = map[string]string{"ORDERS_TABLE": "orders"}
-		p.LogLevel = "WARN"
 	})
 	deployed := synth(t, stack)
 	p := only(t, deployed, "AWS::Lambda::Function").Properties()
@@ -21,7 +20,7 @@ func TestFunction(t *testing.T) {
 	check.Equal(t, p, map[string]any{
 		"Architectures": []any{"arm64"},
 		"Environment": map[string]any{"Variables": map[string]any{
-			"AWS_LAMBDA_LOG_LEVEL": "WARN", "IDEMPOTENCY_TABLE": ref("Table"), "ONCE_METRICS": "emf", "ORDERS_TABLE": "orders",
+			"AWS_LAMBDA_LOG_LEVEL": "INFO", "IDEMPOTENCY_TABLE": ref("Table"), "ONCE_METRICS": "emf", "ORDERS_TABLE": "orders",
 		}},
 		"Handler":       "bootstrap",
 		"LoggingConfig": map[string]any{"LogGroup": ref("FunctionLogs")},
@@ -42,17 +41,8 @@ func TestFunctionRefuses(t *testing.T) {
 		"Code: it is required":               func(p *IdempotentFunctionProps) { p.Code = "" },
 		"Code: build the function first":     func(p *IdempotentFunctionProps) { p.Code = "absent.zip" },
 		"Table: it is required":              func(p *IdempotentFunctionProps) { p.Table = nil },
-		"LogLevel: \"info\" is none":         func(p *IdempotentFunctionProps) { p.LogLevel = "info" },
-		"MemorySize: 64 is not":              func(p *IdempotentFunctionProps) { p.MemorySize = 64 },
-		"FailureRetention: 360h0m0s is not":  func(p *IdempotentFunctionProps) { p.FailureRetention = 15 * day },
 		"Retention: -1s is negative":         func(p *IdempotentFunctionProps) { p.Retention = -time.Second },
 		"Timeout: 1.5s is not whole seconds": func(p *IdempotentFunctionProps) { p.Timeout = 1500 * time.Millisecond },
 		"Timeout: 16m0s is not":              func(p *IdempotentFunctionProps) { p.Timeout = 16 * time.Minute },
-		"IDEMPOTENCY_TABLE is set by this":   func(p *IdempotentFunctionProps) { p.Environment = map[string]string{"IDEMPOTENCY_TABLE": "x"} },
-		"ONCE_DISABLED is for unit tests":    func(p *IdempotentFunctionProps) { p.Environment = map[string]string{"ONCE_DISABLED": "1"} },
-		"does not contain the operation": func(p *IdempotentFunctionProps) {
-			p.Execute = &ExecuteOptions{Operations: []string{"pay"}}
-			p.Table = NewIdempotencyTable(p.Table.Table.Stack(), "Composite", &IdempotencyTableProps{SortKey: "sk"})
-		},
 	}, func(change func(*IdempotentFunctionProps)) { newFunction(t, newStack(), change) })
 }

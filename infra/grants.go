@@ -69,17 +69,12 @@ func (t *IdempotencyTable) refuseExecute(o ExecuteOptions) (found problems) {
 		"Transactions: DynamoDB has no transactions on a table with strong consistency across Regions")
 	found.when(o.Operations != nil && len(o.Operations) == 0,
 		"Operations: the list is empty, which would allow nothing; nil allows all records")
-	found.when(len(o.Operations) > 0 && t.props.SortKey != "",
+	found.when(len(o.Operations) > 0 && t.sortKey != "",
 		"Operations: the partition key of a table with a SortKey does not contain the operation, so that IAM cannot distinguish operations")
-	size := 0
 	for _, operation := range o.Operations {
-		size += len(operation) + len(`"#*",`)
 		found.when(operation == "" || strings.ContainsAny(operation, "*?$#"),
 			"Operations: %q is empty, or contains one of *?$#, which have a special meaning in IAM or in the ID of a record", operation)
 	}
-	// With the rest of its statement, they must fit into a managed policy, which has at most
-	// 6,144 bytes. CDK moves statements there if the policy of a role is too large.
-	found.when(size > 5000, "Operations: %d names have %d bytes in a policy, and IAM accepts about 5,000; leave them out, or use several tables", len(o.Operations), size)
 	return found
 }
 

@@ -51,14 +51,10 @@ func only(t *testing.T, from template.Template, kind string) template.Resource {
 	return from.Resources()[ids[0]]
 }
 
-// obeys checks that a deployment keeps the rules.
-func obeys(t *testing.T, deployed template.Template, rules ...template.Rule) {
+// emits checks that each alarm reads metrics that AWS or the function writes.
+func emits(t *testing.T, deployed template.Template) {
 	t.Helper()
-	for _, rule := range rules {
-		for _, problem := range deployed.Problems(rule, template.Actions{}) {
-			t.Errorf("%s: %s", rule, problem)
-		}
-	}
+	check.Equal(t, deployed.Unwritten(), []string(nil))
 }
 
 // refusal returns the value with which a constructor panics, or nil.
@@ -95,6 +91,17 @@ func wantRefusals[C any](t *testing.T, cases map[string]C, construct func(C)) {
 	t.Helper()
 	for words, c := range cases {
 		t.Run(words, func(t *testing.T) { wantRefusal(t, words, func() { construct(c) }) })
+	}
+}
+
+// wantFinding checks that an app has a finding, which has these words. With "", it must have none.
+func wantFinding(t *testing.T, words string, of awscdk.Stack) {
+	t.Helper()
+	switch found := Check(awscdk.Stage_Of(of)); {
+	case words == "":
+		check.Equal(t, found, []Finding(nil))
+	default:
+		check.Contains(t, found, words)
 	}
 }
 
@@ -153,14 +160,14 @@ func ref(id string) map[string]any { return map[string]any{"Ref": id} }
 // A refusal names the construct, and everything that is wrong with it.
 func TestPropsError(t *testing.T) {
 	refused := refusal(t, func() {
-		NewIdempotentFunction(newStack(), "Orders", &IdempotentFunctionProps{Code: "nowhere.zip", MemorySize: 64})
+		NewIdempotentFunction(newStack(), "Orders", &IdempotentFunctionProps{Code: "nowhere.zip", Timeout: time.Millisecond})
 	})
 	if refused == nil {
 		t.Fatal("it is not refused")
 	}
 	check.Equal(t, refused.Construct, "S/Orders")
 	check.Equal(t, len(refused.Problems), 3)
-	for _, words := range []string{"infra: S/Orders: Code: build the function first", "; Table: it is required", "; MemorySize: 64"} {
+	for _, words := range []string{"infra: S/Orders: Code: build the function first", "; Table: it is required", "; Timeout: 1ms is not"} {
 		check.Contains(t, refused, words)
 	}
 }

@@ -2,13 +2,11 @@ package infra
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
@@ -32,13 +30,10 @@ func TestScopesAndIDsThatCannotBeAreRefused(t *testing.T) {
 			NewDashboard(scope, id, &DashboardProps{Operations: []string{"pay"}})
 		},
 		"postgres": func(scope constructs.Construct, id string) {
-			NewPostgresStore(scope, id, &PostgresStoreProps{Access: &AccessOptions{User: "app"}, Database: "postgres", DSQL: "arn:aws:dsql:eu-west-1:111122223333:cluster/a"})
+			NewPostgresStore(scope, id, &PostgresStoreProps{Database: "postgres", DSQL: dsqlARN, User: "app"})
 		},
 		"redis": func(scope constructs.Construct, id string) {
-			vpc := awsec2.NewVpc(newStack(), jsii.String("VPC"), nil)
-			NewRedisStore(scope, id, &RedisStoreProps{Host: "a", MemoryDB: "a", Access: &AccessOptions{
-				User: "app", VPC: vpc, SecurityGroup: awsec2.NewSecurityGroup(vpc, jsii.String("G"), &awsec2.SecurityGroupProps{Vpc: vpc}),
-			}})
+			NewRedisStore(scope, id, &RedisStoreProps{Host: "a", MemoryDB: "a", Server: newSite(t).group, User: "app"})
 		},
 		"sweep": func(scope constructs.Construct, id string) {
 			NewSweep(scope, id, &SweepProps{Code: code, Interval: day, Table: NewIdempotencyTable(newStack(), "Table", nil)})
@@ -98,25 +93,6 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 	wantRefusal(t, `"AsyncFailures" is already in use`, func() { f.AddTopic(newTopic(f)) })
 	f.AddStream("Orders", awskinesis.NewStream(stack, jsii.String("Orders"), nil), nil)
 	wantRefusal(t, `"OrdersFailures" is already in use`, func() { f.AddKafka("Orders", msk(nil)) })
-}
-
-func TestTablesThatCannotBeAreRefused(t *testing.T) {
-	for _, name := range []string{"ab", "a b", "ä-table", strings.Repeat("a", 256)} {
-		wantRefusal(t, "TableName: ", func() { NewIdempotencyTable(newStack(), "Table", &IdempotencyTableProps{TableName: name}) })
-		wantRefusal(t, "TableName: ", func() { NewOutbox(newStack(), "Outbox", &OutboxProps{TableName: name}) })
-	}
-	for _, props := range []IdempotencyTableProps{{SortKey: "id"}, {ID: "expiration"}, {SortKey: "expiration"}, {ID: "a", Expiration: "a"}} {
-		wantRefusal(t, "are not three different attributes", func() { NewIdempotencyTable(newStack(), "Table", &props) })
-	}
-	long := strings.Repeat("a", 256)
-	for _, props := range []IdempotencyTableProps{{ID: long}, {SortKey: long}, {Expiration: long}} {
-		wantRefusal(t, "is longer than 255 bytes", func() { NewIdempotencyTable(newStack(), "Table", &props) })
-	}
-	stack := newStack()
-	later := awscdk.NewCfnParameter(stack, jsii.String("Name"), nil).ValueAsString()
-	wantRefusal(t, "", func() {
-		NewIdempotencyTable(stack, "Table", &IdempotencyTableProps{ID: "pk", SortKey: "sk", TableName: *later})
-	})
 }
 
 // A literal has none of the constructs of the value that its constructor returns.

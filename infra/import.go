@@ -5,17 +5,9 @@ import "github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 // ImportedTableProps are the props of [ImportIdempotencyTable]. They declare facts that
 // CDK does not tell. The zero value of every field is its default.
 type ImportedTableProps struct {
-	// Ephemeral deletes the logs, the dead-letter queues and the failure queues of the
-	// table's functions with their stack. It does nothing to the table. Default: false.
-	Ephemeral bool
-
 	// SortKey is the name of the table's sort key, as in Options.Attributes of package
 	// dynamo. Default: none.
 	SortKey string
-
-	// Strong says that the table has strong consistency across Regions, and therefore
-	// no transactions. Default: false.
-	Strong bool
 }
 
 // ImportIdempotencyTable uses a table of yours for the records: one that is created
@@ -33,7 +25,7 @@ func ImportIdempotencyTable(table awsdynamodb.ITable, props *ImportedTableProps)
 	}
 	p := orZero(props)
 	return &IdempotencyTable{
-		Table: table, arns: []*string{table.TableArn()},
-		props: IdempotencyTableProps{Ephemeral: p.Ephemeral, Key: table.EncryptionKey(), SortKey: p.SortKey, Strong: p.Strong},
+		Table: table, arns: []*string{table.TableArn()}, sortKey: p.SortKey,
+		props: IdempotencyTableProps{Key: table.EncryptionKey()},
 	}
 }

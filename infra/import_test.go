@@ -53,13 +53,3 @@ func TestImportedTableRefuses(t *testing.T) {
 	wantRefusal(t, "table: it is required", func() { ImportIdempotencyTable(nil, nil) })
 	wantRefusal(t, "does not contain the operation", func() { usesImport(t, false, &ImportedTableProps{SortKey: "sk"}) })
 }
-
-func TestImportedStrongTableHasNoTransactions(t *testing.T) {
-	stack := newStack()
-	table := ImportIdempotencyTable(awsdynamodb.TableV2_FromTableArn(stack, jsii.String("T"), jsii.String(tableARN)), &ImportedTableProps{Strong: true})
-	wantRefusal(t, "no transactions", func() {
-		newFunction(t, stack, func(p *IdempotentFunctionProps) {
-			p.Table, p.Execute = table, &ExecuteOptions{Transactions: true}
-		})
-	})
-}

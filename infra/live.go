@@ -73,5 +73,7 @@ func (f *IdempotentFunction) AddDeploymentGroup(alarms []awscloudwatch.Alarm, co
 	n := len(*cmp.Or(props.Alarms, &[]interfacesawscloudwatch.IAlarmRef{}))
 	found.when(n == 0 || n > 10, "alarms: there are %d, and CodeDeploy takes 1 to 10; choose those that a bad version makes ring", n)
 	found.panic(f.scope, id)
-	return awscodedeploy.NewLambdaDeploymentGroup(f.scope, jsii.String(id), props)
+	return build(f.scope, id, "configure", func() awscodedeploy.LambdaDeploymentGroup {
+		return awscodedeploy.NewLambdaDeploymentGroup(f.scope, jsii.String(id), props)
+	})
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
-	"github.com/lambda-once/once/infra/internal/template"
 )
 
 const groupType = "AWS::CodeDeploy::DeploymentGroup"
@@ -62,7 +61,6 @@ func TestEventsFromBeforeTheAliasAreNotDropped(t *testing.T) {
 		check.Equal(t, r.Properties()["DestinationConfig"], any(map[string]any{"OnFailure": map[string]any{"Destination": arn("FunctionAsyncFailures")}}), id)
 	}
 	check.Equal(t, qualifiers, map[bool]int{true: 1, false: 1})
-	obeys(t, deployed, template.DLQ)
 }
 
 func TestDeploymentStopsAtThePagesOfTheFunction(t *testing.T) {
@@ -126,12 +124,4 @@ func TestDeploymentGroupRefuses(t *testing.T) {
 
 func TestLiveRefuses(t *testing.T) {
 	wantRefusal(t, "Live.ProvisionedConcurrency: -1 is negative", func() { newFunction(t, newStack(), live(-1)) })
-	for ready, words := range map[int]string{20: "", 21: "Live.ProvisionedConcurrency: 21 is more than ReservedConcurrentExecutions, 20"} {
-		wantRefusal(t, words, func() {
-			newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
-				live(ready)(p)
-				p.Configure = func(c *awslambda.FunctionProps) { c.ReservedConcurrentExecutions = jsii.Number(20) }
-			})
-		})
-	}
 }

@@ -1,7 +1,6 @@
 package infra
 
 import (
-	"maps"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
@@ -9,7 +8,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
@@ -25,9 +23,6 @@ type OutboxProps struct {
 	// Key encrypts the table and its stream. The grants of this package then include the
 	// use of the key. Default: a key that DynamoDB owns, free of charge.
 	Key awskms.IKey
-
-	// TableName is the name of the table. Default: CloudFormation generates one.
-	TableName string
 }
 
 // An Outbox is a table of messages to publish, Options.Outbox of package dynamo.
@@ -46,21 +41,16 @@ type Outbox struct {
 // long as they are in one partition of DynamoDB. DynamoDB may split an aggregate
 // that is very hot for a long time. It guarantees order only for each item.
 //
-// NewOutbox panics with a [*PropsError] for an invalid name, and for an id that is taken.
+// NewOutbox panics with a [*PropsError] for an id that is taken.
 func NewOutbox(scope constructs.Construct, id string, props *OutboxProps) *Outbox {
 	p := orZero(props)
-	found := append(refuseTableName(p.TableName), refuseKey(p.Key)...)
-	append(found, refuseID(scope, id, "")...).panic(scope, id)
-	table := tableProps(p.TableName, "aggregate", p.Ephemeral)
+	append(refuseKey(p.Key), refuseID(scope, id, "")...).panic(scope, id)
+	table := tableProps("aggregate", p.Ephemeral)
 	table.DynamoStream, table.SortKey, table.TimeToLiveAttribute = awsdynamodb.StreamViewType_NEW_IMAGE, stringKey("id"), jsii.String("expiration")
 	if p.Key != nil {
 		table.Encryption = awsdynamodb.TableEncryptionV2_CustomerManagedKey(p.Key, nil)
 	}
 	return &Outbox{Table: awsdynamodb.NewTableV2(scope, &id, table), props: p}
-}
-
-func (o *Outbox) variables() map[string]*string {
-	return map[string]*string{"OUTBOX_TABLE": o.Table.TableName()}
 }
 
 // GrantPublish allows a function to write messages in its transactions: PutItem within
@@ -82,59 +72,24 @@ func (o *Outbox) GrantOperate(grantee awsiam.IGrantable) awsiam.Grant {
 }
 
 // RelayProps are the props of [NewRelay]. Code and Outbox are required; the zero value of
-// every other field is its default. Code, Configure, Key, LogLevel and Tracing mean the same as
-// in [IdempotentFunctionProps].
+// every other field is its default. Code, Configure and Key mean the same as in
+// [IdempotentFunctionProps].
 type RelayProps struct {
-	// BatchSize is the maximum number of items of an invocation: 1 to 1,000. Default: 100.
-	BatchSize int
-
-	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds, at most
-	// 5 min. Default: 0.
-	BatchingWindow time.Duration
-
 	// Code is the path of a zip or a folder with an executable "bootstrap" for arm64.
 	Code string
 
-	// Configure changes the props of CDK before the function is created. Default: none.
+	// Configure changes the props of CDK before the function is created. The timeout is 30 s.
+	// Default: none.
 	Configure func(*awslambda.FunctionProps)
 
 	// Environment adds variables to OUTBOX_TABLE and AWS_LAMBDA_LOG_LEVEL. Default: none.
 	Environment map[string]string
 
-	// FailureRetention is the retention of the failure queue: whole seconds, 1 min to 14
-	// days. Default: 14 days.
-	FailureRetention time.Duration
-
 	// Key encrypts the logs and the failure queue. Default: keys of AWS.
 	Key awskms.IKey
 
-	// LogLevel is the value of AWS_LAMBDA_LOG_LEVEL: DEBUG, INFO, WARN or ERROR. Default: "INFO".
-	LogLevel string
-
-	// LogRetention is the retention of the logs. Default: one month.
-	LogRetention awslogs.RetentionDays
-
-	// MaxAge is the age at which an item is given up: whole seconds, 1 min to less than the
-	// 24 h of the stream. Otherwise the item could disappear before Lambda gives it up, and
-	// would never reach Failures. Until then it blocks its shard, because later items must
-	// not overtake it. Default: 12 h.
-	MaxAge time.Duration
-
-	// MemorySize is the memory in MiB, 128 to 10,240. Default: 256.
-	MemorySize int
-
 	// Outbox is the outbox that the function publishes.
 	Outbox *Outbox
-
-	// Retries is the number of retries before a batch is given up: 1 to 10,000. Default:
-	// 10,000, because an outage of the destination outlasts ten retries.
-	Retries int
-
-	// Timeout is the timeout of an invocation: whole seconds, 1 s to 15 min. Default: 30 s.
-	Timeout time.Duration
-
-	// Tracing turns X-Ray on. Default: none.
-	Tracing awslambda.Tracing
 }
 
 // A Relay is a function that publishes the messages of an outbox. Create one with
@@ -158,20 +113,23 @@ type Relay struct {
 // must grant it the permission to publish.
 //
 // One batch of a shard runs at a time. With more, Lambda keeps only the order of
-// the writes to one item, and an aggregate has many items.
+// the writes to one item, and an aggregate has many items. A batch is retried until its items are
+// 12 h old, because an outage of the destination outlasts a few retries. It blocks its shard until
+// then, because later items must not overtake it. Lambda then gives it up: after the 24 h of the
+// stream the items would be gone, and would never reach Failures.
 //
 // NewRelay panics with a [*PropsError] for props that cannot work.
 func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
-	p := filled(props, RelayProps{
-		BatchSize: 100, FailureRetention: maxKept, LogLevel: "INFO", LogRetention: awslogs.RetentionDays_ONE_MONTH, MaxAge: day / 2,
-		MemorySize: 256, Retries: 10000, Timeout: 30 * time.Second,
-	})
-	append(p.refuse(scope), refuseID(scope, id, "")...).panic(scope, id)
+	p := orZero(props)
+	program := &IdempotentFunctionProps{Code: p.Code, Configure: p.Configure, Environment: p.Environment, Key: p.Key, Timeout: 30 * time.Second}
+	found := append(program.refuseProgram(), program.refuseFacts()...)
+	found.when(p.Outbox == nil || p.Outbox.Table == nil, "Outbox: it is required, made with NewOutbox")
+	append(found, refuseID(scope, id, "")...).panic(scope, id)
 	own := constructs.NewConstruct(scope, &id)
-	function := p.program().deploy(own, p.Outbox.props.Ephemeral, p.Outbox.variables())
+	function := program.deploy(own, p.Outbox.props.Ephemeral, map[string]*string{"OUTBOX_TABLE": p.Outbox.Table.TableName()})
 	p.Outbox.GrantMark(function)
-	failures := newLastQueue(own, failuresID, p.Outbox.props.Ephemeral, &awssqs.QueueProps{EncryptionMasterKey: p.Key, RetentionPeriod: seconds(p.FailureRetention)})
-	source := p.stream().ofTable(failures)
+	failures := newLastQueue(own, failuresID, p.Outbox.props.Ephemeral, &awssqs.QueueProps{EncryptionMasterKey: p.Key, RetentionPeriod: seconds(maxKept)})
+	source := tableSource(&StreamProps{BatchSize: 100, MaxAge: maxStreamAge}, 10000, failures)
 	// A repeated call overwrites its item, which is published again. Marks
 	// and expiry are writes too, but are not published.
 	source.Filters = &[]*map[string]any{awslambda.FilterCriteria_Filter(&map[string]any{
@@ -181,27 +139,5 @@ func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
 		}},
 	})}
 	function.AddEventSource(awslambdaeventsources.NewDynamoEventSource(p.Outbox.Table, source))
-	return &Relay{Function: function, Failures: failures, maxAge: p.MaxAge, scope: own}
-}
-
-func (p *RelayProps) program() *IdempotentFunctionProps {
-	return &IdempotentFunctionProps{
-		Code: p.Code, Configure: p.Configure, Environment: p.Environment, FailureRetention: p.FailureRetention, Key: p.Key,
-		LogLevel: p.LogLevel, LogRetention: p.LogRetention, MemorySize: p.MemorySize, Timeout: p.Timeout, Tracing: p.Tracing,
-	}
-}
-
-func (p *RelayProps) stream() *StreamProps {
-	return &StreamProps{BatchSize: p.BatchSize, BatchingWindow: p.BatchingWindow, MaxAge: p.MaxAge, Parallelization: 1, Retention: day, Retries: p.Retries}
-}
-
-func (p *RelayProps) refuse(scope constructs.Construct) problems {
-	program := p.program()
-	found := append(program.refuseProgram(), program.refuseFacts()...)
-	if p.Outbox == nil || p.Outbox.Table == nil {
-		found.when(true, "Outbox: it is required, made with NewOutbox")
-	} else {
-		found.add(refuseRegion("Outbox", p.Outbox.Table, scope), refuseEnvironment(maps.Keys(p.Environment), p.Outbox.variables()))
-	}
-	return append(found, p.stream().refuse(1000)...)
+	return &Relay{Function: function, Failures: failures, maxAge: maxStreamAge, scope: own}
 }

@@ -1,11 +1,8 @@
 package infra
 
 import (
-	"iter"
 	"maps"
 	"reflect"
-	"regexp"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -21,17 +18,17 @@ import (
 // and with the variables of its store. All constructs of this package deploy their
 // functions by it.
 func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral bool, variables map[string]*string) awslambda.Function {
-	environment := map[string]*string{"AWS_LAMBDA_LOG_LEVEL": &p.LogLevel}
+	environment := map[string]*string{"AWS_LAMBDA_LOG_LEVEL": jsii.String("INFO")}
 	maps.Copy(environment, variables)
 	for name, value := range p.Environment {
 		environment[name] = &value
 	}
 	// A log group of the stack: LogRetention would deploy a function of its own to
 	// set the retention.
-	logs := newLogs(own, "Logs", ephemeral, p.LogRetention, p.Key)
+	logs := newLogs(own, "Logs", ephemeral, awslogs.RetentionDays_ONE_MONTH, p.Key)
 	props := &awslambda.FunctionProps{
 		Architecture: awslambda.Architecture_ARM_64(), Environment: &environment, Handler: jsii.String("bootstrap"), LogGroup: logs,
-		MemorySize: jsii.Number(p.MemorySize), Runtime: awslambda.Runtime_PROVIDED_AL2023(), Timeout: seconds(p.Timeout), Tracing: p.Tracing,
+		MemorySize: jsii.Number(256), Runtime: awslambda.Runtime_PROVIDED_AL2023(), Timeout: seconds(p.Timeout),
 	}
 	if p.Code != "" {
 		props.Code = awslambda.Code_FromAsset(&p.Code, nil)
@@ -44,9 +41,6 @@ func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral boo
 		if p.Durable.Retention > 0 {
 			props.DurableConfig.RetentionPeriod = awscdk.Duration_Days(jsii.Number(p.Durable.Retention / day))
 		}
-	}
-	for _, s := range p.stores() { // a relay has none
-		s.configure(props)
 	}
 	p.configure(own, props, logs)
 	if p.Durable != nil {
@@ -62,11 +56,8 @@ func (p *IdempotentFunctionProps) refuseProgram() (found problems) {
 		err := bootstrap.Check(p.Code, "arm64")
 		found.when(err != nil, "Code: %v", err)
 	}
-	found.when(!slices.Contains([]string{"DEBUG", "INFO", "WARN", "ERROR"}, p.LogLevel), "LogLevel: %q is none of DEBUG, INFO, WARN and ERROR", p.LogLevel)
-	found.when(p.MemorySize < 128 || p.MemorySize > 10240, "MemorySize: %d is not 128 to 10,240 MiB", p.MemorySize)
-	found.when(p.Tracing != "" && !slices.Contains(tracings, p.Tracing), "Tracing: %q is none of awslambda.Tracing", p.Tracing)
 	found.when(orZero(p.Live).ProvisionedConcurrency < 0, "Live.ProvisionedConcurrency: %d is negative", orZero(p.Live).ProvisionedConcurrency)
-	found.add(p.Durable.refuse(), refuseLogRetention("LogRetention", p.LogRetention))
+	found.add(p.Durable.refuse())
 	return found
 }
 
@@ -97,49 +88,4 @@ func filled[P any](props *P, defaults P) P {
 func orZero[P any](props *P) P {
 	var zero P
 	return filled(props, zero)
-}
-
-var variableName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]+$`)
-
-// refuseEnvironment reports names that this package sets, and names that Lambda
-// does not accept.
-func refuseEnvironment(names iter.Seq[string], own map[string]*string) (found problems) {
-	for _, name := range slices.Sorted(names) {
-		_, set := own[name]
-		switch {
-		case set || name == "AWS_LAMBDA_LOG_LEVEL":
-			found.when(true, "Environment: %s is set by this construct", name)
-		case slices.Contains(reserved, name):
-			found.when(true, "Environment: %s is reserved by Lambda, which sets it", name)
-		case name == "ONCE_DISABLED":
-			found.when(true, "Environment: ONCE_DISABLED is for unit tests of a handler; in a deployment, every duplicate would run")
-		case !variableName.MatchString(name):
-			found.when(true, "Environment: %q is not a letter followed by at least one letter, digit or _", name)
-		}
-	}
-	return found
-}
-
-var tracings = []awslambda.Tracing{awslambda.Tracing_ACTIVE, awslambda.Tracing_DISABLED, awslambda.Tracing_PASS_THROUGH}
-
-// reserved are the variables that only Lambda may set.
-var reserved = []string{
-	"AWS_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "AWS_DEFAULT_REGION", "AWS_EXECUTION_ENV", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE",
-	"AWS_LAMBDA_FUNCTION_NAME", "AWS_LAMBDA_FUNCTION_VERSION", "AWS_LAMBDA_INITIALIZATION_TYPE", "AWS_LAMBDA_LOG_GROUP_NAME",
-	"AWS_LAMBDA_LOG_STREAM_NAME", "AWS_LAMBDA_RUNTIME_API", "AWS_REGION", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
-	"LAMBDA_RUNTIME_DIR", "LAMBDA_TASK_ROOT", "_HANDLER", "_X_AMZN_TRACE_ID",
-}
-
-func refuseLogRetention(name string, retention awslogs.RetentionDays) (found problems) {
-	found.when(!slices.Contains(logRetentions, retention), "%s: %q is none of awslogs.RetentionDays", name, retention)
-	return found
-}
-
-var logRetentions = []awslogs.RetentionDays{
-	awslogs.RetentionDays_ONE_DAY, awslogs.RetentionDays_THREE_DAYS, awslogs.RetentionDays_FIVE_DAYS, awslogs.RetentionDays_ONE_WEEK,
-	awslogs.RetentionDays_TWO_WEEKS, awslogs.RetentionDays_ONE_MONTH, awslogs.RetentionDays_TWO_MONTHS, awslogs.RetentionDays_THREE_MONTHS,
-	awslogs.RetentionDays_FOUR_MONTHS, awslogs.RetentionDays_FIVE_MONTHS, awslogs.RetentionDays_SIX_MONTHS, awslogs.RetentionDays_ONE_YEAR,
-	awslogs.RetentionDays_THIRTEEN_MONTHS, awslogs.RetentionDays_EIGHTEEN_MONTHS, awslogs.RetentionDays_TWO_YEARS, awslogs.RetentionDays_THREE_YEARS,
-	awslogs.RetentionDays_FIVE_YEARS, awslogs.RetentionDays_SIX_YEARS, awslogs.RetentionDays_SEVEN_YEARS, awslogs.RetentionDays_EIGHT_YEARS,
-	awslogs.RetentionDays_NINE_YEARS, awslogs.RetentionDays_TEN_YEARS, awslogs.RetentionDays_INFINITE,
 }

@@ -10,10 +10,9 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2authorizers"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awselasticache"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsrds"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
@@ -44,7 +43,11 @@ var deployments = []func(*trial){
 		f.AddRoutes("Routes", shared, try(tr, &RoutesProps{Routes: routes}))
 	},
 	func(tr *trial) { // functions
-		f := newFunction(tr.t, tr.stack, func(p *IdempotentFunctionProps) { longRecords(p); try(tr, p) })
+		f := newFunction(tr.t, tr.stack, func(p *IdempotentFunctionProps) {
+			longRecords(p)
+			p.Configure = tr.inVPC
+			try(tr, p)
+		})
 		f.AddTopic(newTopic(f))
 		imported := awslambda.Function_FromFunctionAttributes(tr.stack, jsii.String("Import"), &awslambda.FunctionAttributes{
 			FunctionArn: jsii.String(functionARN), Role: newRole(tr.stack), SameEnvironment: jsii.Bool(true), SecurityGroup: tr.group,
@@ -66,10 +69,10 @@ var deployments = []func(*trial){
 		f.AddTableStream("Changes", newTable(f, awsdynamodb.StreamViewType_NEW_IMAGE), try(tr, &StreamProps{}))
 	},
 	func(tr *trial) { // stores
-		redis := NewRedisStore(tr.stack, "Redis", try(tr, tr.redis(func(p *RedisStoreProps) { try(tr, p.Access) })))
-		NewIdempotentFunction(tr.stack, "OnRedis", &IdempotentFunctionProps{Code: zip(tr.t), Redis: redis})
-		postgres := NewPostgresStore(tr.stack, "Postgres", try(tr, tr.postgres()))
-		NewIdempotentFunction(tr.stack, "OnPostgres", &IdempotentFunctionProps{Code: zip(tr.t), Postgres: postgres})
+		redis := NewRedisStore(tr.stack, "Redis", try(tr, tr.redis(nil)))
+		NewIdempotentFunction(tr.stack, "OnRedis", &IdempotentFunctionProps{Code: zip(tr.t), Configure: tr.inVPC, Redis: redis})
+		postgres := NewPostgresStore(tr.stack, "Postgres", try(tr, tr.tokens()))
+		NewIdempotentFunction(tr.stack, "OnPostgres", &IdempotentFunctionProps{Code: zip(tr.t), Configure: tr.inVPC, Postgres: postgres})
 		NewOutbox(tr.stack, "Outbox", try(tr, &OutboxProps{}))
 		several := []Replica{{Region: "eu-west-2"}, {Region: "eu-west-3"}}
 		NewIdempotencyTable(tr.stack, "Table", try(tr, &IdempotencyTableProps{Replicas: several, Writers: WritersInOneRegion}))
@@ -83,30 +86,31 @@ var deployments = []func(*trial){
 		NewAlarms(tr.stack, "Alarms", try(tr, &AlarmsProps{Functions: functions, Operations: operations, Relays: relays}))
 		NewDashboard(tr.stack, "Dashboard", try(tr, &DashboardProps{Functions: functions, Operations: operations, Relays: relays}))
 		NewAlarmTopic(tr.stack, "OnCall", try(tr, &AlarmTopicProps{}))
-		NewSweep(tr.stack, "Sweep", try(tr, &SweepProps{Code: zip(tr.t), Interval: day, Table: f.props.Table}))
+		NewSweep(tr.stack, "Sweep", try(tr, &SweepProps{Code: zip(tr.t), Configure: tr.inVPC, Interval: day, Table: f.props.Table}))
 	},
 }
 
-func (s site) postgres() *PostgresStoreProps {
-	access := &AccessOptions{SecurityGroup: s.group, User: "once", VPC: s.vpc}
-	return &PostgresStoreProps{Access: access, CABundle: bundle, Database: "shop", Instance: s.instance(nil)}
+// tokens returns the props of a store with IAM.
+func (s site) tokens() *PostgresStoreProps {
+	p := s.postgres()
+	p.GrantConnect, p.Secret, p.User = p.Server.(awsrds.IDatabaseInstance).GrantConnect, nil, "once"
+	return p
 }
 
 // unseen are the fields that change no template.
 var unseen = map[string]string{
-	"is compared with other props": "ExecuteOptions.Transactions IdempotentFunctionProps.Retention ImportedTableProps.SortKey ImportedTableProps.Strong " +
+	"is compared with other props": "ExecuteOptions.Transactions IdempotentFunctionProps.Retention ImportedTableProps.SortKey " +
 		"KafkaProps.TopicRetention ProtectProps.Retention TaskProps.Execution",
-	"declares a fact":                   "IdempotencyTableProps.Writers RedisStoreProps.MaxMemoryPolicy RedisStoreProps.Parameters StreamProps.Retention",
+	"declares a fact":                   "IdempotencyTableProps.Writers RedisStoreProps.MaxMemoryPolicy",
 	"is required without an authorizer": "HTTPAPIProps.Public",
 }
 
 // instead are the fields of the deployments that exclude another.
 var instead = map[string]string{
-	"AccessOptions.Secret": "User", "HTTPAPIProps.Authorizer": "Public", "IdempotentFunctionProps.Dispatches": "Table",
-	"IdempotentFunctionProps.Postgres": "Table", "IdempotentFunctionProps.Redis": "Table", "KafkaProps.BootstrapServers": "ClusterARN",
-	"PostgresStoreProps.Cluster": "Instance", "PostgresStoreProps.DSQL": "Instance",
-	"PostgresStoreProps.Proxy": "Instance", "ProtectProps.Postgres": "Table", "ProtectProps.Redis": "Table",
-	"RedisStoreProps.MemoryDB": "ReplicationGroup", "SweepProps.Postgres": "Table",
+	"IdempotentFunctionProps.Dispatches": "Table",
+	"IdempotentFunctionProps.Postgres":   "Table", "IdempotentFunctionProps.Redis": "Table", "KafkaProps.BootstrapServers": "ClusterARN",
+	"PostgresStoreProps.DSQL": "Endpoint", "PostgresStoreProps.Secret": "User", "ProtectProps.Postgres": "Table", "ProtectProps.Redis": "Table",
+	"RedisStoreProps.MemoryDB": "ReplicationGroup", "RedisStoreProps.Secret": "User", "SweepProps.Postgres": "Table",
 }
 
 // others returns values that differ from those of the deployments: of one field, of each
@@ -118,21 +122,21 @@ func (tr *trial) others() map[string]any {
 	key := customerKey(aside)
 	return map[string]any{
 		"bool": true, "float64": 7, "int": 7, "map": map[string]string{"OTHER": "x"}, "slice": []string{"other"}, "string": "other", "time.Duration": 2 * time.Minute,
-		"BootstrapServers": []string{"b:9092"}, "CABundle": "/other.pem", "ClusterARN": clusterARN + "2", "DeadLetterRetention": 10 * day,
-		"LogLevel": "DEBUG", "MaxMemoryPolicy": "noeviction", "MemorySize": 512, "Pass": "$.other", "Routes": []string{"PUT /other"},
+		"BootstrapServers": []string{"b:9092"}, "CABundle": "/other.pem", "ClusterARN": clusterARN + "2", "MaxMemoryPolicy": "noeviction", "Pass": "$.other", "Routes": []string{"PUT /other"},
 		"TopicRetention": 20 * day, "Writers": WritersByHomeRegion,
-		"DurableOptions.Retention": 2 * day, "IdempotentFunctionProps.Retention": 500 * day, "ProtectProps.Retention": 500 * day, "StreamProps.Retention": day,
+		"DurableOptions.Retention": 2 * day, "IdempotentFunctionProps.Retention": 500 * day, "ProtectProps.Retention": 500 * day,
 
-		"*infra.AccessOptions": &AccessOptions{SecurityGroup: tr.group, User: "other", VPC: tr.vpc}, "*infra.DurableOptions": &DurableOptions{ExecutionTimeout: time.Hour},
+		"*infra.DurableOptions": &DurableOptions{ExecutionTimeout: time.Hour},
 		"*infra.ExecuteOptions": &ExecuteOptions{Group: true}, "*infra.LiveOptions": &LiveOptions{}, "[]*infra.IdempotentFunction": []*IdempotentFunction{}, "[]*infra.Relay": []*Relay{},
-		"awslambda.Tracing": awslambda.Tracing_ACTIVE, "awslogs.RetentionDays": awslogs.RetentionDays_ONE_DAY,
-		"*awsec2.SubnetSelection": &awsec2.SubnetSelection{AvailabilityZones: jsii.Strings("eu-west-1a"), SubnetType: awsec2.SubnetType_PRIVATE_WITH_EGRESS},
 
-		"func(*awsapigatewayv2.HttpApiProps)":            func(p *awsapigatewayv2.HttpApiProps) { p.Description = jsii.String("other") },
-		"func(*awsdynamodb.TablePropsV2)":                func(p *awsdynamodb.TablePropsV2) { p.TableClass = awsdynamodb.TableClass_STANDARD_INFREQUENT_ACCESS },
-		"func(*awslambda.EventSourceMappingProps)":       func(p *awslambda.EventSourceMappingProps) { p.KafkaConsumerGroupId = jsii.String("other") },
-		"func(*awslambda.FunctionProps)":                 func(p *awslambda.FunctionProps) { p.Description = jsii.String("other") },
-		"func(*awssqs.QueueProps, *awssqs.QueueProps)":   func(p, _ *awssqs.QueueProps) { p.MaxMessageSizeBytes = jsii.Number(2048) },
+		"func(*awsapigatewayv2.HttpApiProps)":      func(p *awsapigatewayv2.HttpApiProps) { p.Description = jsii.String("other") },
+		"func(*awsdynamodb.TablePropsV2)":          func(p *awsdynamodb.TablePropsV2) { p.TableClass = awsdynamodb.TableClass_STANDARD_INFREQUENT_ACCESS },
+		"func(*awslambda.EventSourceMappingProps)": func(p *awslambda.EventSourceMappingProps) { p.KafkaConsumerGroupId = jsii.String("other") },
+		"func(*awslambda.FunctionProps)":           func(p *awslambda.FunctionProps) { p.Description = jsii.String("other") },
+		"func(*awssqs.QueueProps, *awssqs.QueueProps, *awslambdaeventsources.SqsEventSourceProps)": func(p, _ *awssqs.QueueProps, _ *awslambdaeventsources.SqsEventSourceProps) {
+			p.MaxMessageSizeBytes = jsii.Number(2048)
+		},
+		"func(awsiam.IGrantable, *string) awsiam.Grant":  site{stack: aside, group: tr.group}.proxy().GrantConnect,
 		"func(*awsstepfunctionstasks.LambdaInvokeProps)": func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.Comment = jsii.String("other") },
 
 		"IdempotencyTableProps.Key":      func() any { table.Replicas, table.Writers = nil, WritersAnywhere; return key },
@@ -149,7 +153,7 @@ func (tr *trial) others() map[string]any {
 		},
 		"DSQL": func() any {
 			p := tr.props.(*PostgresStoreProps)
-			p.Access, p.CABundle = &AccessOptions{User: "once"}, ""
+			p.CABundle, p.GrantConnect, p.Server = "", nil, nil
 			return dsqlARN
 		},
 		"Dispatches": func() any {
@@ -161,17 +165,9 @@ func (tr *trial) others() map[string]any {
 		"*infra.PostgresStore":    func() any { return NewPostgresStore(aside, "Store", tr.postgres()) },
 		"*infra.RedisStore":       func() any { return NewRedisStore(aside, "Store", tr.redis(nil)) },
 		"infra.AlarmActions":      AlarmActions{Notify: topics},
-		"awsec2.IVpc":             func() any { return awsec2.NewVpc(aside, jsii.String("VPC"), nil) },
-		"awsrds.IDatabaseCluster": func() any { return tr.cluster(nil) },
-		"awsrds.IDatabaseProxy":   func() any { return tr.proxy() },
-		"awsrds.IDatabaseInstance": func() any {
-			return tr.instance(func(p *awsrds.DatabaseInstanceAttributes) { p.Port = jsii.Number(7) })
-		},
-		"[]awssns.ITopic": topics, "awskms.IKey": key, "awsapigatewayv2.IHttpRouteAuthorizer": awsapigatewayv2authorizers.NewHttpIamAuthorizer(),
-		"awsec2.ISecurityGroup":     awsec2.SecurityGroup_FromSecurityGroupId(aside, jsii.String("Group"), jsii.String("sg-2"), nil),
+		"awsrds.Endpoint":         awsrds.NewEndpoint(jsii.String("other"), jsii.Number(7)),
+		"[]awssns.ITopic":         topics, "awskms.IKey": key, "awsapigatewayv2.IHttpRouteAuthorizer": awsapigatewayv2authorizers.NewHttpIamAuthorizer(),
+		"awsec2.IConnectable":       awsec2.SecurityGroup_FromSecurityGroupId(aside, jsii.String("Group"), jsii.String("sg-2"), nil),
 		"awssecretsmanager.ISecret": awssecretsmanager.Secret_FromSecretNameV2(aside, jsii.String("Secret"), jsii.String("other")),
-		"awselasticache.CfnParameterGroup": awselasticache.NewCfnParameterGroup(aside, jsii.String("P"), &awselasticache.CfnParameterGroupProps{
-			CacheParameterGroupFamily: jsii.String("redis7"), Description: jsii.String("P"), Properties: map[string]string{"maxmemory-policy": "noeviction"},
-		}),
 	}
 }

@@ -1,9 +1,8 @@
 package infra
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -23,9 +21,6 @@ type ProtectProps struct {
 	// Execute narrows or widens the permissions on the table. Default: all records.
 	Execute *ExecuteOptions
 
-	// FailureRetention is the retention of the failure queues. Default: 14 days.
-	FailureRetention time.Duration
-
 	// Key encrypts the failure queues and the queues of AddQueue. Default: a key of AWS.
 	Key awskms.IKey
 
@@ -35,10 +30,10 @@ type ProtectProps struct {
 	// Operations are the names that are passed to idempotent.New. Default: those of Execute.
 	Operations []string
 
-	// Postgres is a store, which is opened for the function. The function must be in a VPC.
+	// Postgres is a store, whose server is opened for the function.
 	Postgres *PostgresStore
 
-	// Redis is a store, which is opened for the function. The function must be in a VPC.
+	// Redis is a store, whose server is opened for the function.
 	Redis *RedisStore
 
 	// Retention is the Config.Retention of the function's code. Default: 24 h.
@@ -47,8 +42,7 @@ type ProtectProps struct {
 	// Table is the table of the records.
 	Table *IdempotencyTable
 
-	// Timeout is the timeout of an invocation. It is compared with the function's own
-	// unless an import hides that. Default: the function's own.
+	// Timeout is the timeout of an invocation, for an import. Default: the function's own.
 	Timeout time.Duration
 }
 
@@ -58,21 +52,26 @@ type ProtectProps struct {
 // version that is given.
 //
 // A function that is created in the app gets IDEMPOTENCY_TABLE, the name of the table, and
-// ONCE_METRICS, or the variables of Postgres or Redis. For an import, an alias or a version,
-// set them where the function is deployed.
+// ONCE_METRICS, or the variables of Postgres or Redis. Protect leaves a variable that is set
+// already, and [Check] finds one with a different value. For an import, an alias or a version, set
+// them where the function is deployed.
 //
 // Synthesis fails with all findings of [Check], whoever made the sources of the function.
 //
 // Protect panics with a [*PropsError] for props that cannot work. It also panics for an
 // import without a role, which would get no permissions, and for one that CDK would let
 // no topic, rule, bucket or API invoke: use awslambda.Function_FromFunctionAttributes with
-// Role and SameEnvironment. It never overwrites a variable that has a different value.
+// Role and SameEnvironment.
 func Protect(scope constructs.Construct, id string, function awslambda.IFunction, props *ProtectProps) *IdempotentFunction {
 	p := props.declared()
 	append(p.refuseProtected(function), refuseID(scope, id, "")...).panic(scope, id)
 	if created, known := function.(awslambda.Function); known {
+		resource := created.Node().DefaultChild().(awslambda.CfnFunction)
+		existing, _ := in(resource, resource.Environment(), "variables").(map[string]any) // nil without one
 		for name, value := range p.variables() {
-			created.AddEnvironment(&name, value, nil)
+			if existing[name] == nil {
+				created.AddEnvironment(&name, value, nil)
+			}
 		}
 	}
 	f := p.protect(newProtected(scope, id), function)
@@ -83,10 +82,10 @@ func Protect(scope constructs.Construct, id string, function awslambda.IFunction
 
 // declared returns the props of a function of this package with the declared facts.
 func (p *ProtectProps) declared() IdempotentFunctionProps {
-	d := filled(p, ProtectProps{FailureRetention: maxKept, Retention: day})
+	d := filled(p, ProtectProps{Retention: day})
 	return IdempotentFunctionProps{
-		Execute: d.Execute, FailureRetention: d.FailureRetention, Key: d.Key, LogRetention: awslogs.RetentionDays_ONE_MONTH,
-		NoMetrics: d.NoMetrics, Operations: d.Operations, Postgres: d.Postgres, Redis: d.Redis, Retention: d.Retention, Table: d.Table, Timeout: d.Timeout,
+		Execute: d.Execute, Key: d.Key, NoMetrics: d.NoMetrics,
+		Operations: d.Operations, Postgres: d.Postgres, Redis: d.Redis, Retention: d.Retention, Table: d.Table, Timeout: d.Timeout,
 	}
 }
 
@@ -99,23 +98,17 @@ func (p *IdempotentFunctionProps) refuseProtected(function awslambda.IFunction) 
 	found.when(!mayBeInvoked(function), "function: CDK would create no permission to invoke it; import it with SameEnvironment, or an alias or a version into a stack with their explicit account")
 	found.when(unqualified(function) == function && strings.Count(*function.FunctionArn(), ":") > 6,
 		"function: its ARN is that of an alias or a version, which queues and streams would ignore; use Alias_FromAliasAttributes or Version_FromVersionArn")
-	if resource, created := function.Node().DefaultChild().(awslambda.CfnFunction); created {
-		found.fact("Timeout", &p.Timeout, resource.Timeout(), time.Second, 3*time.Second)
-	}
-	if p.Timeout == 0 {
-		found.when(true, "Timeout: it is required, because an import, an alias or a version hides that of the function")
-		p.Timeout = time.Second // which no further check reports
-	}
-	stored := p.refuseStore()
 	if resource, created := unqualified(function).Node().DefaultChild().(awslambda.CfnFunction); created {
 		found.when(resource.DurableConfig() != nil, "function: it is durable, and its sources would not wait for its executions; create it with Durable of NewIdempotentFunction")
-		var variables map[string]*string // none of the function of an alias or a version
-		if _, sets := function.(awslambda.Function); sets && len(stored) == 0 {
-			variables = p.variables()
-		}
-		found.add(refuseOverwritten(resource, variables))
+		own := declared(resource.Timeout(), time.Second, 3*time.Second)
+		found.when(p.Timeout != 0 && own != 0 && p.Timeout != own, "Timeout: %s is declared, and the function has %s", p.Timeout, own)
+		p.Timeout = cmp.Or(own, p.Timeout)
 	}
-	found.add(p.refuseFacts(), stored)
+	if p.Timeout == 0 {
+		found.when(true, "Timeout: it is required, because an import hides that of the function")
+		p.Timeout = time.Second // which no further check reports
+	}
+	found.add(p.refuseFacts(), p.refuseStore())
 	return found
 }
 
@@ -130,18 +123,4 @@ func mayBeInvoked(function awslambda.IFunction) bool {
 	return !slices.ContainsFunc(*function.Node().Metadata(), func(m *constructs.MetadataEntry) bool {
 		return strings.Contains(fmt.Sprint(m.Data), "UnclearLambdaEnvironment")
 	})
-}
-
-// refuseOverwritten reports variables of a function of this app that contradict its store.
-func refuseOverwritten(function awslambda.CfnFunction, variables map[string]*string) (found problems) {
-	stack := function.Stack()
-	environment, _ := stack.Resolve(function.Environment()).(map[string]any) // nil without one
-	existing, _ := environment["variables"].(map[string]any)
-	_, disabled := existing["ONCE_DISABLED"]
-	found.when(disabled, "function: it has ONCE_DISABLED, with which every duplicate would run; remove it")
-	for _, name := range slices.Sorted(maps.Keys(variables)) {
-		value, set := existing[name]
-		found.when(set && !reflect.DeepEqual(value, stack.Resolve(variables[name])), "function: its variable %s has a different value, which Protect would overwrite; remove it, or rename yours", name)
-	}
-	return found
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
-	"github.com/lambda-once/once/infra/internal/template"
 )
 
 const functionARN = "arn:aws:lambda:eu-west-1:111122223333:function:orders"
@@ -52,7 +51,6 @@ func TestProtectedFunctionHasTheTableAndItsPermissions(t *testing.T) {
 	check.Equal(t, function.Properties["Environment"], any(map[string]any{"Variables": map[string]any{"IDEMPOTENCY_TABLE": ref("Table"), "ONCE_METRICS": "emf"}}))
 	check.Contains(t, function.Statements, "dynamodb:PutItem")
 	check.Equal(t, deployed.Resources()["OrdersQueue"].Properties()["VisibilityTimeout"], 120.0)
-	obeys(t, deployed, template.DLQ, template.Report, template.Visible)
 }
 
 func TestImportedFunctionHasPermissions(t *testing.T) {
@@ -73,11 +71,22 @@ func TestVersionKeepsTheVariablesOfItsFunction(t *testing.T) {
 	own := ownFunction(t, stack, func(f *awslambda.FunctionProps) {
 		f.Environment = &map[string]*string{"IDEMPOTENCY_TABLE": jsii.String("records")}
 	})
-	wantRefusal(t, "", func() {
-		Protect(stack, "Orders", own.CurrentVersion(), &ProtectProps{Table: NewIdempotencyTable(stack, "Table", nil), Timeout: 20 * time.Second})
-	})
+	Protect(stack, "Orders", own.CurrentVersion(), &ProtectProps{Table: NewIdempotencyTable(stack, "Table", nil)})
+	wantFinding(t, "variables", stack)
 	Accept(own, "variables", "the program reads the variable for a different table")
 	check.Contains(t, synth(t, stack).Functions()[0].Properties["Environment"], "records")
+}
+
+// A variable that is set stays, because a table in its place could be an empty one.
+func TestProtectOverwritesNoVariable(t *testing.T) {
+	for name, value := range map[string]string{"IDEMPOTENCY_TABLE": "old", "ONCE_DISABLED": "1"} {
+		stack := newStack()
+		own := ownFunction(t, stack, func(f *awslambda.FunctionProps) { f.Environment = &map[string]*string{name: &value} })
+		Protect(stack, "Orders", own, &ProtectProps{Table: NewIdempotencyTable(stack, "Table", nil)})
+		wantFinding(t, name, stack)
+		resource := own.Node().DefaultChild().(awslambda.CfnFunction)
+		check.Equal(t, in(resource, resource.Environment(), "variables", name), any(value))
+	}
 }
 
 func TestProtectRefuses(t *testing.T) {
@@ -102,18 +111,7 @@ func TestProtectRefuses(t *testing.T) {
 		"grantee: it gets no permissions": func(s awscdk.Stack, p *ProtectProps) {
 			Protect(s, "Orders", ownFunction(t, s, func(f *awslambda.FunctionProps) { f.Role = immutableRole(s) }), p)
 		},
-		"function: its variable IDEMPOTENCY_TABLE has a different value": func(s awscdk.Stack, p *ProtectProps) {
-			Protect(s, "Orders", ownFunction(t, s, func(f *awslambda.FunctionProps) {
-				f.Environment = &map[string]*string{"IDEMPOTENCY_TABLE": jsii.String("old")}
-			}), p)
-		},
-		"function: it has ONCE_DISABLED": func(s awscdk.Stack, p *ProtectProps) {
-			Protect(s, "Orders", ownFunction(t, s, func(f *awslambda.FunctionProps) {
-				f.Environment = &map[string]*string{"ONCE_DISABLED": jsii.String("1")}
-			}), p)
-		},
 		"function: it is durable, and": func(s awscdk.Stack, p *ProtectProps) {
-			p.Timeout = time.Second
 			own := ownFunction(t, s, func(f *awslambda.FunctionProps) {
 				f.DurableConfig = &awslambda.DurableConfig{ExecutionTimeout: seconds(time.Hour)}
 			})
@@ -126,7 +124,7 @@ func TestProtectRefuses(t *testing.T) {
 			Protect(s, "Orders", own, p)
 		},
 		"Timeout: it is required": func(s awscdk.Stack, p *ProtectProps) { Protect(s, "Orders", importedFunction(s), p) },
-		"Timeout: 30s is declared, and AWS will have 20s": func(s awscdk.Stack, p *ProtectProps) {
+		"Timeout: 30s is declared, and the function has 20s": func(s awscdk.Stack, p *ProtectProps) {
 			p.Timeout = 30 * time.Second
 			Protect(s, "Orders", ownFunction(t, s), p)
 		},

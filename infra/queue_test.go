@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 
@@ -18,7 +18,10 @@ func longRecords(p *IdempotentFunctionProps) { p.Retention = 28 * day }
 func TestQueue(t *testing.T) {
 	stack := newStack()
 	newFunction(t, stack, longRecords).AddQueue("Orders", &QueueProps{
-		BatchSize: 100, BatchingWindow: 20 * time.Second, MaxConcurrency: 5, MaxReceives: 8, Retention: 7 * day,
+		Configure: func(_, _ *awssqs.QueueProps, source *awslambdaeventsources.SqsEventSourceProps) {
+			source.BatchSize, source.MaxBatchingWindow, source.MaxConcurrency = jsii.Number(100), seconds(20*time.Second), jsii.Number(5)
+		},
+		MaxReceives: 8, Retention: 7 * day,
 	})
 	deployed := synth(t, stack)
 	check.Equal(t, only(t, deployed, mappingType).Properties(), map[string]any{
@@ -57,50 +60,44 @@ func TestQueueOutlivesNoRecord(t *testing.T) {
 		"defaults":            {0, QueueProps{}, "a message may come 432h0m0s late"},
 		"as long":             {18 * day, QueueProps{}, ""},
 		"a second too short":  {18*day - time.Second, QueueProps{}, "expires after 431h59m59s"},
-		"a short queue":       {2 * day, QueueProps{Retention: day, DeadLetterRetention: day}, ""},
-		"a long dead-letter":  {2 * day, QueueProps{Retention: day}, "the dead-letter queue for 336h0m0s"},
+		"a short queue":       {2 * day, QueueProps{Configure: deadLettersFor(day), Retention: day}, ""},
+		"a long dead-letter":  {2 * day, QueueProps{Retention: day}, "a message may come 360h0m0s late"},
 		"FIFO":                {22 * day, QueueProps{FIFO: true}, ""},
 		"FIFO, too short":     {22*day - time.Second, QueueProps{FIFO: true}, "a message may come 528h0m0s late"},
-		"FIFO, short letters": {9 * day, QueueProps{DeadLetterRetention: day, FIFO: true}, ""},
+		"FIFO, short letters": {9 * day, QueueProps{Configure: deadLettersFor(day), FIFO: true}, ""},
 		"the longest of both": {28 * day, QueueProps{Retention: 14 * day}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Retention = c.records })
-			wantRefusal(t, c.words, func() { f.AddQueue("Orders", &c.queue) })
+			stack := newStack()
+			newFunction(t, stack, func(p *IdempotentFunctionProps) { p.Retention = c.records }).AddQueue("Orders", &c.queue)
+			wantFinding(t, c.words, stack)
 		})
 	}
 }
 
-func TestQueueRefuses(t *testing.T) {
-	wantRefusals(t, map[string]QueueProps{
-		"BatchSize: 10001 is not 1 to 10000":         {BatchSize: 10001, BatchingWindow: time.Second},
-		"BatchSize: -1 is not":                       {BatchSize: -1},
-		"BatchSize: 11 is not 1 to 10":               {BatchSize: 11, FIFO: true},
-		"more than 10 needs one of at least 1 s":     {BatchSize: 11},
-		"BatchingWindow: 6m0s is not":                {BatchingWindow: 6 * time.Minute},
-		"BatchingWindow: FIFO queues have none":      {BatchingWindow: time.Second, FIFO: true},
-		"DeadLetterRetention: 360h0m0s is not whole": {DeadLetterRetention: 15 * day, Retention: day},
-		"DeadLetterRetention: 95h59m59s is less":     {DeadLetterRetention: 4*day - time.Second},
-		"MaxConcurrency: 1 is not":                   {MaxConcurrency: 1},
-		"MaxReceives: 1 is not":                      {MaxReceives: 1},
-		"Retention: 30s is not whole":                {Retention: 30 * time.Second},
-	}, func(props QueueProps) { newFunction(t, newStack(), longRecords).AddQueue("Orders", &props) })
+func deadLettersFor(kept time.Duration) func(_, dead *awssqs.QueueProps, _ *awslambdaeventsources.SqsEventSourceProps) {
+	return func(_, dead *awssqs.QueueProps, _ *awslambdaeventsources.SqsEventSourceProps) {
+		dead.RetentionPeriod = seconds(kept)
+	}
 }
 
-// A hand on the props of CDK can add to them, and cannot change those that checks rely on.
 // A throttled batch counts as a receive, and its messages reach the dead-letter queue unread.
 func TestReservedConcurrencySufficesForTheQueue(t *testing.T) {
 	for _, c := range []struct {
-		reserved, most int
+		reserved, most float64
 		fifo           bool
 		words          string
 	}{{1, 0, false, "ReservedConcurrentExecutions 1"}, {10, 11, false, "ReservedConcurrentExecutions 10"}, {10, 10, false, ""}, {5, 0, false, ""}, {1, 0, true, ""}, {0, 0, false, ""}} {
-		wantRefusal(t, c.words, func() {
-			newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
-				p.Retention = 400 * day
-				p.Configure = func(p *awslambda.FunctionProps) { p.ReservedConcurrentExecutions = jsii.Number(c.reserved) }
-			}).AddQueue("Queue", &QueueProps{FIFO: c.fifo, MaxConcurrency: c.most})
-		})
+		stack := newStack()
+		newFunction(t, stack, func(p *IdempotentFunctionProps) {
+			p.Retention = 400 * day
+			p.Configure = func(p *awslambda.FunctionProps) { p.ReservedConcurrentExecutions = &c.reserved }
+		}).AddQueue("Queue", &QueueProps{FIFO: c.fifo, Configure: func(_, _ *awssqs.QueueProps, source *awslambdaeventsources.SqsEventSourceProps) {
+			if c.most > 0 {
+				source.MaxConcurrency = &c.most
+			}
+		}})
+		wantFinding(t, c.words, stack)
 	}
 }
 
@@ -108,33 +105,29 @@ func TestQueueIsConfigured(t *testing.T) {
 	stack := newStack()
 	f := newFunction(t, stack, longRecords)
 	key := customerKey(stack)
-	f.AddQueue("Orders", &QueueProps{Configure: func(queue, deadLetters *awssqs.QueueProps) {
+	f.AddQueue("Orders", &QueueProps{Configure: func(queue, deadLetters *awssqs.QueueProps, _ *awslambdaeventsources.SqsEventSourceProps) {
 		queue.Encryption, queue.EncryptionMasterKey = awssqs.QueueEncryption_KMS, key
 		deadLetters.QueueName = jsii.String("orders-dead")
 	}})
 	queues := synth(t, stack).Resources("AWS::SQS::Queue")
 	check.Equal(t, queues["FunctionOrdersQueue"].Properties()["KmsMasterKeyId"], keyHere)
 	check.Equal(t, queues["FunctionOrdersDeadLetters"].Properties()["QueueName"], "orders-dead")
+}
 
-	wantRefusals(t, map[string]func(queue, dead *awssqs.QueueProps){
-		"Configure: VisibilityTimeout is set": func(queue, _ *awssqs.QueueProps) { queue.VisibilityTimeout = seconds(time.Minute) },
-		"Configure: RetentionPeriod is set":   func(_, dead *awssqs.QueueProps) { dead.RetentionPeriod = seconds(time.Hour) },
-		"Configure: RemovalPolicy is set":     func(_, dead *awssqs.QueueProps) { dead.RemovalPolicy = removalPolicy(true) },
-		"Configure: DeadLetterQueue is set":   func(queue, _ *awssqs.QueueProps) { queue.DeadLetterQueue = nil },
-		"Configure: EnforceSSL is set":        func(queue, _ *awssqs.QueueProps) { queue.EnforceSSL = nil },
-		"Configure: 'encryptionMasterKey' is": func(queue, _ *awssqs.QueueProps) {
-			queue.Encryption, queue.EncryptionMasterKey = awssqs.QueueEncryption_SQS_MANAGED, awskms.Key_FromKeyArn(newStack(), jsii.String("Key"), jsii.String(keyHere))
-		},
-		"Configure: QueueName ends in .fifo": func(_, dead *awssqs.QueueProps) { dead.QueueName = jsii.String("orders.fifo") },
-		"Configure: it makes a queue FIFO":   func(queue, _ *awssqs.QueueProps) { queue.ContentBasedDeduplication = jsii.Bool(true) },
-	}, func(configure func(queue, dead *awssqs.QueueProps)) {
-		newFunction(t, newStack(), longRecords).AddQueue("Orders", &QueueProps{Configure: configure})
-	})
-	for words, name := range map[string]string{"": "orders.fifo", "QueueName ends in .fifo": "orders"} {
-		wantRefusal(t, words, func() {
-			newFunction(t, newStack(), longRecords).AddQueue("Orders", &QueueProps{
-				Configure: func(queue, _ *awssqs.QueueProps) { queue.QueueName = &name }, FIFO: true,
-			})
-		})
+// CDK refuses props in words of its own, which are those of a PropsError.
+func TestQueueRefuses(t *testing.T) {
+	configure := func(change func(queue *awssqs.QueueProps, source *awslambdaeventsources.SqsEventSourceProps)) QueueProps {
+		return QueueProps{Configure: func(queue, _ *awssqs.QueueProps, source *awslambdaeventsources.SqsEventSourceProps) {
+			change(queue, source)
+		}}
 	}
+	wantRefusals(t, map[string]QueueProps{
+		"QueueProps: Maximum batch size": configure(func(_ *awssqs.QueueProps, source *awslambdaeventsources.SqsEventSourceProps) {
+			source.BatchSize = jsii.Number(11)
+		}),
+		"message retention period must be": {Retention: 30 * time.Second},
+		"QueueProps: FIFO queue names": configure(func(queue *awssqs.QueueProps, _ *awslambdaeventsources.SqsEventSourceProps) {
+			queue.Fifo, queue.QueueName = jsii.Bool(true), jsii.String("orders")
+		}),
+	}, func(props QueueProps) { newFunction(t, newStack(), longRecords).AddQueue("Orders", &props) })
 }

@@ -4,17 +4,13 @@ import (
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awselasticache"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
 )
 
 func (s site) redis(change func(*RedisStoreProps)) *RedisStoreProps {
-	p := &RedisStoreProps{
-		Access: s.withIAM(), Host: "cache.example.com", MaxMemoryPolicy: "noeviction", ReplicationGroup: "cache",
-	}
-	p.Access.SecurityGroup = s.group
+	p := &RedisStoreProps{Host: "cache.example.com", MaxMemoryPolicy: "noeviction", ReplicationGroup: "cache", Server: s.group, User: "once"}
 	if change != nil {
 		change(p)
 	}
@@ -34,10 +30,10 @@ func TestRedisStoreConnectsAFunction(t *testing.T) {
 			"elasticache:Connect on [" + arn("elasticache", "replicationgroup:cache") + " " + arn("elasticache", "user:once") + "]", "6379-6379",
 		}},
 		"MemoryDB, with IAM": {func(p *RedisStoreProps) {
-			p.MaxMemoryPolicy, p.ReplicationGroup, p.MemoryDB, p.Port = "", "", "log", 6380
+			p.MaxMemoryPolicy, p.ReplicationGroup, p.MemoryDB = "", "", "log"
 		}, connected{
-			"REDIS_CACHE=log REDIS_IAM=memorydb REDIS_URL=rediss://once@cache.example.com:6380",
-			"memorydb:Connect on [" + arn("memorydb", "cluster/log") + " " + arn("memorydb", "user/once") + "]", "6380-6380",
+			"REDIS_CACHE=log REDIS_IAM=memorydb REDIS_URL=rediss://once@cache.example.com:6379",
+			"memorydb:Connect on [" + arn("memorydb", "cluster/log") + " " + arn("memorydb", "user/once") + "]", "6379-6379",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +51,7 @@ func TestRedisStoreWithASecretAndTokens(t *testing.T) {
 	host := awscdk.NewCfnParameter(s.stack, jsii.String("Host"), nil)
 	got, _ := connect(t, s, func(p *IdempotentFunctionProps) {
 		p.Redis = NewRedisStore(s.stack, "Store", s.redis(func(p *RedisStoreProps) {
-			p.Access.Secret, p.Access.User, p.Host = s.secret, "", *host.ValueAsString()
+			p.Secret, p.User, p.Host = s.secret, "", *host.ValueAsString()
 		}))
 	})
 	check.Contains(t, got.variables, "REDIS_SECRET=map[")
@@ -64,14 +60,8 @@ func TestRedisStoreWithASecretAndTokens(t *testing.T) {
 }
 
 func TestRedisStoreRefuses(t *testing.T) {
-	parameters := func(s site, policy string) awselasticache.CfnParameterGroup {
-		return awselasticache.NewCfnParameterGroup(s.stack, jsii.String("Parameters"), &awselasticache.CfnParameterGroupProps{
-			CacheParameterGroupFamily: jsii.String("valkey8"), Description: jsii.String("d"),
-			Properties: &map[string]*string{"maxmemory-policy": &policy},
-		})
-	}
 	wantRefusals(t, map[string]func(site, *RedisStoreProps){
-		"":                             func(s site, p *RedisStoreProps) { p.MaxMemoryPolicy, p.Parameters = "", parameters(s, "noeviction") },
+		"":                             func(_ site, p *RedisStoreProps) {},
 		"Host: it is required":         func(_ site, p *RedisStoreProps) { p.Host = "" },
 		"is more than a name":          func(_ site, p *RedisStoreProps) { p.Host = "redis://cache.example.com" },
 		"the endpoint of the replicas": func(_ site, p *RedisStoreProps) { p.Host = "replica.cache.example.com" },
@@ -85,25 +75,12 @@ func TestRedisStoreRefuses(t *testing.T) {
 		},
 		"MaxMemoryPolicy: ElastiCache evicts records by default": func(_ site, p *RedisStoreProps) { p.MaxMemoryPolicy = "" },
 		"MaxMemoryPolicy: with volatile-lru":                     func(_ site, p *RedisStoreProps) { p.MaxMemoryPolicy = "volatile-lru" },
-		"MaxMemoryPolicy: with allkeys-lru":                      func(s site, p *RedisStoreProps) { p.MaxMemoryPolicy, p.Parameters = "", parameters(s, "allkeys-lru") },
-		"Parameters: they are those of ElastiCache": func(s site, p *RedisStoreProps) {
-			p.ReplicationGroup, p.MemoryDB, p.Parameters = "", "log", parameters(s, "noeviction")
-		},
-		"Access: state one of Secret, and User for IAM": func(_ site, p *RedisStoreProps) { p.Access.User = "" },
-		"Access: SecurityGroup is required":             func(_ site, p *RedisStoreProps) { p.Access.SecurityGroup = nil },
+		"Secret, User: state one of them":                        func(_ site, p *RedisStoreProps) { p.User = "" },
+		"Server: it is required":                                 func(_ site, p *RedisStoreProps) { p.Server = nil },
 	}, func(change func(site, *RedisStoreProps)) {
 		s := newSite(t)
 		p := s.redis(nil)
 		change(s, p)
 		NewRedisStore(s.stack, "Store", p)
 	})
-}
-
-func TestDeclaredPolicyIsCompared(t *testing.T) {
-	s := newSite(t)
-	group := awselasticache.NewCfnParameterGroup(s.stack, jsii.String("Parameters"), &awselasticache.CfnParameterGroupProps{
-		CacheParameterGroupFamily: jsii.String("valkey8"), Description: jsii.String("d"), Properties: &map[string]*string{"maxmemory-policy": jsii.String("allkeys-lru")},
-	})
-	refused := refusal(t, func() { NewRedisStore(s.stack, "Store", s.redis(func(p *RedisStoreProps) { p.Parameters = group })) })
-	check.Contains(t, refused, `"noeviction" is declared, and Parameters has "allkeys-lru"`)
 }

@@ -2,8 +2,6 @@ package infra
 
 import (
 	"reflect"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
@@ -40,65 +38,46 @@ func (f *IdempotentFunction) AddRoutes(id string, api awsapigatewayv2.IHttpApi, 
 	p := orZero(props)
 	found := refuseID(f.scope, id, "")
 	if found.when(api == nil, "api: it is required"); api != nil {
-		found = append(found, p.refuse(f, api.DefaultAuthorizer())...)
+		found = append(found, p.refuse(api.DefaultAuthorizer())...)
 	}
 	found.panic(f.scope, id)
-	f.route(constructs.NewConstruct(f.scope, &id), api, &p)
+	build(f.scope, id, "Routes", func() constructs.Construct {
+		own := constructs.NewConstruct(f.scope, &id)
+		f.route(own, api, &p)
+		return own
+	})
 }
 
-// route adds the checked routes to the API.
+// route adds the routes to the API. Each has an integration of its own, so that none changes when
+// a second one comes or goes.
 func (f *IdempotentFunction) route(own constructs.Construct, api awsapigatewayv2.IHttpApi, p *RoutesProps) {
 	authorizer := p.Authorizer
 	if p.Public {
 		authorizer = awsapigatewayv2.NewHttpNoneAuthorizer()
 	}
-	integration := awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Integration"), f.target(), nil)
 	for _, route := range p.Routes {
-		method, path, _ := strings.Cut(route, " ") // refuseRoutes has checked it
+		method, path, _ := strings.Cut(route, " ") // CDK refuses a route without a path
 		key := awsapigatewayv2.HttpRouteKey_DEFAULT()
-		if route != defaultRoute {
+		if route != "$default" {
 			key = awsapigatewayv2.HttpRouteKey_With(&path, awsapigatewayv2.HttpMethod(method))
 		}
 		awsapigatewayv2.NewHttpRoute(own, jsii.String(method+path), &awsapigatewayv2.HttpRouteProps{
-			Authorizer: authorizer, HttpApi: api, Integration: integration, RouteKey: key,
+			Authorizer: authorizer, HttpApi: api, RouteKey: key,
+			Integration: awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Integration"), f.target(), nil),
 		})
 	}
 }
 
-// defaultRoute is the key of the route for all requests without one.
-const defaultRoute = "$default"
-
 // refuse reports mistakes beside this default authorizer of an API.
-func (p *RoutesProps) refuse(f *IdempotentFunction, byDefault awsapigatewayv2.IHttpRouteAuthorizer) problems {
-	found := f.refuseSlow("an HTTP API", maxHTTPTime)
+func (p *RoutesProps) refuse(byDefault awsapigatewayv2.IHttpRouteAuthorizer) (found problems) {
 	found.when(!identifies(p.Authorizer) && !identifies(byDefault) && !p.Public || identifies(p.Authorizer) && p.Public,
 		"Public: state one of Authorizer and Public, which decides whether callers share their keys")
-	return append(found, refuseRoutes(p.Routes)...)
+	found.when(len(p.Routes) == 0, "Routes: at least one is required")
+	return found
 }
 
 // identifies reports whether an authorizer identifies callers. In Go, the one that does not has
 // the methods of the others.
 func identifies(authorizer awsapigatewayv2.IHttpRouteAuthorizer) bool {
 	return authorizer != nil && reflect.TypeOf(authorizer) != reflect.TypeOf(awsapigatewayv2.NewHttpNoneAuthorizer())
-}
-
-// routePath matches / or segments, each a text or a variable. Neither CDK nor API Gateway
-// accepts a / at the end.
-var routePath = regexp.MustCompile(`^/$|^(/(` + segment + `|\{[\w.:-]+\}))*/(` + segment + `|\{[\w.:-]+\+?\})$`)
-
-// segment matches the characters of a path in RFC 3986.
-const segment = `[\w.~!$&'()*+,;=:@%-]+`
-
-// refuseRoutes reports routes that CDK refuses, or takes for each other.
-func refuseRoutes(routes []string) (found problems) {
-	id := strings.NewReplacer("/", "--").Replace // as CDK distinguishes routes
-	found.when(len(routes) == 0, "Routes: at least one is required")
-	for i, route := range routes {
-		method, path, _ := strings.Cut(route, " ") // a route without a path has no valid one
-		known := slices.Contains([]string{"ANY", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}, method)
-		found.when(route != defaultRoute && (!known || !routePath.MatchString(path)),
-			"Routes: %q is not a method and a path, as in \"POST /payments\" or \"GET /payments/{id}\"", route)
-		found.when(slices.ContainsFunc(routes[:i], func(earlier string) bool { return id(earlier) == id(route) }), "Routes: %q is listed twice", route)
-	}
-	return found
 }

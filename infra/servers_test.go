@@ -38,9 +38,8 @@ func newSite(t *testing.T) site {
 	}
 }
 
-func (s site) withSecret() *AccessOptions { return &AccessOptions{Secret: s.secret, VPC: s.vpc} }
-
-func (s site) withIAM() *AccessOptions { return &AccessOptions{User: "once", VPC: s.vpc} }
+// inVPC puts a function into the VPC.
+func (s site) inVPC(p *awslambda.FunctionProps) { p.Vpc = s.vpc }
 
 // A connected function has these variables, permissions and ingress.
 type connected struct{ variables, statements, ingress string }
@@ -48,9 +47,8 @@ type connected struct{ variables, statements, ingress string }
 // connect returns how a function of a store is connected.
 func connect(t *testing.T, s site, change func(*IdempotentFunctionProps)) (connected, template.Template) {
 	t.Helper()
-	NewIdempotentFunction(s.stack, "Function", withoutTable(t, change))
+	NewIdempotentFunction(s.stack, "Function", withoutTable(t, s, change))
 	deployed := synth(t, s.stack)
-	obeys(t, deployed, template.Wildcard)
 	function := only(t, deployed, "AWS::Lambda::Function").Properties()
 	all := function["Environment"].(map[string]any)["Variables"].(map[string]any)
 	var variables []string
@@ -74,8 +72,8 @@ func connect(t *testing.T, s site, change func(*IdempotentFunctionProps)) (conne
 }
 
 // withoutTable returns the props of a function with a further store.
-func withoutTable(t *testing.T, change func(*IdempotentFunctionProps)) *IdempotentFunctionProps {
-	p := &IdempotentFunctionProps{Code: zip(t)}
+func withoutTable(t *testing.T, s site, change func(*IdempotentFunctionProps)) *IdempotentFunctionProps {
+	p := &IdempotentFunctionProps{Code: zip(t), Configure: s.inVPC}
 	change(p)
 	return p
 }
@@ -83,7 +81,7 @@ func withoutTable(t *testing.T, change func(*IdempotentFunctionProps)) *Idempote
 func TestNilPropsOfStoresAreRefused(t *testing.T) {
 	stack := newStack()
 	refused := refusal(t, func() { NewPostgresStore(stack, "Store", nil) })
-	check.Contains(t, refused, "state one of them, and not 0; Database: it is required")
+	check.Contains(t, refused, "Database: it is required; DSQL, Endpoint: state one of them")
 	refused = refusal(t, func() { NewRedisStore(stack, "Store", nil) })
 	check.Contains(t, refused, "Host: it is required; MemoryDB, ReplicationGroup: state one of them; ")
 }
@@ -91,15 +89,12 @@ func TestNilPropsOfStoresAreRefused(t *testing.T) {
 // The secret of a store replaces no prop of a table.
 func TestStoreExcludesTheOthersAndExecute(t *testing.T) {
 	s := newSite(t)
-	postgres := NewPostgresStore(s.stack, "Store", &PostgresStoreProps{Access: s.withSecret(), CABundle: bundle, Database: "shop", Instance: s.instance(nil)})
+	postgres := NewPostgresStore(s.stack, "Store", s.postgres())
 	wantRefusal(t, "a function has one of them", func() {
 		NewIdempotentFunction(s.stack, "A", &IdempotentFunctionProps{Code: zip(t), Postgres: postgres, Table: NewIdempotencyTable(s.stack, "Table", nil)})
 	})
 	wantRefusal(t, "Execute: it is for a Table", func() {
 		NewIdempotentFunction(s.stack, "B", &IdempotentFunctionProps{Code: zip(t), Execute: &ExecuteOptions{}, Postgres: postgres})
-	})
-	wantRefusal(t, "Environment: PGHOST is set by this construct", func() {
-		NewIdempotentFunction(s.stack, "C", &IdempotentFunctionProps{Code: zip(t), Environment: map[string]string{"PGHOST": "h"}, Postgres: postgres})
 	})
 }
 
@@ -109,12 +104,12 @@ func TestProtectedFunctionReachesTheServerFromItsVPC(t *testing.T) {
 	inVPC := awslambda.NewFunction(s.stack, jsii.String("In"), &awslambda.FunctionProps{
 		Code: awslambda.Code_FromAsset(&code, nil), Handler: jsii.String("bootstrap"), Runtime: awslambda.Runtime_PROVIDED_AL2023(), Vpc: s.vpc,
 	})
-	store := NewPostgresStore(s.stack, "Store", &PostgresStoreProps{Access: s.withIAM(), CABundle: bundle, Database: "shop", Instance: s.instance(nil)})
+	store := NewPostgresStore(s.stack, "Store", s.postgres())
 	alias := awslambda.NewAlias(s.stack, jsii.String("Alias"), &awslambda.AliasProps{AliasName: jsii.String("live"), Version: inVPC.CurrentVersion()})
 	for name, value := range store.variables() { // those of an alias are the user's
 		inVPC.AddEnvironment(&name, value, nil)
 	}
-	Protect(s.stack, "OnAlias", alias, &ProtectProps{Postgres: store, Timeout: 10e9})
+	Protect(s.stack, "OnAlias", alias, &ProtectProps{Postgres: store})
 	wantRefusal(t, "function: it is in no VPC", func() { Protect(s.stack, "Out", ownFunction(t, s.stack), &ProtectProps{Postgres: store}) })
 	imported := awslambda.Function_FromFunctionAttributes(s.stack, jsii.String("Import"), &awslambda.FunctionAttributes{
 		FunctionArn: jsii.String(functionARN), Role: newRole(s.stack), SameEnvironment: jsii.Bool(true),

@@ -8,8 +8,6 @@ import (
 // A store contains the records of a function. For a dispatcher, the service of the
 // durable function stands for it, because it knows the names of the executions.
 type store interface {
-	// configure changes the props of a function that this package creates.
-	configure(*awslambda.FunctionProps)
 	// connect allows a function the calls of the store.
 	connect(function awslambda.IFunction, p *IdempotentFunctionProps)
 	// ephemeral reports whether queues and logs go with their stack.
@@ -70,8 +68,6 @@ func (records) expiry() (event, advice string) {
 	return "its record expires", "raise Config.Retention in the function and Retention in its props"
 }
 
-func (*IdempotencyTable) configure(*awslambda.FunctionProps) {}
-
 func (t *IdempotencyTable) connect(function awslambda.IFunction, p *IdempotentFunctionProps) {
 	t.GrantExecute(function, p.Execute)
 }
@@ -88,8 +84,6 @@ func (t *IdempotencyTable) variables() map[string]*string {
 
 // dispatched is a durable function, for its dispatcher.
 type dispatched struct{ *IdempotentFunction }
-
-func (dispatched) configure(*awslambda.FunctionProps) {}
 
 func (d dispatched) connect(function awslambda.IFunction, _ *IdempotentFunctionProps) {
 	d.GrantStartExecution(function)

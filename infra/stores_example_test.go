@@ -3,6 +3,7 @@ package infra_test
 import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsrds"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/jsii-runtime-go"
@@ -27,20 +28,25 @@ func ExampleNewPostgresStore() {
 	})
 
 	store := infra.NewPostgresStore(stack, "Records", &infra.PostgresStoreProps{
-		Access:   &infra.AccessOptions{SecurityGroup: group, User: "once", VPC: vpc},
-		Database: "shop",
-		Proxy:    proxy,
+		Database:     "shop",
+		Endpoint:     awsrds.NewEndpoint(proxy.Endpoint(), jsii.Number(5432)),
+		GrantConnect: proxy.GrantConnect,
+		Server:       group,
+		User:         "once",
 	})
+	inVPC := func(p *awslambda.FunctionProps) { p.Vpc = vpc }
 	infra.NewIdempotentFunction(stack, "Transfer", &infra.IdempotentFunctionProps{
-		Code:     "build/transfer/bootstrap.zip",
-		Postgres: store,
+		Code:      "build/transfer/bootstrap.zip",
+		Configure: inVPC,
+		Postgres:  store,
 	})
 
 	onCall := infra.NewAlarmTopic(stack, "OnCall", nil)
 	infra.NewSweep(stack, "Sweep", &infra.SweepProps{
-		Code:     "build/sweep/bootstrap.zip",
-		Notify:   []awssns.ITopic{onCall},
-		Postgres: store,
+		Code:      "build/sweep/bootstrap.zip",
+		Configure: inVPC,
+		Notify:    []awssns.ITopic{onCall},
+		Postgres:  store,
 	})
 }
 
@@ -54,12 +60,14 @@ func ExampleNewRedisStore() {
 	group := awsec2.SecurityGroup_FromSecurityGroupId(stack, jsii.String("ServerGroup"), jsii.String("sg-0123456789abcdef0"), nil)
 
 	store := infra.NewRedisStore(stack, "Records", &infra.RedisStoreProps{
-		Access:   &infra.AccessOptions{SecurityGroup: group, User: "once", VPC: vpc},
 		Host:     "clustercfg.receipts.abcdef.memorydb.eu-west-1.amazonaws.com",
 		MemoryDB: "receipts",
+		Server:   group,
+		User:     "once",
 	})
 	infra.NewIdempotentFunction(stack, "Receipts", &infra.IdempotentFunctionProps{
-		Code:  "build/receipts/bootstrap.zip",
-		Redis: store,
+		Code:      "build/receipts/bootstrap.zip",
+		Configure: func(p *awslambda.FunctionProps) { p.Vpc = vpc },
+		Redis:     store,
 	})
 }

@@ -19,8 +19,8 @@ type SweepProps struct {
 	// examples/sweep, or a program of yours.
 	Code string
 
-	// Configure changes the props of CDK before the function is created: its memory, its
-	// variables, the retention of its logs. Default: none.
+	// Configure changes the props of CDK before the function is created: its VPC, its memory,
+	// its timeout of 15 min. The next run continues one that is out of time. Default: none.
 	Configure func(*awslambda.FunctionProps)
 
 	// Interval is the time between the starts of two runs: whole minutes, 1 min to 24 h. It
@@ -37,10 +37,6 @@ type SweepProps struct {
 
 	// Table is the table to sweep. examples/sweep is for one with the default attributes.
 	Table *IdempotencyTable
-
-	// Timeout is the timeout of a run: whole seconds, 30 s to 15 min. The next run
-	// continues one that is out of time. Default: 15 min.
-	Timeout time.Duration
 }
 
 // A Sweep is a scheduled function that deletes expired records. Create one with [NewSweep].
@@ -61,11 +57,11 @@ type Sweep struct {
 //
 // NewSweep panics with a [*PropsError] for props that cannot work.
 func NewSweep(scope constructs.Construct, id string, props *SweepProps) *Sweep {
-	p := filled(props, SweepProps{Timeout: 15 * time.Minute})
+	p := orZero(props)
 	if p.Interval == 0 && p.Table == nil {
 		p.Interval = time.Hour
 	}
-	program := (&IdempotentFunctionProps{Code: p.Code, Configure: p.Configure, Postgres: p.Postgres, Table: p.Table, Timeout: p.Timeout}).withDefaults()
+	program := (&IdempotentFunctionProps{Code: p.Code, Configure: p.Configure, Postgres: p.Postgres, Table: p.Table, Timeout: 15 * time.Minute}).withDefaults()
 	append(p.refuse(&program), refuseID(scope, id, "")...).panic(scope, id)
 	own := constructs.NewConstruct(scope, &id)
 	function := program.deploy(own, program.store().ephemeral(), program.store().variables())
@@ -97,6 +93,5 @@ func (p *SweepProps) refuse(program *IdempotentFunctionProps) problems {
 	}
 	found.when(p.Interval < time.Minute || p.Interval > day || p.Interval%time.Minute != 0,
 		"Interval: %s is not whole minutes, 1 min to 24 h; with Table it is required, because each run reads the whole table", p.Interval)
-	found.when(!wholeSeconds(p.Timeout, 30*time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 30 s to 15 min", p.Timeout)
 	return found
 }

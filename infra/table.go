@@ -1,13 +1,8 @@
 package infra
 
 import (
-	"slices"
-	"strings"
-
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
-	"github.com/aws/aws-cdk-go/awscdk/v2/regioninfo"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -26,13 +21,6 @@ type IdempotencyTableProps struct {
 	// is protected, and retained when its stack is deleted.
 	Ephemeral bool
 
-	// Expiration is the attribute of time to live, as in Options.Attributes of
-	// package dynamo. Default: "expiration".
-	Expiration string
-
-	// ID is the name of the partition key. Default: "id".
-	ID string
-
 	// Key encrypts the table; replicas have keys of their own. The grants of this package
 	// then include the use of the keys. Default: a key that DynamoDB owns, free of charge.
 	Key awskms.IKey
@@ -40,10 +28,6 @@ type IdempotencyTableProps struct {
 	// Replicas are the other Regions of the table. The stack must then have an
 	// explicit Region, and either Writers or Strong must be set. Default: none.
 	Replicas []Replica
-
-	// SortKey makes the keys composite, as Options.Attributes.SortKey of package
-	// dynamo does. Default: none.
-	SortKey string
 
 	// Strong makes reads and conditions see the latest write of any Region. It
 	// needs two Replicas, or one and Witness. Such a table has neither time to live
@@ -54,9 +38,6 @@ type IdempotencyTableProps struct {
 	// must then delete expired items, or the table grows forever. Its role needs
 	// [IdempotencyTable.GrantSweep]. Default: false.
 	SweptElsewhere bool
-
-	// TableName is the name of the table. Default: CloudFormation generates one.
-	TableName string
 
 	// Witness is the Region that votes for a Strong table without storing its
 	// items. Default: none.
@@ -73,30 +54,28 @@ type IdempotencyTable struct {
 	Table awsdynamodb.ITable
 
 	records
-	props IdempotencyTableProps
-	arns  []*string // of all its Regions
+	props   IdempotencyTableProps
+	sortKey string    // of an import
+	arns    []*string // of all its Regions
 }
 
-// NewIdempotencyTable creates the table of the records. It is billed on demand, with time
-// to live and point-in-time recovery. If props is nil, all defaults apply.
+// NewIdempotencyTable creates the table of the records, with the default attributes of package
+// dynamo. It is billed on demand, with time to live and point-in-time recovery. If props is nil,
+// all defaults apply. For a table with a name or attributes of your own, see
+// [ImportIdempotencyTable].
 //
-// A table that is restored from a backup lacks later completions: duplicates of
-// those calls run again.
+// A table under a different id, or in a different stack, is a new and empty one, in which every
+// repetition of an earlier call runs again: keep the id and the path of the construct. A table that
+// is restored from a backup lacks later completions, and duplicates of those calls run again.
 //
 // NewIdempotencyTable panics with a [*PropsError] for several Regions that cannot
 // lock safely.
 func NewIdempotencyTable(scope constructs.Construct, id string, props *IdempotencyTableProps) *IdempotencyTable {
-	p := filled(props, IdempotencyTableProps{Expiration: "expiration", ID: "id"})
-	found := append(refuseUnsafeRegions(scope, &p), refuseTableName(p.TableName)...)
-	found.when(p.ID == p.SortKey || p.ID == p.Expiration || p.SortKey == p.Expiration,
-		"ID: %q, SortKey: %q and Expiration: %q are not three different attributes", p.ID, p.SortKey, p.Expiration)
-	for _, name := range []string{p.ID, p.SortKey, p.Expiration} {
-		found.when(len(name) > 255, "ID, SortKey, Expiration: %q is longer than 255 bytes", name)
-	}
-	found = append(found, refuseKey(p.Key)...)
+	p := orZero(props)
+	found := append(p.refuseUnsafeRegions(), refuseKey(p.Key)...)
 	append(found, refuseID(scope, id, "")...).panic(scope, id)
 
-	table := tableProps(p.TableName, p.ID, p.Ephemeral)
+	table := tableProps("id", p.Ephemeral)
 	table.WitnessRegion = named(p.Witness)
 	var replicas []*awsdynamodb.ReplicaTableProps
 	keys := map[string]*string{}
@@ -110,33 +89,27 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 	if p.Key != nil {
 		table.Encryption = awsdynamodb.TableEncryptionV2_CustomerManagedKey(p.Key, &keys)
 	}
-	if p.SortKey != "" {
-		table.SortKey = stringKey(p.SortKey)
-	}
 	if !p.SweptElsewhere {
-		table.TimeToLiveAttribute = &p.Expiration
+		table.TimeToLiveAttribute = jsii.String("expiration")
 	}
 	if p.Strong {
 		table.MultiRegionConsistency = awsdynamodb.MultiRegionConsistency_STRONG
 	}
 	p.configure(table).panic(scope, id)
-	var made awsdynamodb.TableV2
-	var arns []*string
-	refused := attempt(func() {
-		made = awsdynamodb.NewTableV2(scope, &id, table)
-		arns = append(arns, made.TableArn())
+	// CDK refuses Regions that no Strong table may combine.
+	return build(scope, id, "Configure, Replicas, Witness", func() *IdempotencyTable {
+		made := awsdynamodb.NewTableV2(scope, &id, table)
+		arns := []*string{made.TableArn()}
 		for _, r := range p.Replicas {
 			// Once for each Region: a second call would create the same construct.
 			arns = append(arns, made.Replica(&r.Region).TableArn())
 		}
+		return &IdempotencyTable{Table: made, props: p, arns: arns}
 	})
-	found.when(refused != "", "Configure, Replicas, Witness: %s", refused) // Regions that no Strong table may combine
-	found.panic(scope, id)
-	return &IdempotencyTable{Table: made, props: p, arns: arns}
 }
 
 // tableProps returns the props of every table, of records or of messages.
-func tableProps(name, partitionKey string, ephemeral bool) *awsdynamodb.TablePropsV2 {
+func tableProps(partitionKey string, ephemeral bool) *awsdynamodb.TablePropsV2 {
 	return &awsdynamodb.TablePropsV2{
 		Billing:            awsdynamodb.Billing_OnDemand(nil),
 		DeletionProtection: jsii.Bool(!ephemeral),
@@ -145,7 +118,6 @@ func tableProps(name, partitionKey string, ephemeral bool) *awsdynamodb.TablePro
 			PointInTimeRecoveryEnabled: jsii.Bool(true),
 		},
 		RemovalPolicy: removalPolicy(ephemeral),
-		TableName:     named(name),
 	}
 }
 
@@ -186,61 +158,21 @@ const (
 	WritersByHomeRegion
 )
 
-func refuseUnsafeRegions(scope constructs.Construct, p *IdempotencyTableProps) (found problems) {
-	if scope == nil {
-		return nil // refuseID reports it
-	}
-	region := awscdk.Stack_Of(scope).Region()
-	explicit := !*awscdk.Token_IsUnresolved(region)
-	regions := map[string]bool{}
-	if explicit {
-		regions[*region] = true
-	}
+// refuseUnsafeRegions reports Regions in which two calls could own one key, and props that would be
+// ignored. CDK refuses Regions that no table can have.
+func (p *IdempotencyTableProps) refuseUnsafeRegions() (found problems) {
+	several := len(p.Replicas) > 0
 	for _, r := range p.Replicas {
-		found.when(r.Region == "", "Replicas: a Region is empty")
-		found = append(found, refuseUnknownRegion("Replicas", r.Region)...)
-		if p.Key != nil && r.KeyARN != "" && !unresolved(r.KeyARN) {
-			found.when(!strings.Contains(r.KeyARN, ":"+r.Region+":") || !strings.Contains(r.KeyARN, ":key/"),
-				"Replicas: %s has the KeyARN %q, which is not the ARN of a key there; an alias is none", r.Region, r.KeyARN)
-		}
-		found.when(regions[r.Region], "Replicas: %s is listed twice, or is the Region of the stack", r.Region)
 		found.when(p.Key != nil && r.KeyARN == "", "Replicas: %s needs the KeyARN of a key there, as the table has a Key", r.Region)
 		found.when(p.Key == nil && r.KeyARN != "", "Replicas: %s has a KeyARN, but the table has no Key", r.Region)
-		regions[r.Region] = true
 	}
-	found = append(found, refuseUnknownRegion("Witness", p.Witness)...)
-	found.when(p.Witness != "" && explicit && p.Witness == *region, "Witness: %s is the Region of the stack, which contains the table", p.Witness)
-	several := len(p.Replicas) > 0
-	found.when(several && !explicit, "Replicas: the stack must have an explicit Region (StackProps.Env)")
-	found.when(!slices.Contains([]Writers{WritersAnywhere, WritersInOneRegion, WritersByHomeRegion}, p.Writers), "Writers: %d is unknown", p.Writers)
+	found.when(p.Writers > WritersByHomeRegion, "Writers: %d is unknown", p.Writers)
 	found.when(!several && p.Writers != WritersAnywhere, "Writers: the table has no Replicas")
 	found.when(several && !p.Strong && p.Writers == WritersAnywhere,
 		"Writers: each eventually consistent replica evaluates conditions on its own state, so that two Regions can own one key at once. "+
 			"State WritersInOneRegion or WritersByHomeRegion if that is so, or make the table Strong")
-	return append(found, refuseUnsafeStrong(p)...)
-}
-
-// refuseUnknownRegion reports a Region that is a token or misspelled.
-func refuseUnknownRegion(name, region string) (found problems) {
-	if region == "" {
-		return nil
-	}
-	token := unresolved(region)
-	found.when(token, "%s: a Region is a token, whose value is known only during the deployment; use a text", name)
-	found.when(!token && regioninfo.RegionInfo_Get(&region).DomainSuffix() == nil, "%s: %q is no Region that this version of CDK knows", name, region)
-	return found
-}
-
-func refuseUnsafeStrong(p *IdempotencyTableProps) (found problems) {
-	if !p.Strong {
-		found.when(p.Witness != "", "Witness: only a Strong table has one")
-		return found
-	}
-	found.when(p.Writers != WritersAnywhere, "Writers: a Strong table locks with writers anywhere; leave it out")
-	found.when(!(len(p.Replicas) == 2 && p.Witness == "") && !(len(p.Replicas) == 1 && p.Witness != ""),
-		"Strong: it needs two Replicas, or one and a Witness")
-	found.when(slices.ContainsFunc(p.Replicas, func(r Replica) bool { return r.Region == p.Witness }), "Witness: it is a Region of the Replicas")
-	found.when(!p.SweptElsewhere,
+	found.when(several && p.Strong && p.Writers != WritersAnywhere, "Writers: a Strong table locks with writers anywhere; leave it out")
+	found.when(p.Strong && !p.SweptElsewhere,
 		"Strong: DynamoDB has no time to live on a table with strong consistency across Regions, so that expired records stay. "+
 			"Run a program that deletes them (see GrantSweep), and set SweptElsewhere")
 	return found

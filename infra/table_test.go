@@ -61,15 +61,6 @@ func TestTableIsEphemeral(t *testing.T) {
 	check.Equal(t, only(t, deployed, "AWS::Logs::LogGroup")["DeletionPolicy"], "Delete")
 }
 
-func TestTableNames(t *testing.T) {
-	stack := newStack()
-	NewIdempotencyTable(stack, "Table", &IdempotencyTableProps{Expiration: "ttl", ID: "pk", SortKey: "sk", TableName: "records"})
-	want := wantTable("pk", "sk")
-	want["TableName"] = "records"
-	want["TimeToLiveSpecification"] = map[string]any{"AttributeName": "ttl", "Enabled": true}
-	check.Equal(t, only(t, synth(t, stack), tableType).Properties(), want)
-}
-
 func TestTableWithKeyOfCustomer(t *testing.T) {
 	stack := newStack()
 	NewIdempotencyTable(stack, "Table", &IdempotencyTableProps{
@@ -115,22 +106,20 @@ func TestConfigureOfATableRefuses(t *testing.T) {
 	stack := newStack()
 	key := awsdynamodb.TableEncryptionV2_CustomerManagedKey(customerKey(stack), nil)
 	wantRefusals(t, map[string]func(*awsdynamodb.TablePropsV2){
-		"changes DeletionProtection; set the prop Ephemeral": func(p *awsdynamodb.TablePropsV2) { p.DeletionProtection = jsii.Bool(false) },
-		"changes Encryption; set the prop Key":               func(p *awsdynamodb.TablePropsV2) { p.Encryption = key },
-		"changes MultiRegionConsistency; set the prop": func(p *awsdynamodb.TablePropsV2) {
+		"changes DeletionProtection or RemovalPolicy; set":    func(p *awsdynamodb.TablePropsV2) { p.DeletionProtection = jsii.Bool(false) },
+		"changes DeletionProtection or RemovalPolicy; set th": func(p *awsdynamodb.TablePropsV2) { p.RemovalPolicy = removalPolicy(true) },
+		"changes Encryption; set the prop Key":                func(p *awsdynamodb.TablePropsV2) { p.Encryption = key },
+		"a table in its place would be empty":                 func(p *awsdynamodb.TablePropsV2) { p.PartitionKey = stringKey("pk") },
+		"a table in its place would be empty,":                func(p *awsdynamodb.TablePropsV2) { p.SortKey = stringKey("sk") },
+		"a table in its place would be empty, so":             func(p *awsdynamodb.TablePropsV2) { p.TableName = jsii.String("records") },
+		"changes the Regions; set": func(p *awsdynamodb.TablePropsV2) {
 			p.MultiRegionConsistency = awsdynamodb.MultiRegionConsistency_STRONG
 		},
-		"changes PartitionKey; set the prop ID": func(p *awsdynamodb.TablePropsV2) { p.PartitionKey = stringKey("pk") },
-		//lint:ignore SA1019 a team may still set it
-		"changes PointInTimeRecovery; set Point":        func(p *awsdynamodb.TablePropsV2) { p.PointInTimeRecovery = jsii.Bool(true) },
-		"changes RemovalPolicy; set the prop Ephemeral": func(p *awsdynamodb.TablePropsV2) { p.RemovalPolicy = removalPolicy(true) },
-		"changes Replicas; set the prop": func(p *awsdynamodb.TablePropsV2) {
+		"changes the Regions; set the": func(p *awsdynamodb.TablePropsV2) {
 			p.Replicas = &[]*awsdynamodb.ReplicaTableProps{{Region: jsii.String("eu-west-2")}}
 		},
-		"changes SortKey; set the prop":             func(p *awsdynamodb.TablePropsV2) { p.SortKey = stringKey("sk") },
-		"changes TableName; set the prop":           func(p *awsdynamodb.TablePropsV2) { p.TableName = jsii.String("records") },
-		"changes TimeToLiveAttribute; set the prop": func(p *awsdynamodb.TablePropsV2) { p.TimeToLiveAttribute = nil },
-		"changes WitnessRegion; set the prop":       func(p *awsdynamodb.TablePropsV2) { p.WitnessRegion = jsii.String("eu-west-2") },
+		"changes the Regions; set the props": func(p *awsdynamodb.TablePropsV2) { p.WitnessRegion = jsii.String("eu-west-2") },
+		"changes TimeToLiveAttribute; set":   func(p *awsdynamodb.TablePropsV2) { p.TimeToLiveAttribute = nil },
 		"turns point-in-time recovery off": func(p *awsdynamodb.TablePropsV2) {
 			p.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled = jsii.Bool(false)
 		},

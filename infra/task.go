@@ -52,9 +52,15 @@ func (f *IdempotentFunction) NewTask(scope constructs.Construct, id string, prop
 		PayloadResponseOnly:      jsii.Bool(true),
 		QueryLanguage:            awsstepfunctions.QueryLanguage_JSON_PATH, // CDK refuses it in a state machine with JSONata
 		RetryOnServiceExceptions: jsii.Bool(false),                         // the retries below contain them
-		TaskTimeout:              awsstepfunctions.Timeout_Duration(seconds(f.props.longest() + time.Minute)),
+		TaskTimeout:              awsstepfunctions.Timeout_Duration(seconds(f.longest() + time.Minute)),
 	}
-	reconfigure(invoke, p.Configure, "RetryOnServiceExceptions", "TaskTimeout").panic(scope, id)
+	if p.Configure != nil {
+		before, found := *invoke, problems(nil)
+		p.Configure(invoke)
+		found.when(invoke.LambdaFunction != before.LambdaFunction || invoke.Payload != before.Payload || invoke.PayloadResponseOnly != before.PayloadResponseOnly || invoke.QueryLanguage != before.QueryLanguage,
+			"Configure: it changes the function, the payload or the kind of invocation, from which handlers.Invoke takes the key")
+		found.panic(scope, id)
+	}
 	task := build(scope, id, "Configure", func() awsstepfunctionstasks.LambdaInvoke {
 		return awsstepfunctionstasks.NewLambdaInvoke(scope, &id, invoke) // it refuses a second kind of invocation
 	})
@@ -63,7 +69,7 @@ func (f *IdempotentFunction) NewTask(scope constructs.Construct, id string, prop
 		Errors: jsii.Strings("InProgressError", "LeaseLostError", "StoreError", "Lambda.Unknown", "Runtime.ExitError", "Sandbox.Timedout", "States.Timeout",
 			"Lambda.AWSLambdaException", "Lambda.ClientExecutionTimeoutException", "Lambda.SdkClientException", "Lambda.ServiceException", "Lambda.TooManyRequestsException"),
 		Interval:    seconds(5 * time.Second),
-		MaxAttempts: jsii.Number(attempts(f.props.longest())),
+		MaxAttempts: jsii.Number(attempts(f.longest())),
 	})
 	return task
 }
@@ -79,7 +85,10 @@ func attempts(timeout time.Duration) int {
 }
 
 func (p *TaskProps) refuse(f *IdempotentFunction) problems {
-	found := f.refuseWait("a state machine", maxMappingTime)
+	var found problems
+	found.when(f.props.Durable.timeout() > maxMappingTime,
+		"Durable.ExecutionTimeout: %s is longer than the %s for which a state machine waits for the whole execution; lower it, or start executions from a dispatcher (Dispatches)",
+		f.props.Durable.timeout(), maxMappingTime)
 	found.when(p.Execution <= 0 || p.Execution > 366*day, "Execution: %s is not up to 366 days; state the timeout of the state machine", p.Execution)
 	found.when(p.Pass != "" && !strings.HasPrefix(p.Pass, "$."), "Pass: %q is not a path, as in \"$.index\"", p.Pass)
 	return append(found, f.refuseExpired(p.Execution+14*day, "an execution may be redriven for %s", p.Execution+14*day)...)

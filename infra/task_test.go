@@ -69,16 +69,16 @@ func TestTaskRefuses(t *testing.T) {
 		"Execution: 0s is not up to 366 days": {},
 		"may be redriven for 672h0m1s":        {Execution: 14*day + time.Second},
 		"Pass: \"index\" is not a path":       {Execution: time.Hour, Pass: "index"},
-		"LambdaFunction is set":               configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.LambdaFunction = nil }),
-		"QueryLanguage is set": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) {
+		"Configure: it changes the function, the payload": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.LambdaFunction = nil }),
+		"Configure: it changes the function, the payload or the kind": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) {
 			p.QueryLanguage = awsstepfunctions.QueryLanguage_JSONATA
 		}),
-		"Payload is set": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.Payload = nil }),
+		"Configure: it changes the function, the payload or": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.Payload = nil }),
 		"'payloadResponseOnly' property": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) {
 			p.InvocationType = awsstepfunctionstasks.LambdaInvocationType_EVENT
 		}),
-		"PayloadResponseOnly is set": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.PayloadResponseOnly = nil }),
-		"cannot be used if 'integ":   configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.ClientContext = jsii.String("e30=") }),
+		"Configure: it changes the function, the payload or the": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.PayloadResponseOnly = nil }),
+		"cannot be used if 'integ":                               configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.ClientContext = jsii.String("e30=") }),
 		"Configure: ": configure(func(p *awsstepfunctionstasks.LambdaInvokeProps) {
 			p.IntegrationPattern = awsstepfunctions.IntegrationPattern_WAIT_FOR_TASK_TOKEN
 		}),

@@ -89,14 +89,6 @@ func templates(t *testing.T) map[string]template.Template {
 	return map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "page": page(t)}
 }
 
-// deployments returns the templates, and the configuration of Terraform as one.
-func deployments(t *testing.T) map[string]template.Template {
-	t.Helper()
-	all := templates(t)
-	all["Terraform"] = terraform(t)
-	return all
-}
-
 func read(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -39,20 +39,6 @@ func synthesized(t *testing.T) template.Template {
 	return deployed
 }
 
-func TestAppKeepsTheRulesOfADeployment(t *testing.T) {
-	deployed := synthesized(t)
-	actions, err := template.StoreActions("../../../dynamo", "Client")
-	check.Must(t, err)
-	if n := len(deployed.Functions()); n != 1 {
-		t.Fatalf("%d functions, want 1", n)
-	}
-	for _, rule := range template.Rules() {
-		for _, problem := range deployed.Problems(rule, actions) {
-			t.Errorf("%s: %s", rule, problem)
-		}
-	}
-}
-
 // The tests of the pages drive the function into the failure that each alarm names, with
 // the variables of the deployment, and compare the metrics that it writes with these.
 func TestAlarmsAreThoseThatThePagesSeeRing(t *testing.T) {

@@ -54,19 +54,22 @@ func (r Resource) Readings() (all []Reading) {
 	return all
 }
 
-func (c *checker) readings() {
-	for id, alarm := range c.Resources("AWS::CloudWatch::Alarm") {
+// Unwritten returns what alarms read that neither AWS nor a function writes, such as the metrics of
+// an alias.
+func (t Template) Unwritten() (found []string) {
+	for id, alarm := range t.Resources("AWS::CloudWatch::Alarm") {
 		for _, r := range alarm.Readings() {
 			if text := fmt.Sprint(r.Metric, " ", r.Statistic, " ", slices.Sorted(maps.Keys(r.Dimensions))); !slices.Contains(emitted, text) {
-				c.say("%s: nobody writes %s", id, text)
+				found = append(found, id+" reads "+text)
 			}
-			for name, value := range r.Dimensions { // such as an alias as FunctionName
-				kind, known := c.Resources()[target(value)]["Type"].(string)
+			for name, value := range r.Dimensions {
+				kind, known := t.Resources()[target(value)]["Type"].(string)
 				text, _ := value.(string)
 				if known && named[name] != "" && !strings.Contains(named[name], kind) || name == "FunctionName" && strings.Contains(text, ":") {
-					c.say("%s: AWS writes no metrics of the %s %v", id, name, value)
+					found = append(found, fmt.Sprintf("%s reads of the %s %v", id, name, value))
 				}
 			}
 		}
 	}
+	return found
 }

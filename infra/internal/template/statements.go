@@ -13,8 +13,6 @@ type Statement struct {
 	Resources []any
 	Condition any
 	Effect    string
-
-	principal any
 }
 
 // statements returns the statements of a policy document.
@@ -22,7 +20,7 @@ func statements(document any) []Statement {
 	var all []Statement
 	for _, v := range list(at(document, "Statement")) {
 		s := Statement{
-			Condition: at(v, "Condition"), Effect: fmt.Sprint(at(v, "Effect")), Resources: list(at(v, "Resource")), principal: at(v, "Principal"),
+			Condition: at(v, "Condition"), Effect: fmt.Sprint(at(v, "Effect")), Resources: list(at(v, "Resource")),
 		}
 		for _, action := range list(at(v, "Action")) {
 			s.Actions = append(s.Actions, fmt.Sprint(action))

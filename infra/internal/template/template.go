@@ -1,5 +1,5 @@
-// Package template checks CloudFormation templates of functions that use Once, those that
-// CDK synthesizes and those that are written by hand for SAM. It is used by tests.
+// Package template reads CloudFormation templates, those that CDK synthesizes and those that are
+// written by hand for SAM. It is used by tests.
 package template
 
 import (
@@ -69,10 +69,6 @@ func (r Resource) Properties() map[string]any {
 
 func (r Resource) at(path ...string) any { return at(r["Properties"], path...) }
 
-func (r Resource) isRetained() bool {
-	return r["DeletionPolicy"] == "Retain" && r["UpdateReplacePolicy"] == "Retain"
-}
-
 var hashed = regexp.MustCompile(`^(.*[a-z].*?)[0-9A-F]{8}$`)
 
 // Readable returns a template of CDK without hashes. It removes them from logical ids that
@@ -94,22 +90,6 @@ func (t Template) Readable() (Template, error) {
 	}
 	text = regexp.MustCompile(`[0-9a-f]{64}\.zip`).ReplaceAll(text, []byte("ASSET.zip"))
 	return Parse(text)
-}
-
-// Values returns a value and all values within it.
-func Values(v any) []any {
-	all := []any{v}
-	switch v := v.(type) {
-	case map[string]any:
-		for _, inner := range v {
-			all = append(all, Values(inner)...)
-		}
-	case []any:
-		for _, inner := range v {
-			all = append(all, Values(inner)...)
-		}
-	}
-	return all
 }
 
 // at returns the value at a path of nested maps, or nil.

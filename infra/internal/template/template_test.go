@@ -1,14 +1,9 @@
 package template
 
 import (
-	"os"
-	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/lambda-once/once/infra/internal/check"
 )
 
 func TestParseYAML(t *testing.T) {
@@ -49,42 +44,5 @@ func TestReadable(t *testing.T) {
 	}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v", got, err)
-	}
-}
-
-// A method that is added to the store's interface must be granted, and an unknown
-// one is an error.
-func TestStoreActions(t *testing.T) {
-	folder := t.TempDir()
-	write := func(methods ...string) {
-		t.Helper()
-		code := "package p\n\ntype Client interface {\n"
-		for _, m := range methods {
-			code += m + "(context.Context, *dynamodb." + m + "Input) error\n"
-		}
-		check.Must(t, os.WriteFile(filepath.Join(folder, "p.go"), []byte(code+"}\n\ntype Other interface{ Close() }\n"), 0o644))
-	}
-	write("GetItem", "TransactWriteItems")
-	want := Actions{Always: strings.Fields("dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem")}
-	if got, err := StoreActions(folder, "Client"); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, %v", got, err)
-	}
-	if got, err := Interfaces(folder); err != nil || !slices.Equal(got, []string{"Client"}) {
-		t.Errorf("got %v, %v", got, err)
-	}
-	write("BatchExecuteStatement", "BatchGetItem", "GetItem")
-	want = Actions{
-		Always: []string{"dynamodb:GetItem"},
-		Group:  strings.Fields("dynamodb:BatchGetItem dynamodb:PartiQLDelete dynamodb:PartiQLInsert dynamodb:PartiQLUpdate"),
-	}
-	if got, err := StoreActions(folder, "Client"); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, %v", got, err)
-	}
-	write("DescribeTable")
-	if got, err := StoreActions(folder, "Client"); err == nil {
-		t.Errorf("got %v", got)
-	}
-	if got, err := StoreActions(folder, "Absent"); err == nil {
-		t.Errorf("got %v", got)
 	}
 }
