@@ -24,8 +24,7 @@ func whole(t *testing.T) template.Template {
 	relay := newRelay(t, stack, nil)
 	NewAlarmTopic(stack, "OnCall", nil)
 	NewSweep(stack, "Sweep", &SweepProps{Code: zip(t), Interval: day, Table: f.props.Table})
-	alarms := NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}, Relays: []*Relay{relay}})
-	f.AddDeploymentGroup(alarms.Page[:5], nil)
+	NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}, Relays: []*Relay{relay}})
 	awscdk.Tags_Of(stack).Add(jsii.String("stage"), jsii.String("test"), nil)
 	boundary := awsiam.ManagedPolicy_FromManagedPolicyArn(stack, jsii.String("Boundary"), jsii.String("arn:aws:iam::111122223333:policy/boundary"))
 	awsiam.PermissionsBoundary_Of(stack).Apply(boundary)
@@ -38,7 +37,7 @@ func TestAspectsReachEverything(t *testing.T) {
 		check.Equal(t, role.Properties()["PermissionsBoundary"], any("arn:aws:iam::111122223333:policy/boundary"), id)
 	}
 	for _, kind := range []string{
-		tableType, alarmType, groupType, "AWS::IAM::Role", "AWS::Lambda::EventSourceMapping", "AWS::Lambda::Function", "AWS::Logs::LogGroup", "AWS::SNS::Topic", "AWS::SQS::Queue",
+		tableType, alarmType, "AWS::IAM::Role", "AWS::Lambda::EventSourceMapping", "AWS::Lambda::Function", "AWS::Logs::LogGroup", "AWS::SNS::Topic", "AWS::SQS::Queue",
 	} {
 		found := deployed.Resources(kind)
 		if len(found) == 0 {
@@ -53,7 +52,7 @@ func TestAspectsReachEverything(t *testing.T) {
 // Stages share an account, so that a fixed name would be taken.
 func TestNothingHasAFixedName(t *testing.T) {
 	for id, resource := range whole(t).Resources() {
-		for _, name := range []string{"AlarmName", "DashboardName", "DeploymentGroupName", "LogGroupName", "QueueName", "RoleName", "TableName", "TopicName"} {
+		for _, name := range []string{"AlarmName", "DashboardName", "LogGroupName", "QueueName", "RoleName", "TableName", "TopicName"} {
 			text, fixed := resource.Properties()[name].(string)
 			if fixed {
 				t.Errorf("%s has %s %q", id, name, text)

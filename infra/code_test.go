@@ -13,8 +13,6 @@ import (
 // What Lambda cannot start is found before it is deployed.
 func TestCodeThatCannotStartIsRefused(t *testing.T) {
 	arm := fake.Program(elf.EM_AARCH64)
-	object := append([]byte(nil), arm...)
-	object[16] = byte(elf.ET_REL)
 	for name, c := range map[string]struct {
 		file  string // of the zip or, without one, of the folder
 		entry string
@@ -36,7 +34,6 @@ func TestCodeThatCannotStartIsRefused(t *testing.T) {
 		"a program of macOS":        {"f.zip", "bootstrap", 0o755, []byte("\xcf\xfa\xed\xfe\x0c\x00\x00\x01\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00"), "not a Linux program"},
 		"an empty bootstrap":        {"f.zip", "bootstrap", 0o755, nil, "not a Linux program"},
 		"a short bootstrap":         {"", "bootstrap", 0o755, []byte("\x7fELF"), "not a Linux program"},
-		"an object":                 {"f.zip", "bootstrap", 0o755, object, "not a program"},
 		"a zip, not executable":     {"f.zip", "bootstrap", 0o644, arm, "is not executable"},
 		"a folder, not executable":  {"", "bootstrap", 0o644, arm, "is not executable"},
 		"the program alone":         {"bootstrap", "", 0o755, arm, "neither a folder nor named .zip"},
@@ -60,12 +57,4 @@ func TestCodeThatCannotStartIsRefused(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestBootstrapThatIsAFolderIsRefused(t *testing.T) {
-	folder := t.TempDir()
-	check.Must(t, os.Mkdir(filepath.Join(folder, "bootstrap"), 0o755))
-	wantRefusal(t, "is not a file", func() {
-		newRelay(t, newStack(), func(p *RelayProps) { p.Code = folder })
-	})
 }

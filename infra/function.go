@@ -56,8 +56,8 @@ type IdempotentFunctionProps struct {
 	Key awskms.IKey
 
 	// Live adds an alias of the function's newest version, which all event sources
-	// invoke; see [IdempotentFunction.AddDeploymentGroup]. A durable function has one in
-	// any case. Default: none.
+	// invoke, and to which CodeDeploy can shift calls step by step. A durable function has one
+	// in any case. Default: none.
 	Live *LiveOptions
 
 	// NoMetrics leaves out ONCE_METRICS, with which a function with a Table and without a

@@ -6,16 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscodedeploy"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/interfaces/interfacesawscloudwatch"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
 )
-
-const groupType = "AWS::CodeDeploy::DeploymentGroup"
 
 // live returns a change of props to a function with an alias, whose records outlive
 // every source.
@@ -63,63 +59,24 @@ func TestEventsFromBeforeTheAliasAreNotDropped(t *testing.T) {
 	check.Equal(t, qualifiers, map[bool]int{true: 1, false: 1})
 }
 
+// CDK's group of a live function takes the pages of the function, of which CodeDeploy accepts ten.
 func TestDeploymentStopsAtThePagesOfTheFunction(t *testing.T) {
 	stack := newStack()
 	f := newFunction(t, stack, live(0))
 	f.AddQueue("Queue", nil)
-	alarms := NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}})
-	f.AddDeploymentGroup(alarms.Page, nil)
+	var stops []interfacesawscloudwatch.IAlarmRef
+	for _, alarm := range NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}}).Page {
+		stops = append(stops, alarm)
+	}
+	check.Equal(t, len(stops) <= 10, true)
+	awscodedeploy.NewLambdaDeploymentGroup(stack, jsii.String("Deployments"), &awscodedeploy.LambdaDeploymentGroupProps{Alarms: &stops, Alias: f.Alias})
 	deployed := synth(t, stack)
-	group := only(t, deployed, groupType).Properties()
-	stops := fmt.Sprint(group["AlarmConfiguration"])
+	group := fmt.Sprint(only(t, deployed, "AWS::CodeDeploy::DeploymentGroup").Properties()["AlarmConfiguration"])
 	for id, alarm := range deployed.Resources(alarmType) {
 		page := strings.Contains(fmt.Sprint(alarm.Properties()["AlarmDescription"]), "Severity: page.")
-		check.Equal(t, strings.Contains(stops, "[Ref:"+id+"]"), page, id)
+		check.Equal(t, strings.Contains(group, "[Ref:"+id+"]"), page, id)
 	}
-	check.Contains(t, group["AutoRollbackConfiguration"], "DEPLOYMENT_STOP_ON_ALARM")
-	check.Equal(t, group["DeploymentConfigName"], "CodeDeployDefault.LambdaCanary10Percent10Minutes")
 	check.Contains(t, only(t, deployed, "AWS::Lambda::Alias")["UpdatePolicy"], "CodeDeployLambdaAliasUpdate")
-}
-
-func TestAliasThatIsProtectedHasADeploymentGroup(t *testing.T) {
-	stack := newStack()
-	own, table := ownFunction(t, stack), NewIdempotencyTable(stack, "Table", nil)
-	own.AddEnvironment(jsii.String("IDEMPOTENCY_TABLE"), table.Table.TableName(), nil)
-	alias := awslambda.NewAlias(stack, jsii.String("Prod"), &awslambda.AliasProps{AliasName: jsii.String("prod"), Version: own.CurrentVersion()})
-	f := Protect(stack, "Orders", alias, &ProtectProps{Table: table, Timeout: 20 * time.Second})
-	f.AddDeploymentGroup(pages(stack, 10), func(p *awscodedeploy.LambdaDeploymentGroupProps) {
-		p.DeploymentConfig = awscodedeploy.LambdaDeploymentConfig_ALL_AT_ONCE()
-	})
-	deployed := synth(t, stack)
-	check.Equal(t, only(t, deployed, groupType).Properties()["DeploymentConfigName"], "CodeDeployDefault.LambdaAllAtOnce")
-	check.Contains(t, only(t, deployed, "AWS::Lambda::Alias")["UpdatePolicy"], "CodeDeployLambdaAliasUpdate")
-}
-
-// pages returns alarms.
-func pages(stack awscdk.Stack, n int) (all []awscloudwatch.Alarm) {
-	for i := range n {
-		all = append(all, NewAlarms(stack, fmt.Sprint("Alarms", i), &AlarmsProps{Operations: []string{"pay"}}).Page[0])
-	}
-	return all
-}
-
-func TestDeploymentGroupRefuses(t *testing.T) {
-	group := func(f *IdempotentFunction, n int, configure func(*awscodedeploy.LambdaDeploymentGroupProps)) {
-		f.AddDeploymentGroup(pages(awscdk.Stack_Of(f.scope), n), configure)
-	}
-	wantRefusals(t, map[string]func(*IdempotentFunction){
-		"alarms: there are 0, and CodeDeploy":  func(f *IdempotentFunction) { group(f, 0, nil) },
-		"alarms: there are 11, and CodeDeploy": func(f *IdempotentFunction) { group(f, 11, nil) },
-		"alarms: one is nil":                   func(f *IdempotentFunction) { f.AddDeploymentGroup([]awscloudwatch.Alarm{nil}, nil) },
-		"configure: it changes Alias": func(f *IdempotentFunction) {
-			group(f, 1, func(p *awscodedeploy.LambdaDeploymentGroupProps) { p.Alias = nil })
-		},
-		`id: "Deployments" is already in use`: func(f *IdempotentFunction) {
-			f.AddDeploymentGroup(pages(awscdk.Stack_Of(f.scope), 1), nil)
-			f.AddDeploymentGroup(nil, nil)
-		},
-	}, func(add func(*IdempotentFunction)) { add(newFunction(t, newStack(), live(0))) })
-	wantRefusal(t, "Live: the function has no alias of this app", func() { group(newFunction(t, newStack(), nil), 1, nil) })
 }
 
 func TestLiveRefuses(t *testing.T) {

@@ -113,8 +113,6 @@ func (s *PostgresStore) connect(function awslambda.IFunction, _ *IdempotentFunct
 	}
 }
 
-func (s *PostgresStore) ephemeral() bool { return false }
-
 func (s *PostgresStore) refuse(p *IdempotentFunctionProps) (found problems) {
 	found.when(s.host == nil, "Postgres: it is a literal; make it with NewPostgresStore")
 	found.when(p.Execute != nil, "Execute: it is for a Table; in PostgreSQL, grant rights to the role")

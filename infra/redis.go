@@ -105,8 +105,6 @@ func (s *RedisStore) connect(function awslambda.IFunction, _ *IdempotentFunction
 	}
 }
 
-func (s *RedisStore) ephemeral() bool { return false }
-
 func (s *RedisStore) refuse(p *IdempotentFunctionProps) (found problems) {
 	found.when(s.arns == nil, "Redis: it is a literal; make it with NewRedisStore")
 	found.when(p.Execute != nil, "Execute: it is for a Table; in Redis, restrict the user to the keys of the prefix")

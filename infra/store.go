@@ -64,6 +64,8 @@ func (p *IdempotentFunctionProps) refuseStore() (found problems) {
 // records is the part that all stores of records have in common.
 type records struct{}
 
+func (records) ephemeral() bool { return false }
+
 func (records) expiry() (event, advice string) {
 	return "its record expires", "raise Config.Retention in the function and Retention in its props"
 }

@@ -62,13 +62,8 @@ func (t Template) Functions() []Function {
 }
 
 // Table returns the logical id of the table of a function's records, or "".
-func (f Function) Table() string { return f.named("IDEMPOTENCY_TABLE") }
-
-// Outbox returns the logical id of the outbox that a function writes to or relays, or "".
-func (f Function) Outbox() string { return f.named("OUTBOX_TABLE") }
-
-func (f Function) named(variable string) string {
-	return target(at(f.Properties, "Environment", "Variables", variable))
+func (f Function) Table() string {
+	return target(at(f.Properties, "Environment", "Variables", "IDEMPOTENCY_TABLE"))
 }
 
 // On returns the sorted actions that a function is allowed on a resource.
