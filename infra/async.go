@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -120,14 +121,15 @@ func (f *IdempotentFunction) newFailures(id string) awssqs.Queue {
 }
 
 // newLastQueue creates a queue that contains the last copy of its messages. Unless it is
-// ephemeral, the queue and its policy are retained when the stack is deleted or when an id in
-// its path changes.
+// ephemeral, or its props say so, the queue and its policy are retained when the stack is deleted
+// or when an id in its path changes.
 func newLastQueue(scope constructs.Construct, id string, ephemeral bool, props *awssqs.QueueProps) awssqs.Queue {
-	removal := removalPolicy(ephemeral)
-	props.EnforceSSL, props.RemovalPolicy = jsii.Bool(true), removal
+	props.EnforceSSL = cmp.Or(props.EnforceSSL, jsii.Bool(true))
+	props.RemovalPolicy = cmp.Or(props.RemovalPolicy, removalPolicy(ephemeral))
 	queue := awssqs.NewQueue(scope, &id, props)
-	policy := queue.Node().FindChild(jsii.String("Policy")).(awssqs.QueuePolicy)
-	policy.ApplyRemovalPolicy(removal)
+	if policy, made := queue.Node().TryFindChild(jsii.String("Policy")).(awssqs.QueuePolicy); made {
+		policy.ApplyRemovalPolicy(props.RemovalPolicy)
+	}
 	return queue
 }
 

@@ -47,14 +47,19 @@ func (p *IdempotencyTableProps) configure(props *awsdynamodb.TablePropsV2) (foun
 	}
 	before := *props
 	p.Configure(props)
-	found.when(props.PartitionKey != before.PartitionKey || props.SortKey != nil || props.TableName != nil,
+	key := cmp.Or(props.PartitionKey, &awsdynamodb.Attribute{})
+	found.when(!equals(key.Name, "id") || key.Type != awsdynamodb.AttributeType_STRING || props.SortKey != nil || props.TableName != nil,
 		"Configure: it changes the key or the name of the table, and a table in its place would be empty, so that every repetition runs again; make such a table with CDK, and use ImportIdempotencyTable")
-	found.when(props.DeletionProtection != before.DeletionProtection || props.RemovalPolicy != before.RemovalPolicy, "Configure: it changes DeletionProtection or RemovalPolicy; set the prop Ephemeral")
+	found.when(!equals(props.DeletionProtection, !p.Ephemeral) || props.RemovalPolicy != before.RemovalPolicy, "Configure: it changes DeletionProtection or RemovalPolicy; set the prop Ephemeral")
 	found.when(props.Encryption != before.Encryption, "Configure: it changes Encryption; set the prop Key, whose use is then granted")
 	found.when(props.MultiRegionConsistency != before.MultiRegionConsistency || props.Replicas != before.Replicas || props.WitnessRegion != before.WitnessRegion,
 		"Configure: it changes the Regions; set the props Replicas, Strong and Witness")
-	found.when(props.TimeToLiveAttribute != before.TimeToLiveAttribute, "Configure: it changes TimeToLiveAttribute; set the prop SweptElsewhere")
-	recovery := cmp.Or(props.PointInTimeRecoverySpecification, &awsdynamodb.PointInTimeRecoverySpecification{}).PointInTimeRecoveryEnabled
-	found.when(recovery == nil || !*recovery, "Configure: it turns point-in-time recovery off, and a call whose record is lost runs again")
+	expires := equals(props.TimeToLiveAttribute, "expiration")
+	found.when(p.SweptElsewhere && props.TimeToLiveAttribute != nil || !p.SweptElsewhere && !expires, "Configure: it changes TimeToLiveAttribute; set the prop SweptElsewhere")
+	recovery := cmp.Or(props.PointInTimeRecoverySpecification, &awsdynamodb.PointInTimeRecoverySpecification{})
+	found.when(!equals(recovery.PointInTimeRecoveryEnabled, true), "Configure: it turns point-in-time recovery off, and a call whose record is lost runs again")
 	return found
 }
+
+// equals reports whether a value is set to the wanted one, which Configure may change in place.
+func equals[T comparable](value *T, wanted T) bool { return value != nil && *value == wanted }

@@ -19,9 +19,8 @@
 // [NewOutbox] and [NewRelay] deploy the outbox of messages that transactions
 // commit. [GrantTransact] allows the other writes of transactions.
 //
-// Constructors refuse props that can lose messages or run an effect twice, before
-// anything is deployed. As usual in CDK for Go, they panic. The value is a
-// [*PropsError] that names the construct and everything that is wrong with its
-// props. The sources that CDK's own constructs add are examined with the whole app at
-// synthesis: see [Check].
+// Constructors refuse props that cannot work, before anything is deployed. As usual in CDK for
+// Go, they panic. The value is a [*PropsError] that names the construct and everything that is
+// wrong with its props. Synthesis examines the whole app for what can lose messages or run an
+// effect twice, also in the sources that CDK's own constructs add: see [Check].
 package infra

@@ -73,7 +73,11 @@ func (p problems) panic(scope constructs.IConstruct, id string) {
 // attempt returns the words with which CDK refuses a call, or "".
 func attempt(call func()) (refused string) {
 	defer func() {
-		if r := recover(); r != nil {
+		switch r := recover().(type) {
+		case nil:
+		case *PropsError:
+			panic(r) // of this package, within the call
+		default:
 			refused = fmt.Sprint(r)
 		}
 	}()

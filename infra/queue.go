@@ -83,10 +83,11 @@ func (f *IdempotentFunction) newQueue(own constructs.Construct, p *QueueProps) *
 			queue.VisibilityTimeout = queue.VisibilityTimeout.Plus(source.MaxBatchingWindow)
 		}
 	}
+	var found problems
+	found.when(queue.DeadLetterQueue != nil, "Configure: it sets DeadLetterQueue; change the props of deadLetters, and set MaxReceives")
+	found.panic(own, "")
 	made := &Queue{DeadLetters: newLastQueue(own, "DeadLetters", f.props.store().ephemeral(), dead)}
-	if queue.DeadLetterQueue == nil {
-		queue.DeadLetterQueue = &awssqs.DeadLetterQueue{MaxReceiveCount: jsii.Number(p.MaxReceives), Queue: made.DeadLetters}
-	}
+	queue.DeadLetterQueue = &awssqs.DeadLetterQueue{MaxReceiveCount: jsii.Number(p.MaxReceives), Queue: made.DeadLetters}
 	made.Queue = awssqs.NewQueue(own, jsii.String("Queue"), queue)
 	f.target().AddEventSource(awslambdaeventsources.NewSqsEventSource(made.Queue, source))
 	return made

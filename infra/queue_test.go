@@ -125,6 +125,9 @@ func TestQueueRefuses(t *testing.T) {
 		"QueueProps: Maximum batch size": configure(func(_ *awssqs.QueueProps, source *awslambdaeventsources.SqsEventSourceProps) {
 			source.BatchSize = jsii.Number(11)
 		}),
+		"Configure: it sets DeadLetterQueue": configure(func(queue *awssqs.QueueProps, _ *awslambdaeventsources.SqsEventSourceProps) {
+			queue.DeadLetterQueue = &awssqs.DeadLetterQueue{}
+		}),
 		"message retention period must be": {Retention: 30 * time.Second},
 		"QueueProps: FIFO queue names": configure(func(queue *awssqs.QueueProps, _ *awslambdaeventsources.SqsEventSourceProps) {
 			queue.Fifo, queue.QueueName = jsii.Bool(true), jsii.String("orders")

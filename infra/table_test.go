@@ -110,6 +110,7 @@ func TestConfigureOfATableRefuses(t *testing.T) {
 		"changes DeletionProtection or RemovalPolicy; set th": func(p *awsdynamodb.TablePropsV2) { p.RemovalPolicy = removalPolicy(true) },
 		"changes Encryption; set the prop Key":                func(p *awsdynamodb.TablePropsV2) { p.Encryption = key },
 		"a table in its place would be empty":                 func(p *awsdynamodb.TablePropsV2) { p.PartitionKey = stringKey("pk") },
+		"the key or the name of the table":                    func(p *awsdynamodb.TablePropsV2) { p.PartitionKey.Name = jsii.String("pk") },
 		"a table in its place would be empty,":                func(p *awsdynamodb.TablePropsV2) { p.SortKey = stringKey("sk") },
 		"a table in its place would be empty, so":             func(p *awsdynamodb.TablePropsV2) { p.TableName = jsii.String("records") },
 		"changes the Regions; set": func(p *awsdynamodb.TablePropsV2) {

@@ -37,7 +37,7 @@ func examples(app awscdk.App, build string) awscdk.Stack {
 	})
 	charges.Grants().Actions(payments.Function, jsii.String("dynamodb:PutItem"))
 	api := payments.AddHTTPAPI("API", &infra.HTTPAPIProps{
-		Public: true, // use an Authorizer: without one, JWTClaim refuses every request
+		Public: true, // use a DefaultAuthorizer: without one, JWTClaim refuses every request
 		Routes: []string{"POST /payments"},
 	})
 
