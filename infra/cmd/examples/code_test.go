@@ -56,7 +56,7 @@ func TestOrdersRetentionIsStated(t *testing.T) {
 	for _, file := range []string{"main.go", "../../../examples/orders/main.go"} {
 		check.Equal(t, retention.MatchString(read(t, file)), true, file)
 	}
-	check.Contains(t, read(t, terraformFolder+"/examples/main.tf"), "retention_seconds = 28 * 24 * 60 * 60 #")
+	check.Contains(t, read(t, "../../terraform/examples/main.tf"), "retention_seconds = 28 * 24 * 60 * 60 #")
 }
 
 func source(t *testing.T, folder string) string {

@@ -1,0 +1,82 @@
+mock_provider "aws" {}
+
+variables {
+  name = "stage"
+  functions = {
+    Pay = {
+      function = { name = "arn:aws:lambda:eu-west-1:111122223333:function:pay:live", operations = ["pay", "refund"] }
+      queues = [
+        { name = "a", dead_letters_name = "b", retention_seconds = 600 },
+        { name = "c", dead_letters_name = "d", retention_seconds = 1209600 },
+      ]
+    }
+    Quiet = { function = { name = "quiet", operations = ["audit"], metrics = false } }
+  }
+}
+
+run "alarms" {
+  command = plan
+
+  assert {
+    condition     = length(aws_cloudwatch_metric_alarm.this) == 2 * 10 + 2 * 2 + 2 * 2
+    error_message = "Operations, functions and queues have alarms, but no operation without metrics."
+  }
+
+  assert {
+    condition     = keys(aws_cloudwatch_metric_alarm.silent) == ["Pay"] && keys(aws_cloudwatch_metric_alarm.conflicts) == ["pay", "refund"]
+    error_message = "Only operations with metrics can be silent, or conflict."
+  }
+
+  assert {
+    condition     = aws_cloudwatch_metric_alarm.this["Pay-Errors"].dimensions.FunctionName == "pay"
+    error_message = "AWS writes the metrics of an alias under the name of its function."
+  }
+
+  assert {
+    condition     = aws_cloudwatch_metric_alarm.this["Pay-QueueAge"].threshold == 300 && aws_cloudwatch_metric_alarm.this["Pay-2-QueueAge"].threshold == 3600
+    error_message = "An alarm rings at half of a short retention."
+  }
+}
+
+run "accepts_the_limits" {
+  command = plan
+
+  variables {
+    thresholds = { queue_age_seconds = 599, conflict_percent = 100, errors = 0 }
+  }
+
+  assert {
+    condition     = aws_cloudwatch_metric_alarm.this["Pay-Errors"].threshold == 0 && aws_cloudwatch_metric_alarm.conflicts["pay"].threshold == 100
+    error_message = "The thresholds are those of the variable."
+  }
+}
+
+run "refuses_to_watch_nothing" {
+  command         = plan
+  expect_failures = [var.functions, var.name, var.thresholds]
+
+  variables {
+    functions  = {}
+    name       = "a b"
+    thresholds = { conflict_percent = 101 }
+  }
+}
+
+run "refuses_what_cloudwatch_cannot_watch" {
+  command         = plan
+  expect_failures = [var.functions, var.thresholds]
+
+  variables {
+    functions  = { Pay = { function = { name = "pay", operations = ["ä"] } } }
+    thresholds = { errors = -1 }
+  }
+}
+
+run "refuses_an_age_that_no_message_reaches" {
+  command         = plan
+  expect_failures = [output.alarm_names]
+
+  variables {
+    thresholds = { queue_age_seconds = 600 }
+  }
+}
