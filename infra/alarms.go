@@ -1,7 +1,6 @@
 package infra
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -66,20 +65,20 @@ type alarms struct {
 func (a *alarms) add(name string, watched []signal) {
 	several := map[string]int{}
 	for _, s := range watched {
-		id := name + suffix(several[s.id]) + s.id
-		several[s.id]++
+		id := name + suffix(several[s.Name]) + s.Name
+		several[s.Name]++
 		refuseID(a.scope, id, "").panic(a.scope, "")
 		props := &awscloudwatch.AlarmProps{
-			AlarmDescription: jsii.String(strings.TrimPrefix(name+": ", ": ") + s.advice + s.reference()), AlarmName: a.props.name(a.scope, id),
+			AlarmDescription: jsii.String(strings.TrimPrefix(name+": ", ": ") + s.description()), AlarmName: a.props.name(a.scope, id),
 			ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD, EvaluationPeriods: jsii.Number(1),
 			Metric: s.metric, Threshold: jsii.Number(s.threshold(a.props)), TreatMissingData: awscloudwatch.TreatMissingData_NOT_BREACHING,
 		}
-		if s.hours > 0 {
-			props.EvaluationPeriods, props.DatapointsToAlarm = jsii.Number(24), jsii.Number(s.hours)
+		if s.Hours > 0 {
+			props.EvaluationPeriods, props.DatapointsToAlarm = jsii.Number(24), jsii.Number(s.Hours)
 		}
 		alarm := awscloudwatch.NewAlarm(a.scope, &id, props)
 		actions, made := &a.props.Page, &a.made.Page
-		if s.ticket {
+		if s.Severity == "ticket" {
 			actions, made = &a.props.Ticket, &a.made.Ticket
 		}
 		a.act(alarm, actions)
@@ -96,27 +95,18 @@ func (a *alarms) act(alarm awscloudwatch.Alarm, own *AlarmActions) {
 	alarm.AddAlarmAction(own.Actions...)
 }
 
-// enoughCalls is the number of calls in a period from which a percentage counts:
-// one double click at night must not ring.
-const enoughCalls = 20
-
-func ofOperation(name string) []signal {
-	outcome := func(outcome string) awscloudwatch.IMetric { return calls(name, outcome) }
-	all := []signal{
-		{id: "LeaseLost", advice: "a call outlived its lease, and its effect may have happened twice. Compare the lease with how long the handler runs.", metric: outcome("lease lost"), threshold: fixed(1)},
-		{id: "Unknown", advice: "it is unknown whether the effect happened. Look at the system of the effect, and resolve the record.", page: settling, metric: outcome("unknown"), threshold: fixed(1)},
-		{id: "TimedOut", advice: "a handler was cut off at its deadline; its effect may have happened, and the retry repeats it. Raise the timeout, or use a downstream key.", metric: outcome("timed out"), threshold: fixed(1)},
-		{id: "Repeated", advice: "an optimistic call repeated an effect that no transaction holds. Its handler must attach its effect, or Optimistic must go.", metric: outcome("repeated"), threshold: fixed(1)},
-		{id: "Mismatch", ticket: true, advice: "a key came again with a different payload. The key is not unique, or a client reuses it.", metric: outcome("mismatch"), threshold: count(func(p *AlarmsProps) int { return p.Mismatches })},
-		{id: "Takeovers", ticket: true, advice: "many runs follow an attempt that failed or lapsed. See the function's errors and timeouts.", metric: outcome("takeover"), threshold: count(func(p *AlarmsProps) int { return p.Takeovers })},
-		{id: "LapsedLeases", advice: "an attempt crashed or was frozen, and a later one took over. Its effect may have happened twice: check the keys in the log, and use a downstream key.", metric: sum("LapsedLeases", name), threshold: count(func(p *AlarmsProps) int { return p.LapsedLeases })},
-		{id: "Refused", ticket: true, advice: "requests are refused before the handler runs. The log has the reason: a scope that finds no caller refuses every request.", metric: sum("Refused", name), threshold: count(func(p *AlarmsProps) int { return p.Refusals })},
-		{id: "StoreErrors", advice: "calls to the store fail. See the function's log for the errors.", page: outage, metric: sum("StoreErrors", name), threshold: fixed(1)},
-		{id: "StoreThrottles", ticket: true, advice: "the store is too busy. With DynamoDB, see whether the table or one key is hot.", metric: sum("StoreThrottles", name), threshold: fixed(1)},
-		{id: "Conflicts", ticket: true, advice: "many calls meet a running duplicate. Callers retry too early, or the handler is slow.", metric: percent(name, "conflicts in percent", enoughCalls, "conflict"), threshold: func(p *AlarmsProps) float64 { return p.ConflictPercent }},
-	}
-	for i := range all {
-		all[i].page = cmp.Or(all[i].page, ofOperations)
+func ofOperation(name string) (all []signal) {
+	for _, e := range catalog.Operation {
+		s := signal{entry: e}
+		switch {
+		case e.Expression != "": // a percentage of enough calls: one double click at night must not ring
+			s.metric = expression(e.Expression, e.Label, period(), map[string]awscloudwatch.IMetric{"calls": sum("Calls", name), "conflict": calls(name, "conflict")})
+		case e.Outcome != "":
+			s.metric = calls(name, e.Outcome)
+		default:
+			s.metric = sum(e.Metric, name)
+		}
+		all = append(all, s)
 	}
 	return all
 }

@@ -107,13 +107,33 @@ type AlarmActions struct {
 }
 
 func (p *AlarmsProps) withDefaults() AlarmsProps {
-	all := filled(p, AlarmsProps{
-		ConflictPercent: 20, Errors: 5, LapsedLeases: 1, Mismatches: 10, Refusals: 10, ServerErrors: 1, Takeovers: 5, Throttles: 5,
-	})
+	all := orZero(p)
 	if all.Operations == nil {
 		all.Operations = stated(all.Functions)
 	}
 	return all
+}
+
+// threshold returns the prop of a signal, or 0.
+func (p *AlarmsProps) threshold(s *signal) float64 {
+	_, age := p.age(s)
+	return map[string]float64{
+		"conflict_percent": p.ConflictPercent, "errors": float64(p.Errors), "lapsed_leases": float64(p.LapsedLeases), "mismatches": float64(p.Mismatches),
+		"refusals": float64(p.Refusals), "server_errors": float64(p.ServerErrors), "takeovers": float64(p.Takeovers), "throttles": float64(p.Throttles),
+	}[s.Setting] + float64(age)/float64(s.unit())
+}
+
+// age returns the prop of a signal that is an age, and its name.
+func (p *AlarmsProps) age(s *signal) (name string, age time.Duration) {
+	switch s.Setting {
+	case "iterator_age":
+		return "IteratorAge", p.IteratorAge
+	case "outbox_age":
+		return "OutboxAge", p.OutboxAge
+	case "queue_age_seconds":
+		return "QueueAge", p.QueueAge
+	}
+	return "", 0
 }
 
 // name returns the name of an alarm, or nil for one that CloudFormation generates. It panics
@@ -151,9 +171,8 @@ func (p *AlarmsProps) refuse(a *app) (found problems) {
 		watched = append(watched, r.watched()...)
 	}
 	for _, s := range watched {
-		if s.refuse != nil {
-			found = append(found, s.refuse(p)...)
-		}
+		name, age := p.age(&s)
+		found.when(s.end > 0 && age >= s.end, "%s: nothing waits for %s, because it disappears after %s", name, age, s.end)
 	}
 	return found
 }

@@ -90,47 +90,6 @@ func TestCompositeAlarmRingsWithEveryPage(t *testing.T) {
 	}
 }
 
-// The metrics of AWS ring even if no function runs, and those of Once at the first
-// effect that may have happened twice. A scope that finds no caller refuses every
-// request, without any other sign.
-func TestAlarmsWatchMetrics(t *testing.T) {
-	stack := newStack()
-	NewAlarms(stack, "Alarms", &AlarmsProps{Functions: watched(t, stack), Operations: []string{"pay"}, Refusals: 3})
-	alarms := synth(t, stack).Resources(alarmType)
-	for id, c := range map[string]struct {
-		metric    string
-		threshold float64
-		advice    string
-	}{
-		"FunctionErrors":       {"AWS/Lambda Errors FunctionName=map[Ref:Function]", 5, "without a line there, it does not start"},
-		"FunctionThrottles":    {"AWS/Lambda Throttles FunctionName=map[Ref:Function]", 5, "See its concurrency"},
-		"FunctionUndelivered":  {"AWS/Lambda DestinationDeliveryFailures FunctionName=map[Ref:Function]", 1, "Check the permissions"},
-		"FunctionServerErrors": {"AWS/ApiGateway 5xx ApiId=map[Ref:FunctionHTTP]", 1, "or does not exist"},
-		"payTimedOut":          {"Once Calls operation=pay outcome=timed out", 1, "the retry repeats it. Raise the timeout"},
-		"payLapsedLeases":      {"Once LapsedLeases operation=pay", 1, "may have happened twice"},
-		"payRefused":           {"Once Refused operation=pay", 3, "a scope that finds no caller refuses every request"}, // of all reasons together
-	} {
-		p := alarms["Alarms"+id].Properties()
-		got := fmt.Sprint(p["Namespace"], " ", p["MetricName"])
-		for _, d := range p["Dimensions"].([]any) {
-			got += fmt.Sprint(" ", d.(map[string]any)["Name"], "=", d.(map[string]any)["Value"])
-		}
-		check.Equal(t, got, c.metric, id)
-		check.Equal(t, p["Statistic"], "Sum", id)
-		check.Equal(t, p["Threshold"], c.threshold, id)
-		check.Contains(t, p["AlarmDescription"], c.advice, id)
-	}
-}
-
-// A share of no calls is no data, and no conflicts are 0 %.
-func TestConflictsAreAShareOfCalls(t *testing.T) {
-	stack := newStack()
-	NewAlarms(stack, "Alarms", &AlarmsProps{Operations: []string{"pay"}})
-	metrics := synth(t, stack).Resources()["AlarmspayConflicts"].Properties()["Metrics"].([]any)
-	check.Equal(t, len(metrics), 3)
-	check.Equal(t, metrics[0].(map[string]any)["Expression"], "IF(calls >= 20, 100 * (FILL(conflict, 0)) / calls, 0)")
-}
-
 // The alarms of operations cannot ring for a function that writes no metrics: one with a
 // store that reads no ONCE_METRICS, or with an Observer of its own.
 func TestFunctionsWithoutMetricsHaveAnAlarm(t *testing.T) {

@@ -83,10 +83,10 @@ func (d *dashboards) add(markdown string, rows ...[]awscloudwatch.IWidget) {
 
 func operationRow(operation string) []awscloudwatch.IWidget {
 	return []awscloudwatch.IWidget{
-		graph("Calls by outcome", byOutcome(operation, outcomes...)...),
+		graph("Calls by outcome", byOutcome(operation, catalog.Outcomes...)...),
 		graph("Share of calls, percent",
-			percent(operation, "duplicates", 0, "replayed", "conflict"), percent(operation, "conflicts", 0, "conflict")),
-		graph("Needs a look", append(byOutcome(operation, "takeover", "lease lost", "timed out", "repeated", "unknown", "mismatch"),
+			percent(operation, "duplicates", "replayed", "conflict"), percent(operation, "conflicts", "conflict")),
+		graph("Needs a look", append(byOutcome(operation, catalog.Alarming...),
 			labelled(sum("LapsedLeases", operation), "lapsed leases"))...),
 	}
 }
@@ -111,7 +111,7 @@ func storeRow(operation string) []awscloudwatch.IWidget {
 
 func refused(operation string) []awscloudwatch.IMetric {
 	metrics := []awscloudwatch.IMetric{labelled(sum("Refused", operation), "refused")}
-	for _, reason := range reasons {
+	for _, reason := range catalog.Reasons {
 		metrics = append(metrics, labelled(metric("Refused", operation, "Sum", "reason", reason), reason))
 	}
 	return metrics
@@ -122,10 +122,10 @@ func sourceRow(watched []signal) (row []awscloudwatch.IWidget) {
 	var titles []string
 	shown := map[string][]awscloudwatch.IMetric{}
 	for _, s := range watched {
-		if shown[s.graph] == nil {
-			titles = append(titles, s.graph)
+		if shown[s.Graph] == nil {
+			titles = append(titles, s.Graph)
 		}
-		shown[s.graph] = append(shown[s.graph], s.metric)
+		shown[s.Graph] = append(shown[s.Graph], s.metric)
 	}
 	for _, title := range titles {
 		row = append(row, graph(title, shown[title]...))

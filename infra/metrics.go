@@ -1,7 +1,6 @@
 package infra
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,15 +12,6 @@ import (
 
 // Namespace is the CloudWatch namespace of the metrics that package idempotent/emf writes.
 const Namespace = "Once"
-
-// outcomes are the values of idempotent.Outcome, which are those of the dimension outcome.
-var outcomes = []string{
-	"executed", "takeover", "replayed", "repeated", "conflict", "mismatch",
-	"lease lost", "released", "timed out", "failed", "unknown", "not run", "suspended", "bypassed",
-}
-
-// reasons are the values of idempotent.Refusal, which are those of the dimension reason.
-var reasons = []string{"missing key", "invalid key", "unknown caller", "unreadable", "too large", "rejected"}
 
 // metric returns a metric of an operation. dimension is the name and the value of a
 // further one, which is the outcome for Calls and the reason for Refused; without it, the
@@ -39,30 +29,26 @@ func metric(name, operation, statistic string, dimension ...string) awscloudwatc
 func sum(name, operation string) awscloudwatch.Metric { return metric(name, operation, "Sum") }
 
 func calls(operation, outcome string) awscloudwatch.Metric {
-	if !slices.Contains(outcomes, outcome) {
+	if !slices.Contains(catalog.Outcomes, outcome) {
 		panic("infra: no such outcome: " + outcome) // of this package, not of its callers
 	}
 	return metric("Calls", operation, "Sum", "outcome", outcome)
 }
 
-// percent returns the percentage of an operation's calls with one of the outcomes. It is
-// 0 in a period with fewer than least calls, because one call of two is 50 %. With least
-// 0, a period without any call has no data point.
-func percent(operation, label string, least int, among ...string) awscloudwatch.MathExpression {
+// percent returns the percentage of an operation's calls with one of the outcomes. A period
+// without any call has no data point.
+func percent(operation, label string, among ...string) awscloudwatch.MathExpression {
 	var terms []string
 	metrics := map[string]awscloudwatch.IMetric{"calls": sum("Calls", operation)}
 	for _, outcome := range among {
-		id := strings.ReplaceAll(outcome, " ", "")
-		metrics[id] = calls(operation, outcome)
-		terms = append(terms, "FILL("+id+", 0)")
+		metrics[outcome] = calls(operation, outcome)
+		terms = append(terms, "FILL("+outcome+", 0)")
 	}
-	expression := "100 * (" + strings.Join(terms, " + ") + ") / calls"
-	if least > 0 {
-		expression = fmt.Sprintf("IF(calls >= %d, %s, 0)", least, expression)
-	}
-	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
-		Expression: &expression, Label: &label, Period: period(), UsingMetrics: &metrics,
-	})
+	return expression("100 * ("+strings.Join(terms, " + ")+") / calls", label, period(), metrics)
+}
+
+func expression(text, label string, period awscdk.Duration, metrics map[string]awscloudwatch.IMetric) awscloudwatch.MathExpression {
+	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{Expression: &text, Label: &label, Period: period, UsingMetrics: &metrics})
 }
 
 func period() awscdk.Duration { return awscdk.Duration_Minutes(jsii.Number(5)) }

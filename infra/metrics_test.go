@@ -82,7 +82,7 @@ func TestMetricsOfTheDashboardAreThoseOfTheObserver(t *testing.T) {
 func TestDimensionsAreThoseOfTheCore(t *testing.T) {
 	code, err := os.ReadFile("../idempotent/event.go")
 	check.Must(t, err)
-	for kind, got := range map[string][]string{"Outcome": outcomes, "Refusal": reasons} {
+	for kind, got := range map[string][]string{"Outcome": catalog.Outcomes, "Refusal": catalog.Reasons} {
 		var want []string
 		for _, m := range regexp.MustCompile(`(?m)^\t`+kind+`\w+\s+`+kind+` = "(.*)"$`).FindAllSubmatch(code, -1) {
 			want = append(want, string(m[1]))

@@ -2,6 +2,8 @@ package infra
 
 import (
 	"cmp"
+	_ "embed"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -12,54 +14,80 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
+// alarmsJSON is read by Terraform, too, and cmd/once has a copy.
+//
+//go:embed terraform/alarms/alarms.json
+var alarmsJSON []byte
+
+// An entry describes an alarm.
+type entry struct {
+	Name, Severity, Page, Advice            string
+	Namespace, Metric, Statistic, Dimension string
+	Outcome, Expression, Label              string
+	Graph                                   string // its title; signals with one title share it
+	Threshold                               float64
+	Setting                                 string  // the prop that replaces the threshold
+	Hours                                   float64 // of a day in which the metric reaches the threshold; 0 for 5 min
+}
+
+// catalog describes the alarms, the outcomes and the reasons of refusals.
+var catalog = func() (c struct {
+	Documentation               string
+	Pages                       map[string]string
+	Outcomes, Alarming, Reasons []string
+	Operation                   []entry
+	Function, Relay, Sweep      map[string]entry
+}) {
+	if err := json.Unmarshal(alarmsJSON, &c); err != nil {
+		panic(err) // of this package, not of its callers
+	}
+	for i, o := range c.Operation {
+		c.Operation[i].Page = cmp.Or(o.Page, c.Pages["operation"])
+	}
+	for kind, all := range map[string]map[string]entry{"function": c.Function, "relay": c.Relay, "sweep": c.Sweep} {
+		for name, one := range all {
+			one.Name, one.Page = name, cmp.Or(one.Page, c.Pages[kind], c.Pages["function"])
+			all[name] = one
+		}
+	}
+	return c
+}()
+
 // A signal is a metric of an operation, of a function or of one of its event sources,
 // with the alarm on it and its graph. Those of sources are found in the app, so that
 // alarms.go and dashboard.go know none of them.
 type signal struct {
-	of        string // the source, if it is one
-	id        string // the end of the alarm's id
-	advice    string
-	page      string // where the documentation continues; by default, that of functions
-	ticket    bool   // the severity: a ticket, or by default a page
-	graph     string // title of its graph; signals with one title share it
-	metric    awscloudwatch.IMetric
-	threshold func(*AlarmsProps) float64
-	hours     float64                     // of a day in which metric reaches the threshold; 0 for 5 min
-	refuse    func(*AlarmsProps) problems // may be nil
+	entry
+	of     string // the source, if it is one
+	metric awscloudwatch.IMetric
+	end    time.Duration // the age at which what waits disappears; 0: unknown
 }
 
 // key identifies the alarm of a source.
-func (s *signal) key() string { return strings.TrimSpace(s.of + " " + s.id) }
+func (s *signal) key() string { return strings.TrimSpace(s.of + " " + s.Name) }
 
-// reference returns the end of an alarm's description.
-func (s *signal) reference() string {
-	severity := "page"
-	if s.ticket {
-		severity = "ticket"
-	}
-	return " Severity: " + severity + ". " + documentation + cmp.Or(s.page, ofFunctions)
+// description advises the operator, and states the severity and the page.
+func (s *signal) description() string {
+	return s.Advice + " Severity: " + s.Severity + ". " + catalog.Documentation + s.Page
 }
 
-// documentation is the folder of the pages at this release; "make version" sets it.
-const documentation = "https://github.com/lambda-once/once/blob/v0.1.0/docs/"
+// unit is that of an age.
+func (s *signal) unit() time.Duration {
+	if s.Metric == "IteratorAge" {
+		return time.Millisecond
+	}
+	return time.Second
+}
 
-// Headings of pages.
-const (
-	ofFunctions  = "operate.md#alarms-of-a-function"
-	ofOperations = "operate.md#alarms-of-an-operation"
-	ofRelays     = "operate.md#alarms-of-a-relay"
-	outage       = "incidents.md#an-outage-of-the-store"
-	settling     = "operate.md#settle-a-record"
-	unpublished  = "operate.md#the-outbox"
-)
-
-// Titles of graphs.
-const (
-	failing = "Errors and throttles"
-	givenUp = "Given up: dead letters and failures"
-	waiting = "Age of the oldest message, s"
-	behind  = "Behind the stream, ms"
-)
+// threshold is the prop, or the usual one, and at most half of the age at which what waits
+// disappears.
+func (s *signal) threshold(p *AlarmsProps) float64 {
+	usual := s.Threshold
+	if s.end > 0 {
+		usual = min(usual, float64(s.end/2)/float64(s.unit()))
+	}
+	return cmp.Or(p.threshold(s), usual)
+}
 
 // watched returns the signals of the function and of its sources.
 func (f *IdempotentFunction) watched(a *app) []signal {
@@ -81,71 +109,40 @@ func (f *IdempotentFunction) silence() []signal {
 		metrics[id] = sum("Calls", operation)
 		called = append(called, "FILL("+id+", 0)")
 	}
-	return []signal{{
-		id: "Silent", ticket: true, hours: 3, threshold: fixed(1),
-		advice: "invocations succeed, and no metrics of their calls arrive, so the alarms of operations cannot ring. Set ONCE_METRICS to emf, or name package emf in Config.Observer; keep the log level of Lambda at INFO.",
-		metric: awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
-			Expression: jsii.Sprintf("IF(%s == 0, invocations - FILL(errors, 0), 0)", strings.Join(called, " + ")),
-			Label:      jsii.String("invocations without a call"), Period: awscdk.Duration_Hours(jsii.Number(1)), UsingMetrics: &metrics,
-		}),
-	}}
+	silent := catalog.Function["Silent"]
+	text := fmt.Sprintf(silent.Expression, strings.Join(called, " + "))
+	return []signal{{entry: silent, metric: expression(text, silent.Label, awscdk.Duration_Hours(jsii.Number(1)), metrics)}}
 }
 
 func (r *Relay) watched() []signal {
-	failures := lost("Failures", &queueOf{name: r.Failures.QueueName()}, "Lambda has given up on messages of the outbox. Repair the cause of their failure, publish the messages without a mark, and empty the queue.")
-	failures.page = unpublished
-	all := append(invocations(r.Function), failures,
-		aged("OutboxAge", func(p *AlarmsProps) time.Duration { return p.OutboxAge }, 5*time.Minute, r.maxAge, signal{
-			id:     "IteratorAge",
-			advice: "messages wait too long in the outbox. A destination refuses one, which blocks its shard, or the relay is too slow.",
-			graph:  behind, metric: lambdaMetric(r.Function, "IteratorAge", "Maximum"),
-		}))
+	age := ofFunction(r.Function, catalog.Relay["IteratorAge"])
+	age.end = r.maxAge
+	all := invocations(r.Function)
 	for i := range all {
-		all[i].page = cmp.Or(all[i].page, ofRelays)
+		all[i].Page = catalog.Pages["relay"]
 	}
-	return all
+	return append(all, ofSource(catalog.Relay["Failures"], "", r.Failures.QueueName()), age)
 }
 
 func invocations(function awslambda.IFunction) []signal {
-	return []signal{
-		{id: "Errors", graph: failing, advice: "invocations fail. See the function's log; without a line there, it does not start.", metric: lambdaMetric(function, "Errors", "Sum"), threshold: count(func(p *AlarmsProps) int { return p.Errors })},
-		{id: "Throttles", graph: failing, ticket: true, advice: "Lambda throttles the function. See its concurrency, and the account's.", metric: lambdaMetric(function, "Throttles", "Sum"), threshold: count(func(p *AlarmsProps) int { return p.Throttles })},
-	}
+	return []signal{ofFunction(function, catalog.Function["Errors"]), ofFunction(function, catalog.Function["Throttles"])}
+}
+
+// ofFunction returns a signal on a metric of Lambda.
+func ofFunction(function awslambda.IFunction, e entry) signal {
+	return signal{entry: e, metric: lambdaMetric(function, e.Metric, e.Statistic)}
+}
+
+// ofSource returns a signal on a metric of AWS with one dimension.
+func ofSource(e entry, path string, value *string) signal {
+	return signal{entry: e, of: path, metric: ofAWS(e.Namespace, e.Metric, e.Statistic, e.Dimension, value)}
 }
 
 // watchLag adds the number of records of a topic that wait for the function.
 func (f *IdempotentFunction) watchLag(most int) {
-	f.signals = append(f.signals, signal{
-		id: "OffsetLag", advice: "the function is behind its topic. Records fail, or the function is too slow.",
-		graph: "Behind the topic, records", metric: lambdaMetric(f.Function, "OffsetLag", "Maximum"), threshold: fixed(float64(most)),
-	})
-}
-
-func fixed(threshold float64) func(*AlarmsProps) float64 {
-	return func(*AlarmsProps) float64 { return threshold }
-}
-
-func count(prop func(*AlarmsProps) int) func(*AlarmsProps) float64 {
-	return func(p *AlarmsProps) float64 { return float64(prop(p)) }
-}
-
-// aged returns a signal whose threshold is a prop, which is the time for which an event
-// waits. By default it is the usual one, and at most half of end, the age at which an
-// event disappears. An end of 0 is unknown.
-func aged(name string, prop func(*AlarmsProps) time.Duration, usual, end time.Duration, s signal) signal {
-	unit := time.Second
-	if s.graph == behind {
-		unit = time.Millisecond
-	}
-	if end > 0 {
-		usual = min(usual, end/2)
-	}
-	s.threshold = func(p *AlarmsProps) float64 { return float64(cmp.Or(prop(p), usual)) / float64(unit) }
-	s.refuse = func(p *AlarmsProps) (found problems) {
-		found.when(end > 0 && prop(p) >= end, "%s: nothing waits for %s, because it disappears after %s", name, prop(p), end)
-		return found
-	}
-	return s
+	lag := catalog.Function["OffsetLag"]
+	lag.Threshold = float64(most)
+	f.signals = append(f.signals, ofFunction(f.Function, lag))
 }
 
 // suffix returns a number for all but the first, so that the alarms of the first

@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"strings"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
@@ -8,6 +9,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awselasticloadbalancingv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
 
@@ -15,31 +17,26 @@ import (
 func (f *IdempotentFunction) sourced(a *app) []signal {
 	all := append(f.served(a), f.signals...)
 	seen := map[string]bool{}
-	lose := func(id, advice string, queue *queueOf) {
+	lose := func(name string, queue *queueOf) {
 		if queue != nil && !seen[queue.path] {
 			seen[queue.path] = true
-			all = append(all, lost(id, queue, advice))
+			all = append(all, ofSource(catalog.Function[name], queue.path, queue.name))
 		}
 	}
-	giveUp := func(queue *queueOf) {
-		lose("Failures", "Lambda has given up on events. Repair the cause of their failure, and send them again.", queue)
-	}
-	var behindStream *signal
+	giveUp := func(queue *queueOf) { lose("Failures", queue) }
+	var behindStream constructs.IConstruct
 	shortest := time.Duration(0)
 	for _, m := range a.mappings(f) {
 		giveUp(a.failures(m.at, m.at.DestinationConfig()))
 		switch m.kind {
 		case ofQueue:
-			lose("DeadLetters", "messages are in the dead-letter queue. Repair the cause of their failure, and send them back.", a.deadLetters(m.queue))
+			lose("DeadLetters", a.deadLetters(m.queue))
 			all = append(all, waits(m.queue))
 		case ofStream:
 			if age := m.givesUp(); shortest == 0 || age > 0 && age < shortest {
 				shortest = age
 			}
-			behindStream = &signal{
-				of: *m.at.Node().Path(), id: "IteratorAge", advice: "the function is behind its stream. A record blocks a shard, or the function is too slow.",
-				graph: behind, metric: lambdaMetric(f.Function, "IteratorAge", "Maximum"),
-			}
+			behindStream = m.at
 		}
 	}
 	undelivered := false
@@ -54,13 +51,14 @@ func (f *IdempotentFunction) sourced(a *app) []signal {
 		giveUp(a.queue(made, in(made, made.DeadLetterConfig(), "targetArn")))
 	}
 	if undelivered {
-		all = append(all, signal{
-			id: "Undelivered", advice: "Lambda cannot put events into the failure queue, and drops them. Check the permissions of the function's role.",
-			graph: failing, metric: lambdaMetric(f.Function, f.undelivered(), "Sum"), threshold: fixed(1),
-		})
+		undelivered := catalog.Function["Undelivered"]
+		undelivered.Metric = f.undelivered()
+		all = append(all, ofFunction(f.Function, undelivered))
 	}
 	if behindStream != nil { // one metric for all of them
-		all = append(all, aged("IteratorAge", func(p *AlarmsProps) time.Duration { return p.IteratorAge }, time.Hour, shortest, *behindStream))
+		age := ofFunction(f.Function, catalog.Function["IteratorAge"])
+		age.of, age.end = *behindStream.Node().Path(), shortest
+		all = append(all, age)
 	}
 	return all
 }
@@ -71,10 +69,9 @@ func (f *IdempotentFunction) served(a *app) (all []signal) {
 	fails := func(key, source string, metric awscloudwatch.IMetric) {
 		if !seen[key] {
 			seen[key] = true
-			all = append(all, signal{
-				of: key, id: "ServerErrors", advice: source + " returns 5xx. The function fails, runs too long, or does not exist.",
-				graph: failing, metric: metric, threshold: count(func(p *AlarmsProps) int { return p.ServerErrors }),
-			})
+			fails := catalog.Function["ServerErrors"]
+			fails.Advice = strings.Replace(fails.Advice, "the API", source, 1)
+			all = append(all, signal{entry: fails, of: key, metric: metric})
 		}
 	}
 	for _, i := range every[awsapigatewayv2.CfnIntegration](a) {
@@ -112,18 +109,9 @@ func waits(queue *queueOf) signal {
 	if queue.made != nil {
 		retention = declared(queue.made.MessageRetentionPeriod(), time.Second, 4*day)
 	}
-	return aged("QueueAge", func(p *AlarmsProps) time.Duration { return p.QueueAge }, time.Hour, retention, signal{
-		of: queue.path, id: "QueueAge", advice: "the oldest message waits too long. The function fails, or is too slow for the load.",
-		graph: waiting, metric: ofAWS("AWS/SQS", "ApproximateAgeOfOldestMessage", "Maximum", "QueueName", queue.name),
-	})
-}
-
-// lost returns the signal of a queue with events that were given up.
-func lost(id string, queue *queueOf, advice string) signal {
-	return signal{
-		of: queue.path, id: id, ticket: true, advice: advice, graph: givenUp, threshold: fixed(1),
-		metric: ofAWS("AWS/SQS", "ApproximateNumberOfMessagesVisible", "Maximum", "QueueName", queue.name),
-	}
+	age := ofSource(catalog.Function["QueueAge"], queue.path, queue.name)
+	age.end = retention
+	return age
 }
 
 // ofAWS returns a metric of AWS with one dimension.

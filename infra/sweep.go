@@ -78,10 +78,9 @@ func NewSweep(scope constructs.Construct, id string, props *SweepProps) *Sweep {
 	rule := awsevents.NewRule(own, jsii.String("Schedule"), &awsevents.RuleProps{Schedule: awsevents.Schedule_Rate(seconds(p.Interval))})
 	rule.AddTarget(awseventstargets.NewLambdaFunction(function, nil))
 	watch := &alarms{scope: own, props: &AlarmsProps{Notify: p.Notify}}
-	watch.add("", []signal{{
-		id: "Dropped", ticket: true, advice: id + ": runs of the sweep fail, and expired records stay. See the function's log.",
-		metric: lambdaMetric(function, "AsyncEventsDropped", "Sum"), threshold: fixed(1),
-	}})
+	dropped := catalog.Sweep["Dropped"]
+	dropped.Advice = id + ": " + dropped.Advice
+	watch.add("", []signal{ofFunction(function, dropped)})
 	return &Sweep{Alarm: watch.made.Ticket[0], Function: function}
 }
 

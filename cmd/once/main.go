@@ -75,6 +75,7 @@ var commands = []command{
 	{"sweep", "delete expired records where nothing else does", aboutSweep, sweep},
 	{"check", "whether the table, a function and its permissions are right", aboutCheck, checkStore},
 	{"policy --table ARN", "the permissions that a role needs", aboutPolicy, printPolicy},
+	{"alarms --function ID", "the alarms of a function, for a SAM template", aboutAlarms, alarms},
 	{"migrate --dry-run EVENTS", "whether a Go function finds the records of Powertools", aboutMigrate, migrate},
 	{"postgres init", "create the table of the records in PostgreSQL", aboutPostgres, initPostgres},
 	{"dynamodb [--table NAME] -- COMMAND", "run a command against DynamoDB Local", aboutDynamoDB, runDynamoDB},

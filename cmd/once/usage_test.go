@@ -80,6 +80,12 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		"contains one of *?$#":                     {"policy", "--table", tableARN, "--operation", "pay*"},
 		"--for is none of":                         {"policy", "--table", tableARN, "--for", "anybody"},
 		"--function is empty":                      {"check", "--function", ""},
+		"set --function to the logical ID":         {"alarms", "--function", "a-b"},
+		`"a-b" is no logical ID`:                   {"alarms", "--function", "F", "--notify", "a-b"},
+		"there is only sam":                        {"alarms", "--function", "F", "--format", "yaml"},
+		`--operation "é" is`:                       {"alarms", "--function", "F", "--operation", "é"},
+		`--operation "a" is listed twice`:          {"alarms", "--function", "F", "--operation", "a", "--operation", "a"},
+		"--relay excludes --operation":             {"alarms", "--function", "F", "--operation", "a", "--relay"},
 		// Nothing is sent to a store to which a command or flag does not apply.
 		"sweep does not apply to Redis":        {"sweep", "--yes", "--redis", "redis://" + nowhere},
 		"migrate does not apply to Redis":      {"migrate", "--dry-run", "--dialect", "python", "-", "--redis", nowhere},

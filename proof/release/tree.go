@@ -127,7 +127,7 @@ func (t *Tree) SetVersion(version string) error {
 
 // texts are the files that tell users a version, or link the pages of one.
 var texts = []string{
-	"README.md", "docs/*.md", "template.yaml", "infra/signals.go", "infra/terraform/*/*.tf", "infra/terraform/*/README.md",
+	"README.md", "docs/*.md", "template.yaml", "cmd/once/alarms.json", "infra/terraform/alarms/alarms.json", "infra/terraform/*/*.tf", "infra/terraform/*/README.md",
 }
 
 // rewrite sets the version in the lines of files that name the repository.

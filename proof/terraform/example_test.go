@@ -152,8 +152,10 @@ module "orders_queue" {
 module "alarms" {
   dashboard  = false
   notify     = []
+  page       = ["arn:aws:sns:eu-west-1:123456789012:pager"]
   tags       = { team = "pay" }
   thresholds = { errors = 1 }
+  ticket     = ["arn:aws:sns:eu-west-1:123456789012:mail"]
 }
 `
 

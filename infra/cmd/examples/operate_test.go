@@ -9,6 +9,8 @@ import (
 	"github.com/lambda-once/once/infra/internal/check"
 )
 
+const alarmsJSON = "../../terraform/alarms/alarms.json"
+
 // A person who is paged looks for the alarm's name.
 func TestPageExplainsEveryAlarm(t *testing.T) {
 	_, section, _ := strings.Cut(read(t, "../../../docs/operate.md"), "\n## When an alarm rings\n")
@@ -28,7 +30,7 @@ func TestPageExplainsEveryAlarm(t *testing.T) {
 			t.Errorf("docs/operate.md does not explain %s", alarm)
 		}
 	}
-	made := read(t, "../../alarms.go") + read(t, "../../signals.go") + read(t, "../../sources.go")
+	made := read(t, alarmsJSON)
 	for _, name := range names {
 		if !strings.Contains(made, `"`+name+`"`) {
 			t.Errorf("docs/operate.md explains %s, which is no alarm", name)
@@ -63,7 +65,7 @@ func TestPageStatesTheSeverityOfEveryAlarm(t *testing.T) {
 // The link of an alarm leads to a heading that exists, at the release of the modules.
 func TestAlarmsLinkToHeadings(t *testing.T) {
 	version := regexp.MustCompile(`/once (v\S+) => \.\n`).FindStringSubmatch(read(t, "../../../go.work"))[1]
-	declared := regexp.MustCompile(`= "(\w+\.md#[\w-]+)"`).FindAllStringSubmatch(read(t, "../../signals.go"), -1)
+	declared := regexp.MustCompile(`: "(\w+\.md#[\w-]+)"`).FindAllStringSubmatch(read(t, alarmsJSON), -1)
 	var links []string
 	for _, d := range declared {
 		links = append(links, "https://github.com/lambda-once/once/blob/"+version+"/docs/"+d[1])

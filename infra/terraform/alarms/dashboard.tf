@@ -1,20 +1,13 @@
 data "aws_region" "current" {}
 
 locals {
-  # The values of idempotent.Outcome and idempotent.Refusal.
-  outcomes = [
-    "executed", "takeover", "replayed", "repeated", "conflict", "mismatch",
-    "lease lost", "released", "timed out", "failed", "unknown", "not run", "suspended", "bypassed",
-  ]
-  reasons = ["missing key", "invalid key", "unknown caller", "unreadable", "too large", "rejected"]
-
   operation_rows = [
     for operation in local.operations : {
       heading = "# ${operation}\nOutcomes, duplicates, and the cost of idempotency."
       graphs = [
         {
           title   = "Calls by outcome"
-          metrics = [for outcome in local.outcomes : ["Once", "Calls", "operation", operation, "outcome", outcome, { label = outcome, stat = "Sum" }]]
+          metrics = [for outcome in local.catalog.outcomes : ["Once", "Calls", "operation", operation, "outcome", outcome, { label = outcome, stat = "Sum" }]]
         },
         {
           title = "Share of calls, percent"
@@ -30,7 +23,7 @@ locals {
           title = "Needs a look"
           metrics = concat(
             [
-              for outcome in ["takeover", "lease lost", "timed out", "repeated", "unknown", "mismatch"] :
+              for outcome in local.catalog.alarming :
               ["Once", "Calls", "operation", operation, "outcome", outcome, { label = outcome, stat = "Sum" }]
             ],
             [["Once", "LapsedLeases", "operation", operation, { label = "lapsed leases", stat = "Sum" }]],
@@ -51,7 +44,7 @@ locals {
           title = "Refused, by reason"
           metrics = concat(
             [["Once", "Refused", "operation", operation, { label = "refused", stat = "Sum" }]],
-            [for reason in local.reasons : ["Once", "Refused", "operation", operation, "reason", reason, { label = reason, stat = "Sum" }]],
+            [for reason in local.catalog.reasons : ["Once", "Refused", "operation", operation, "reason", reason, { label = reason, stat = "Sum" }]],
           )
         },
         {
@@ -71,7 +64,7 @@ locals {
       graphs = [
         for graph in [
           {
-            title = "Errors and throttles"
+            title = local.catalog.function.Errors.graph
             metrics = concat(
               [
                 ["AWS/Lambda", "Errors", "FunctionName", local.function_names[name], { stat = "Sum" }],
@@ -81,11 +74,11 @@ locals {
             )
           },
           {
-            title   = "Given up: dead letters and failures"
+            title   = local.catalog.function.DeadLetters.graph
             metrics = [for queue in watched.queues : ["AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName", queue.dead_letters_name, { stat = "Maximum" }]]
           },
           {
-            title   = "Age of the oldest message, s"
+            title   = local.catalog.function.QueueAge.graph
             metrics = [for queue in watched.queues : ["AWS/SQS", "ApproximateAgeOfOldestMessage", "QueueName", queue.name, { stat = "Maximum" }]]
           },
         ] : graph if length(graph.metrics) > 0

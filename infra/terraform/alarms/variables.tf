@@ -45,7 +45,14 @@ variable "name" {
 }
 
 variable "notify" {
-  description = "ARNs of the topics that are notified when an alarm rings, and when it returns to OK. The policy of a topic must allow CloudWatch to publish. Default: none, so that alarms are visible only in the console."
+  description = "ARNs of the topics that are notified when an alarm of any severity rings, and when it returns to OK. The policy of a topic must allow CloudWatch to publish. Default: none, so that alarms are visible only in the console."
+  type        = list(string)
+  default     = []
+  nullable    = false
+}
+
+variable "page" {
+  description = "ARNs of further topics, for the alarms that need a person now. Default: none."
   type        = list(string)
   default     = []
   nullable    = false
@@ -59,23 +66,23 @@ variable "tags" {
 }
 
 variable "thresholds" {
-  description = "From which numbers alarms ring: counts in 5 min, percent of calls (conflict_percent), or seconds (queue_age_seconds: by default 1 h, or half of a shorter retention)."
+  description = "From which numbers alarms ring: counts in 5 min, percent of calls (conflict_percent), or seconds (queue_age_seconds: by default 1 h, or half of a shorter retention). Default: those of alarms.json."
   type = object({
-    conflict_percent  = optional(number, 20)
-    errors            = optional(number, 5)
-    lapsed_leases     = optional(number, 1)
-    mismatches        = optional(number, 10)
+    conflict_percent  = optional(number)
+    errors            = optional(number)
+    lapsed_leases     = optional(number)
+    mismatches        = optional(number)
     queue_age_seconds = optional(number)
-    refusals          = optional(number, 10)
-    server_errors     = optional(number, 1)
-    takeovers         = optional(number, 5)
-    throttles         = optional(number, 5)
+    refusals          = optional(number)
+    server_errors     = optional(number)
+    takeovers         = optional(number)
+    throttles         = optional(number)
   })
   default  = {}
   nullable = false
 
   validation {
-    condition     = var.thresholds.conflict_percent >= 0 && var.thresholds.conflict_percent <= 100
+    condition     = var.thresholds.conflict_percent == null ? true : var.thresholds.conflict_percent >= 0 && var.thresholds.conflict_percent <= 100
     error_message = "thresholds: conflict_percent must be 0 to 100."
   }
 
@@ -83,4 +90,11 @@ variable "thresholds" {
     condition     = alltrue([for threshold in values(var.thresholds) : threshold == null ? true : threshold >= 0])
     error_message = "thresholds: one is negative."
   }
+}
+
+variable "ticket" {
+  description = "ARNs of further topics, for the alarms that can wait for working hours. Default: none."
+  type        = list(string)
+  default     = []
+  nullable    = false
 }

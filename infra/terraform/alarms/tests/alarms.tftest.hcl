@@ -42,7 +42,18 @@ run "accepts_the_limits" {
   command = plan
 
   variables {
+    notify     = ["arn:aws:sns:eu-west-1:111122223333:all"]
+    page       = ["arn:aws:sns:eu-west-1:111122223333:pager"]
     thresholds = { queue_age_seconds = 599, conflict_percent = 100, errors = 0 }
+    ticket     = ["arn:aws:sns:eu-west-1:111122223333:mail"]
+  }
+
+  assert {
+    condition = alltrue([
+      aws_cloudwatch_metric_alarm.this["Pay-Errors"].alarm_actions == toset(concat(var.notify, var.page)),
+      aws_cloudwatch_metric_alarm.this["Pay-Throttles"].alarm_actions == toset(concat(var.notify, var.ticket)),
+    ])
+    error_message = "A severity has topics of its own."
   }
 
   assert {

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"regexp"
+	"slices"
+)
+
+const aboutAlarms = `
+Prints the alarms of a function, of its operations and of its sources, for the
+Resources of a SAM template. Paste them there; docs/operate.md explains each by the
+end of its name. They are those of the CDK constructs and of the Terraform module.
+
+	once alarms --function OrdersFunction --operation place-order --queue OrdersQueue --dead-letters OrdersQueueDeadLetters --notify OnCall
+
+Each flag but --operation names a resource by its logical ID in the template. The
+alarms of operations need the metrics of package emf. QueueAge rings after 1 h:
+lower it for a queue that keeps its messages for less than 2 h.
+`
+
+// alarmsJSON is a copy of that of the Terraform module, because no module can embed files of
+// a different one.
+//
+//go:embed alarms.json
+var alarmsJSON []byte
+
+// An alarm is one of the description, with what the template says of it.
+type alarm struct {
+	Name, Severity, Page, Advice            string
+	Namespace, Metric, Statistic, Dimension string
+	Outcome, Expression, Label              string
+	Threshold                               float64
+	Hours                                   int
+
+	ID, Value, Description string
+	Metrics                []metric // of an expression
+	Actions                []string
+}
+
+type metric struct{ ID, Namespace, Name, Dimension, Value, Outcome string }
+
+// Period is that of the metrics of an expression, in seconds.
+func (a *alarm) Period() int {
+	if a.Hours > 0 {
+		return 3600
+	}
+	return 300
+}
+
+type alarmFlags struct {
+	format, function, api, queue, deadLetters, failures string
+	stream, relay                                       bool
+	operations, notify, page, ticket                    []string
+
+	catalog struct {
+		Documentation   string
+		Pages           map[string]string
+		Operation       []alarm
+		Function, Relay map[string]alarm
+	}
+	made []alarm
+}
+
+func (o *alarmFlags) flags(c *call) {
+	list := func(name, usage string, to *[]string) {
+		c.Func(name, usage+"; repeatable", func(s string) error {
+			*to = append(*to, s)
+			return nil
+		})
+	}
+	c.StringVar(&o.format, "format", "sam", "the `name` of the format; there is only sam")
+	c.StringVar(&o.function, "function", "", "the `id` of the function")
+	list("operation", "the `name` of an operation that writes metrics", &o.operations)
+	c.StringVar(&o.api, "api", "", "the `id` of an HTTP API in front of it")
+	c.StringVar(&o.queue, "queue", "", "the `id` of a queue that feeds it")
+	c.StringVar(&o.deadLetters, "dead-letters", "", "the `id` of the dead-letter queue of that queue")
+	c.StringVar(&o.failures, "failures", "", "the `id` of a queue with events that Lambda gave up")
+	c.BoolVar(&o.stream, "stream", false, "a stream feeds it")
+	c.BoolVar(&o.relay, "relay", false, "it is the relay of an outbox")
+	list("notify", "the `id` of a topic for all alarms", &o.notify)
+	list("page", "the `id` of a topic for those that need a person now", &o.page)
+	list("ticket", "the `id` of a topic for those that can wait", &o.ticket)
+}
+
+var (
+	logicalID = regexp.MustCompile(`^[A-Za-z0-9]+$`)
+	dimension = regexp.MustCompile(`^[!-9;-~][ -~]{0,254}$`)
+)
+
+func (o *alarmFlags) check() error {
+	for _, id := range slices.Concat([]string{o.api, o.queue, o.deadLetters, o.failures}, o.notify, o.page, o.ticket) {
+		if id != "" && !logicalID.MatchString(id) {
+			return endf(codeUsage, "%q is no logical ID, which has letters and digits", id)
+		}
+	}
+	for i, operation := range o.operations {
+		if !dimension.MatchString(operation) || slices.Contains(o.operations[:i], operation) {
+			return endf(codeUsage, "--operation %q is listed twice, or not 1 to 255 ASCII characters without a space or a colon at the beginning", operation)
+		}
+	}
+	switch {
+	case o.format != "sam":
+		return endf(codeUsage, "--format %q: there is only sam", o.format)
+	case !logicalID.MatchString(o.function):
+		return endf(codeUsage, "set --function to the logical ID of the function, which has letters and digits")
+	case o.relay && len(o.operations) > 0:
+		return endf(codeUsage, "--relay excludes --operation: a relay has none")
+	}
+	return nil
+}
+
+func alarms(_ context.Context, c *call) error {
+	var o alarmFlags
+	o.flags(c)
+	if _, err := c.parse(0); err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(alarmsJSON, &o.catalog); err != nil {
+		return err
+	}
+	o.ofOperations()
+	o.ofFunction()
+	return samTemplate.Execute(c.out, o.made)
+}
