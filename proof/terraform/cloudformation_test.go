@@ -37,7 +37,9 @@ var ids = map[string]string{
 
 // onlyInCDK are the beginnings of ids that the example of Terraform lacks: it deploys payments and
 // orders alone.
-var onlyInCDK = []string{"Accounts", "CheckedOut", "Checkout", "Executions", "OrderEvents", "Outbox", "Relay", "Shared", "Transfer", "checkout", "shared", "transfer"}
+var onlyInCDK = []string{
+	"Accounts", "CheckedOut", "Checkout", "Executions", "OrderEvents", "Outbox", "Relay", "Shared", "Transfer", "checkout", "shared", "transfer",
+}
 
 // properties writes what Terraform states of a resource as CloudFormation does. It leaves names out, which
 // CloudFormation generates.
@@ -120,7 +122,12 @@ var properties = map[string]func(values) values{
 
 // generated are properties of CDK with names, with the policy of AWS for logs, and with the code, which comes to
 // Lambda in different ways.
-var generated = map[string]string{"AWS::IAM::Role": "ManagedPolicyArns", "AWS::ApiGatewayV2::Api": "Name", "AWS::Lambda::Function": "Code", "AWS::Lambda::Permission": "FunctionName"}
+var generated = map[string]string{
+	"AWS::ApiGatewayV2::Api":  "Name",
+	"AWS::IAM::Role":          "ManagedPolicyArns",
+	"AWS::Lambda::Function":   "Code",
+	"AWS::Lambda::Permission": "FunctionName",
+}
 
 func dimensions(v any) (all []any) {
 	of, _ := v.(values) // an alarm on an expression has none

@@ -63,10 +63,10 @@ func TestExample(t *testing.T) {
 				t.Errorf("%s: %s", address, action)
 			}
 		}
-		for _, address := range []string{"module.idempotency.aws_dynamodb_table.this", "module.orders_queue.aws_sqs_queue.dead_letters[0]", "module.orders_queue.aws_sqs_queue.this[0]"} {
-			check.Equal(t, changed[address], "update", address)
+		for _, name := range []string{"idempotency.aws_dynamodb_table.this", "orders_queue.aws_sqs_queue.dead_letters[0]", "orders_queue.aws_sqs_queue.this[0]"} {
+			check.Equal(t, changed["module."+name], "update", name)
 		}
-		r.write(t, "override.tf", "module \"idempotency\" {\n  sort_key = \"sk\"\n}\nmodule \"orders\" {\n  restrict_to_operations = false\n}\nmodule \"payments\" {\n  restrict_to_operations = false\n}\n")
+		r.write(t, "override.tf", newKey)
 		check.Equal(t, r.changes(t)["module.idempotency.aws_dynamodb_table.this"], "replace", "a new key")
 	})
 }
@@ -156,6 +156,19 @@ module "alarms" {
   tags       = { team = "pay" }
   thresholds = { errors = 1 }
   ticket     = ["arn:aws:sns:eu-west-1:123456789012:mail"]
+}
+`
+
+// newKey is not harmless.
+const newKey = `
+module "idempotency" {
+  sort_key = "sk"
+}
+module "orders" {
+  restrict_to_operations = false
+}
+module "payments" {
+  restrict_to_operations = false
 }
 `
 
