@@ -16,7 +16,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/lambda-once/once/local/fetch"
+	"github.com/lambda-once/once/internal/fetch"
 )
 
 // Install returns a folder with the files of sources and the packages of their

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"github.com/lambda-once/once/local/fetch"
-	"github.com/lambda-once/once/local/serving"
-	"github.com/lambda-once/once/local/supervise"
+	"github.com/lambda-once/once/internal/fetch"
+	"github.com/lambda-once/once/internal/serving"
+	"github.com/lambda-once/once/internal/supervise"
 )
 
 // ErrNoRuntime reports that neither Java 17 nor Docker is available.

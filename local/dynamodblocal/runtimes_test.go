@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/local/serving"
+	"github.com/lambda-once/once/internal/serving"
 )
 
 func TestFindJava(t *testing.T) {

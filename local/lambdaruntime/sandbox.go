@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/lambda-once/once/internal/supervise"
 	"github.com/lambda-once/once/internal/wire"
-	"github.com/lambda-once/once/local/supervise"
 )
 
 // sandbox is one process of a function, from its start to its exit.

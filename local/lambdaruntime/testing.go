@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/lambda-once/once/local/serving"
+	"github.com/lambda-once/once/internal/serving"
 )
 
 // TB is the part of testing.TB that this package uses.

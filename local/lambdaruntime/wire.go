@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/lambda-once/once/internal/supervise"
 	"github.com/lambda-once/once/internal/wire"
-	"github.com/lambda-once/once/local/supervise"
 )
 
 // A Wire is the network between a function and its servers, for tests of crashes. It

@@ -10,8 +10,8 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/lambda-once/once/local/fetch"
-	"github.com/lambda-once/once/local/serving"
+	"github.com/lambda-once/once/internal/fetch"
+	"github.com/lambda-once/once/internal/serving"
 )
 
 const packageVersion = "18.4.0-beta.17"

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/lambda-once/once/local/serving"
-	"github.com/lambda-once/once/local/supervise"
+	"github.com/lambda-once/once/internal/serving"
+	"github.com/lambda-once/once/internal/supervise"
 )
 
 // ErrNoRuntime reports that PostgreSQL is not installed and cannot be fetched, and that

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/lambda-once/once/local/serving"
+	"github.com/lambda-once/once/internal/serving"
 )
 
 const (

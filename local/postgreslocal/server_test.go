@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/local/serving"
+	"github.com/lambda-once/once/internal/serving"
 )
 
 func TestMain(m *testing.M) {

@@ -3,7 +3,7 @@ package postgreslocal
 import (
 	"context"
 
-	"github.com/lambda-once/once/local/serving"
+	"github.com/lambda-once/once/internal/serving"
 )
 
 // TB is the part of testing.TB that this package uses.

@@ -3,8 +3,8 @@
 //
 //	client, queue := sqslocal.NewQueue(t, &sqslocal.QueueOptions{MaxReceiveCount: 3})
 //
-// A [FIFO] is a FIFO queue in memory. Package eventsource feeds the messages of a queue to
-// a Lambda function.
+// A [FIFO] is a FIFO queue in memory. A [Mapping] feeds the messages of a queue to a
+// function, as Lambda's event source mapping does.
 //
 // # As in SQS
 //

@@ -15,7 +15,7 @@ import (
 
 // A FIFO is a FIFO queue with a dead-letter queue, in the memory of the test: goaws
 // delivers one message at a time, without its group. It is the Client of an
-// eventsource.Mapping, and runs in a testing/synctest bubble.
+// sqslocal.Mapping, and runs in a testing/synctest bubble.
 //
 // A receive returns messages in the order in which they were sent, several of a group
 // too. A group with an invisible message returns none until that message is deleted or

@@ -20,7 +20,6 @@ import (
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/sqslocal"
-	"github.com/lambda-once/once/local/sqslocal/eventsource"
 )
 
 // feed feeds a function from a queue for an hour of the bubble.
@@ -28,7 +27,7 @@ func feed(t *testing.T, q *sqslocal.FIFO, fn lambda.Handler) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
-	m := eventsource.Mapping{
+	m := sqslocal.Mapping{
 		Client: q, QueueURL: "local", QueueARN: q.ARN(), MaximumConcurrency: 1, ReportBatchItemFailures: true,
 		Invoke: func(ctx context.Context, payload []byte) (r lambdaruntime.Response, err error) {
 			r.Payload, err = fn.Invoke(ctx, payload)

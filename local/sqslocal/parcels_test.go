@@ -14,7 +14,6 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/sqslocal"
-	"github.com/lambda-once/once/local/sqslocal/eventsource"
 )
 
 type parcel struct {
@@ -63,7 +62,7 @@ func TestParcelWithoutAddressRunsOnceAndReachesTheDeadLetterQueue(t *testing.T) 
 	}
 
 	ctx, stop := context.WithCancel(t.Context())
-	mapping := eventsource.Mapping{
+	mapping := sqslocal.Mapping{
 		Client: client, QueueURL: queue.URL, QueueARN: queue.ARN,
 		MaximumConcurrency: 1, ReportBatchItemFailures: true,
 		Invoke: func(ctx context.Context, payload []byte) (r lambdaruntime.Response, err error) {

@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go/middleware"
 
-	"github.com/lambda-once/once/local/serving"
-	"github.com/lambda-once/once/local/supervise"
+	"github.com/lambda-once/once/internal/serving"
+	"github.com/lambda-once/once/internal/supervise"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/notrun"
-	"github.com/lambda-once/once/local/supervise"
+	"github.com/lambda-once/once/internal/supervise"
 )
 
 // The example is deployed to moto, which stands in for AWS. SQS takes a minute: the provider waits

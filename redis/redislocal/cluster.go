@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lambda-once/once/local/serving"
+	"github.com/lambda-once/once/internal/serving"
 )
 
 // allSlots are the slots of every cluster.

@@ -10,9 +10,9 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/lambda-once/once/local/fetch"
-	"github.com/lambda-once/once/local/serving"
-	"github.com/lambda-once/once/local/supervise"
+	"github.com/lambda-once/once/internal/fetch"
+	"github.com/lambda-once/once/internal/serving"
+	"github.com/lambda-once/once/internal/supervise"
 )
 
 // install returns the server of Debian's packages, from the cache or fetched. apt

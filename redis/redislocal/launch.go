@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"github.com/lambda-once/once/local/serving"
-	"github.com/lambda-once/once/local/supervise"
+	"github.com/lambda-once/once/internal/serving"
+	"github.com/lambda-once/once/internal/supervise"
 )
 
 // ErrNoRuntime reports that no server is installed or fetchable, and that Docker is not

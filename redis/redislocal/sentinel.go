@@ -6,7 +6,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/lambda-once/once/local/serving"
+	"github.com/lambda-once/once/internal/serving"
 )
 
 // NewSentinel returns a Sentinel that watches a primary under a name, until the test ends.

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/internal/notrun"
-	"github.com/lambda-once/once/local/serving"
+	"github.com/lambda-once/once/internal/serving"
 )
 
 func TestMain(m *testing.M) { os.Exit(Main(m, nil)) }

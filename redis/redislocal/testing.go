@@ -6,7 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lambda-once/once/local/serving"
+	"github.com/lambda-once/once/internal/serving"
 )
 
 // TB is the part of testing.TB that this package uses.

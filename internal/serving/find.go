@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/lambda-once/once/local/fetch"
-	"github.com/lambda-once/once/local/supervise"
+	"github.com/lambda-once/once/internal/fetch"
+	"github.com/lambda-once/once/internal/supervise"
 )
 
 // Installed returns the path of the first program that prints at least the oldest wanted

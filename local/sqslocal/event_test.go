@@ -1,4 +1,4 @@
-package eventsource_test
+package sqslocal_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
-	"github.com/lambda-once/once/local/sqslocal/eventsource"
+	"github.com/lambda-once/once/local/sqslocal"
 )
 
 // decode requires that aws-lambda-go knows every member of the event.
@@ -46,7 +46,7 @@ func TestEvent(t *testing.T) {
 		`"md5OfMessageAttributes":"582c92c5c5b6ac403040a4f3ab3115c9",` + source + `]}`
 
 	var got []byte
-	_, err := play(t, &script{gives: [][]types.Message{{plain, rich}}}, eventsource.Mapping{
+	_, err := play(t, &script{gives: [][]types.Message{{plain, rich}}}, sqslocal.Mapping{
 		Invoke: func(_ context.Context, payload []byte) (lambdaruntime.Response, error) {
 			got = payload
 			return lambdaruntime.Response{}, nil

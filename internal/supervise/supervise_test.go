@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/local/supervise"
+	"github.com/lambda-once/once/internal/supervise"
 )
 
 // The test binary plays three parts: the test, a parent that will be killed,

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lambda-once/once/local/supervise"
+	"github.com/lambda-once/once/internal/supervise"
 )
 
 // Download returns a Fetch of the archive under url.

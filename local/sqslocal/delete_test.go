@@ -1,4 +1,4 @@
-package eventsource_test
+package sqslocal_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/local/sqslocal/eventsource"
+	"github.com/lambda-once/once/local/sqslocal"
 )
 
 var errDown = errors.New("the queue is down")
@@ -69,7 +69,7 @@ func TestDeleting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := test.script
 			s.gives = [][]types.Message{messages("a", "b", "c")}
-			batches, err := play(t, s, eventsource.Mapping{Invoke: answers(``)})
+			batches, err := play(t, s, sqslocal.Mapping{Invoke: answers(``)})
 			check.Equal(t, len(s.deletes), test.requests, "requests", s.deletes)
 			if test.retried && !slices.Equal(s.deletes[1], []string{"handle-b"}) {
 				t.Errorf("retried %q", s.deletes[1])
@@ -77,7 +77,7 @@ func TestDeleting(t *testing.T) {
 			if len(batches) != 1 || len(batches[0].Undeleted) != test.undeleted || len(batches[0].Failed) != 0 {
 				t.Errorf("observed %+v", batches)
 			}
-			var undeleted *eventsource.DeleteError
+			var undeleted *sqslocal.DeleteError
 			if got := errors.As(err, &undeleted); got != (test.undeleted > 0) {
 				t.Fatalf("Run returned %v", err)
 			}

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/local/supervise"
+	"github.com/lambda-once/once/internal/supervise"
 )
 
 // start starts a server whose cache and temporary directory are the test's own.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/sqslocal"
-	"github.com/lambda-once/once/local/sqslocal/eventsource"
 )
 
 const (
@@ -47,14 +46,14 @@ func TestNoOrderIsLostOrRepeatedWithoutAKill(t *testing.T) {
 	tasks.Go(func() { kills = kill(ctx, t, f, random) })
 	batches := 0
 	tasks.Go(func() {
-		mapping := eventsource.Mapping{
+		mapping := sqslocal.Mapping{
 			Client: q.client, QueueURL: q.URL, QueueARN: q.ARN, Invoke: f.Invoke,
 			// Larger than unrecorded, which bounds what a kill may repeat.
 			BatchSize: 25, Window: time.Second,
 			MaximumConcurrency: environments, ReportBatchItemFailures: true,
-			Observe: func(b eventsource.Batch) {
+			Observe: func(b sqslocal.Batch) {
 				batches++
-				if malformed, ok := errors.AsType[*eventsource.AnswerError](b.Err); ok {
+				if malformed, ok := errors.AsType[*sqslocal.AnswerError](b.Err); ok {
 					t.Error(malformed)
 				}
 			},
@@ -121,7 +120,7 @@ func checkEnd(t *testing.T, err error) {
 		return
 	}
 	for _, err := range all {
-		if undeleted, ok := errors.AsType[*eventsource.DeleteError](err); ok && undeleted.SenderFault {
+		if undeleted, ok := errors.AsType[*sqslocal.DeleteError](err); ok && undeleted.SenderFault {
 			t.Log(err)
 			continue
 		}

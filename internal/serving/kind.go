@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/lambda-once/once/local/supervise"
+	"github.com/lambda-once/once/internal/supervise"
 )
 
 // A Kind describes the servers of one kind.

@@ -1,4 +1,4 @@
-package eventsource_test
+package sqslocal_test
 
 import (
 	"context"
@@ -14,12 +14,12 @@ import (
 
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
-	"github.com/lambda-once/once/local/sqslocal/eventsource"
+	"github.com/lambda-once/once/local/sqslocal"
 )
 
 func TestBatches(t *testing.T) {
 	for name, test := range map[string]struct {
-		mapping   eventsource.Mapping
+		mapping   sqslocal.Mapping
 		gives     [][]types.Message
 		want      []int // messages, batch by batch
 		requested []int32
@@ -33,12 +33,12 @@ func TestBatches(t *testing.T) {
 			want:  []int{1}, requested: []int32{10, 10, 10, 10},
 		},
 		"a small batch": {
-			mapping: eventsource.Mapping{BatchSize: 3},
+			mapping: sqslocal.Mapping{BatchSize: 3},
 			gives:   [][]types.Message{numbered(0, 3), numbered(3, 5)},
 			want:    []int{3, 2}, requested: []int32{3, 3, 3},
 		},
 		"a window fills a batch": {
-			mapping: eventsource.Mapping{BatchSize: 25, Window: time.Minute},
+			mapping: sqslocal.Mapping{BatchSize: 25, Window: time.Minute},
 			gives:   [][]types.Message{numbered(0, 10), numbered(10, 18), nil, numbered(18, 25), numbered(25, 27)},
 			// The remaining messages are delivered too.
 			want: []int{25, 2}, requested: []int32{10, 10, 7, 7, 10, 10},
@@ -88,9 +88,9 @@ func TestWindowEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := &slow{script{gives: [][]types.Message{numbered(0, 1), nil, nil, nil}}}
 		began := time.Now()
-		m := eventsource.Mapping{
+		m := sqslocal.Mapping{
 			Client: s, QueueURL: "url", QueueARN: standard, MaximumConcurrency: 1, BatchSize: 100, Window: 30 * time.Second,
-			Invoke: answers(``), Observe: func(eventsource.Batch) { cancel() },
+			Invoke: answers(``), Observe: func(sqslocal.Batch) { cancel() },
 		}
 		check.Must(t, m.Run(ctx))
 		if took := time.Since(began); took < 29*time.Second || took > 30*time.Second {
@@ -105,9 +105,9 @@ func TestRunEndsWhenAllIsSettled(t *testing.T) {
 		s := &script{gives: [][]types.Message{messages("a"), messages("b"), messages("c")}}
 		inside, release := make(chan struct{}), make(chan struct{})
 		var settled int
-		m := eventsource.Mapping{
+		m := sqslocal.Mapping{
 			Client: s, QueueURL: "url", QueueARN: standard, MaximumConcurrency: 2,
-			Observe: func(eventsource.Batch) { settled++ },
+			Observe: func(sqslocal.Batch) { settled++ },
 			Invoke: func(ctx context.Context, _ []byte) (lambdaruntime.Response, error) {
 				inside <- struct{}{}
 				<-release
@@ -135,8 +135,8 @@ func TestRunEndsWhenAllIsSettled(t *testing.T) {
 
 func TestAQueueThatCannotBeReceivedFrom(t *testing.T) {
 	s := &script{gives: [][]types.Message{messages("a")}, receiveError: errDown}
-	batches, err := play(t, s, eventsource.Mapping{Invoke: answers(``), MaximumConcurrency: 3})
-	var failed *eventsource.ReceiveError
+	batches, err := play(t, s, sqslocal.Mapping{Invoke: answers(``), MaximumConcurrency: 3})
+	var failed *sqslocal.ReceiveError
 	if !errors.Is(err, errDown) || !errors.As(err, &failed) || failed.Queue != "url" {
 		t.Errorf("Run returned %v", err)
 	}
@@ -161,25 +161,25 @@ func (o *once) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput, 
 // A mapping that lost a poller would only be slower, and nobody would notice.
 func TestOnePollerFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := eventsource.Mapping{Client: new(once), QueueURL: "url", QueueARN: standard, Invoke: answers(``), MaximumConcurrency: 3}
+		m := sqslocal.Mapping{Client: new(once), QueueURL: "url", QueueARN: standard, Invoke: answers(``), MaximumConcurrency: 3}
 		check.Is(t, m.Run(t.Context()), errDown, "Run")
 	})
 }
 
 func TestConfigurations(t *testing.T) {
-	valid := eventsource.Mapping{Client: new(script), Invoke: answers(``), QueueARN: standard, QueueURL: "url"}
-	for name, change := range map[string]func(*eventsource.Mapping){
-		"no client":                    func(m *eventsource.Mapping) { m.Client = nil },
-		"no function":                  func(m *eventsource.Mapping) { m.Invoke = nil },
-		"no queue":                     func(m *eventsource.Mapping) { m.QueueURL = "" },
-		"no ARN":                       func(m *eventsource.Mapping) { m.QueueARN = "orders" },
-		"a negative batch":             func(m *eventsource.Mapping) { m.BatchSize = -1 },
-		"too large a batch":            func(m *eventsource.Mapping) { m.BatchSize, m.Window = 10_001, time.Second },
-		"a large batch without window": func(m *eventsource.Mapping) { m.BatchSize = 11 },
-		"a large batch of a FIFO":      func(m *eventsource.Mapping) { m.BatchSize, m.QueueARN = 11, fifo },
-		"a window of a FIFO":           func(m *eventsource.Mapping) { m.Window, m.QueueARN = time.Second, fifo },
-		"a long window":                func(m *eventsource.Mapping) { m.Window = time.Hour },
-		"a negative concurrency":       func(m *eventsource.Mapping) { m.MaximumConcurrency = -1 },
+	valid := sqslocal.Mapping{Client: new(script), Invoke: answers(``), QueueARN: standard, QueueURL: "url"}
+	for name, change := range map[string]func(*sqslocal.Mapping){
+		"no client":                    func(m *sqslocal.Mapping) { m.Client = nil },
+		"no function":                  func(m *sqslocal.Mapping) { m.Invoke = nil },
+		"no queue":                     func(m *sqslocal.Mapping) { m.QueueURL = "" },
+		"no ARN":                       func(m *sqslocal.Mapping) { m.QueueARN = "orders" },
+		"a negative batch":             func(m *sqslocal.Mapping) { m.BatchSize = -1 },
+		"too large a batch":            func(m *sqslocal.Mapping) { m.BatchSize, m.Window = 10_001, time.Second },
+		"a large batch without window": func(m *sqslocal.Mapping) { m.BatchSize = 11 },
+		"a large batch of a FIFO":      func(m *sqslocal.Mapping) { m.BatchSize, m.QueueARN = 11, fifo },
+		"a window of a FIFO":           func(m *sqslocal.Mapping) { m.Window, m.QueueARN = time.Second, fifo },
+		"a long window":                func(m *sqslocal.Mapping) { m.Window = time.Hour },
+		"a negative concurrency":       func(m *sqslocal.Mapping) { m.MaximumConcurrency = -1 },
 	} {
 		m := valid
 		change(&m)

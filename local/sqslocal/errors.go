@@ -1,4 +1,4 @@
-package eventsource
+package sqslocal
 
 import "fmt"
 
@@ -12,7 +12,7 @@ type AnswerError struct {
 }
 
 func (e *AnswerError) Error() string {
-	return fmt.Sprintf("eventsource: the answer %.200s: %s", e.Answer, e.Reason)
+	return fmt.Sprintf("sqslocal: the answer %.200s: %s", e.Answer, e.Reason)
 }
 
 // A DeleteError reports that a handled message is still in the queue. It will be
@@ -30,9 +30,9 @@ type DeleteError struct {
 
 func (e *DeleteError) Error() string {
 	if e.Err != nil {
-		return fmt.Sprintf("eventsource: delete message %s: %v", e.MessageID, e.Err)
+		return fmt.Sprintf("sqslocal: delete message %s: %v", e.MessageID, e.Err)
 	}
-	return fmt.Sprintf("eventsource: delete message %s: %s: %s", e.MessageID, e.Code, e.Reason)
+	return fmt.Sprintf("sqslocal: delete message %s: %s: %s", e.MessageID, e.Code, e.Reason)
 }
 
 // Unwrap returns the error of the request, or nil.
@@ -46,7 +46,7 @@ type ReceiveError struct {
 }
 
 func (e *ReceiveError) Error() string {
-	return fmt.Sprintf("eventsource: receive from %s: %v", e.Queue, e.Err)
+	return fmt.Sprintf("sqslocal: receive from %s: %v", e.Queue, e.Err)
 }
 
 // Unwrap returns the error of the request.

@@ -1,4 +1,4 @@
-package eventsource
+package sqslocal
 
 import (
 	"cmp"
@@ -22,6 +22,29 @@ type Client interface {
 
 // A Mapping connects a queue with a function. A field with its zero value has its
 // default.
+//
+// As on AWS, messages are received with long polling, up to BatchSize for one
+// invocation, and sent in an event of Lambda's form. If the function failed, crashed or
+// timed out, nothing is deleted, and the batch returns after the visibility timeout.
+// Otherwise everything is deleted. With ReportBatchItemFailures, the messages that the
+// response lists are not:
+//
+//	response                                        deleted
+//	null, nothing at all, {}                        all
+//	{"batchItemFailures":null}, …[]                 all
+//	{"batchItemFailures":[{"itemIdentifier":"a"}]}  all but a
+//	an id that is empty, null, not in the batch     none
+//	an item with a wrong key name                   none
+//	invalid JSON, JSON of a wrong shape             none
+//
+// Other members of the response are ignored. With a misspelt batchItemFailures,
+// everything is deleted. Names are case-sensitive. A message that cannot be deleted
+// returns, although the function has handled it.
+//
+// Unlike on AWS, the number of pollers is fixed: it neither grows with the queue nor
+// shrinks when the function fails. A batch is never split, so one that exceeds the limit
+// of an invocation fails as a whole. There are no filters. A message is received only
+// when the function can be invoked at once; AWS may receive it earlier.
 type Mapping struct {
 	// BatchSize is the maximum number of messages of an invocation: up to 10,000,
 	// or up to 10 for a FIFO queue. More than 10 need a Window. Default: 10.
@@ -57,17 +80,17 @@ func (m Mapping) withDefaults() (Mapping, error) {
 	fifo := strings.HasSuffix(m.QueueARN, ".fifo")
 	switch {
 	case m.Client == nil, m.Invoke == nil, m.QueueARN == "", m.QueueURL == "":
-		return m, errors.New("eventsource: a Mapping needs Client, Invoke, QueueARN and QueueURL")
+		return m, errors.New("sqslocal: a Mapping needs Client, Invoke, QueueARN and QueueURL")
 	case len(strings.Split(m.QueueARN, ":")) != 6:
-		return m, fmt.Errorf("eventsource: QueueARN %q is not an ARN", m.QueueARN)
+		return m, fmt.Errorf("sqslocal: QueueARN %q is not an ARN", m.QueueARN)
 	case m.BatchSize < 0, m.BatchSize > 10_000, fifo && m.BatchSize > 10:
-		return m, fmt.Errorf("eventsource: a BatchSize of %d", m.BatchSize)
+		return m, fmt.Errorf("sqslocal: a BatchSize of %d", m.BatchSize)
 	case m.Window < 0, m.Window > 5*time.Minute, fifo && m.Window > 0:
-		return m, fmt.Errorf("eventsource: a Window of %v", m.Window)
+		return m, fmt.Errorf("sqslocal: a Window of %v", m.Window)
 	case m.BatchSize > 10 && m.Window < time.Second:
-		return m, errors.New("eventsource: a BatchSize over 10 needs a Window of a second")
+		return m, errors.New("sqslocal: a BatchSize over 10 needs a Window of a second")
 	case m.MaximumConcurrency < 0:
-		return m, fmt.Errorf("eventsource: a MaximumConcurrency of %d", m.MaximumConcurrency)
+		return m, fmt.Errorf("sqslocal: a MaximumConcurrency of %d", m.MaximumConcurrency)
 	}
 	return m, nil
 }

@@ -1,4 +1,4 @@
-package eventsource_test
+package sqslocal_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
-	"github.com/lambda-once/once/local/sqslocal/eventsource"
+	"github.com/lambda-once/once/local/sqslocal"
 )
 
 // The response decides which of the messages a, b and c are deleted.
@@ -50,7 +50,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(answer, func(t *testing.T) {
 			s := &script{gives: [][]types.Message{messages("a", "b", "c")}}
-			batches, err := play(t, s, eventsource.Mapping{Invoke: answers(answer), ReportBatchItemFailures: true})
+			batches, err := play(t, s, sqslocal.Mapping{Invoke: answers(answer), ReportBatchItemFailures: true})
 			if err != nil || len(batches) != 1 {
 				t.Fatalf("%d batches, %v", len(batches), err)
 			}
@@ -58,7 +58,7 @@ func TestAnswers(t *testing.T) {
 			if len(batches[0].Failed)+len(want) != 3 || string(batches[0].Response.Payload) != answer {
 				t.Errorf("observed %+v", batches[0])
 			}
-			var malformed *eventsource.AnswerError
+			var malformed *sqslocal.AnswerError
 			listed := answer == `{"batchItemFailures":[{"itemIdentifier":"a"},{"itemIdentifier":"b"},{"itemIdentifier":"c"}]}`
 			check.Equal(t, errors.As(batches[0].Err, &malformed), want == nil && !listed, "observed", batches[0].Err)
 		})
@@ -68,7 +68,7 @@ func TestAnswers(t *testing.T) {
 func TestAnswersAreIgnoredWithoutReports(t *testing.T) {
 	for _, answer := range []string{`{"batchItemFailures":[{"itemIdentifier":"b"}]}`, `not JSON`, ``} {
 		s := &script{gives: [][]types.Message{messages("a", "b")}}
-		if _, err := play(t, s, eventsource.Mapping{Invoke: answers(answer)}); err != nil {
+		if _, err := play(t, s, sqslocal.Mapping{Invoke: answers(answer)}); err != nil {
 			t.Fatal(err)
 		}
 		if got := s.deleted(); len(got) != 2 {
@@ -87,7 +87,7 @@ func TestFailuresDeleteNothing(t *testing.T) {
 	} {
 		for _, reports := range []bool{false, true} {
 			s := &script{gives: [][]types.Message{messages("a", "b")}}
-			batches, err := play(t, s, eventsource.Mapping{
+			batches, err := play(t, s, sqslocal.Mapping{
 				ReportBatchItemFailures: reports,
 				Invoke: func(context.Context, []byte) (lambdaruntime.Response, error) {
 					if answered, ok := failure.(*lambdaruntime.FunctionError); ok {
@@ -114,7 +114,7 @@ func TestFIFO(t *testing.T) {
 	}
 	s := &script{gives: [][]types.Message{batch}}
 	var got []byte
-	batches, err := play(t, s, eventsource.Mapping{
+	batches, err := play(t, s, sqslocal.Mapping{
 		QueueARN: fifo, ReportBatchItemFailures: true,
 		Invoke: func(_ context.Context, payload []byte) (lambdaruntime.Response, error) {
 			got = payload

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lambda-once/once/local/fetch"
+	"github.com/lambda-once/once/internal/fetch"
 )
 
 // timeout limits fetching and starting a server.

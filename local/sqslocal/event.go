@@ -1,4 +1,4 @@
-package eventsource
+package sqslocal
 
 import (
 	"bytes"

@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/lambda-once/once/local/fetch"
-	"github.com/lambda-once/once/local/supervise"
+	"github.com/lambda-once/once/internal/fetch"
+	"github.com/lambda-once/once/internal/supervise"
 )
 
 // orphaned removes the directory $1 after a further command, whose status counts.

@@ -1,4 +1,4 @@
-package eventsource_test
+package sqslocal_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/lambda-once/once/local/lambdaruntime"
-	"github.com/lambda-once/once/local/sqslocal/eventsource"
+	"github.com/lambda-once/once/local/sqslocal"
 )
 
 const (
@@ -113,13 +113,13 @@ func answers(payload string) func(context.Context, []byte) (lambdaruntime.Respon
 }
 
 // play runs the mapping until its queue is empty, and returns its batches.
-func play(t *testing.T, s *script, m eventsource.Mapping) ([]eventsource.Batch, error) {
+func play(t *testing.T, s *script, m sqslocal.Mapping) ([]sqslocal.Batch, error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	s.empty = cancel
-	var batches []eventsource.Batch
-	m.Client, m.QueueURL, m.Observe = s, "url", func(b eventsource.Batch) { batches = append(batches, b) }
+	var batches []sqslocal.Batch
+	m.Client, m.QueueURL, m.Observe = s, "url", func(b sqslocal.Batch) { batches = append(batches, b) }
 	if m.QueueARN == "" {
 		m.QueueARN = standard
 	}
