@@ -163,10 +163,12 @@ func randomBatches(t *testing.T, random *rand.Rand, seed uint64) {
 		return messages
 	}
 	for n := range 1 + random.IntN(4) {
+		config := config
+		config.Ahead = random.IntN(15) - 1
 		x := newExecutor(t, rough(store, rand.New(rand.NewPCG(seed, uint64(n))), random.IntN(2)*10), &config)
 		deliverBatch(n, x, false, newBatch(n, 1+random.IntN(20)), handlers.SQSOptions{
-			OnFailure: quiet, Ahead: random.IntN(15) - 1, Concurrency: random.IntN(4), Unrecorded: random.IntN(6),
-			StopGroups: random.IntN(2) == 0, Wait: time.Duration(1+random.IntN(4000)) * time.Millisecond,
+			OnFailure: quiet, Concurrency: random.IntN(4), Unrecorded: random.IntN(6),
+			StopGroups: random.IntN(2) == 0,
 		})
 	}
 	batches.Wait()

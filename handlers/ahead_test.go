@@ -99,17 +99,18 @@ func orders(n int) (messages []events.SQSMessage, ids []string) {
 // many functions may be unrecorded.
 func TestBatchWaitsOnceForItsClaims(t *testing.T) {
 	for _, test := range []struct {
+		ahead            int
 		o                handlers.SQSOptions
 		first, redeliver time.Duration
 	}{
-		{handlers.SQSOptions{Ahead: -1}, 10*(2*latency) + 10*time.Millisecond, 10 * latency},
-		{handlers.SQSOptions{}, latency + 10*latency + 10*time.Millisecond, latency},
-		{handlers.SQSOptions{Unrecorded: 10}, latency + 10*time.Millisecond + latency, latency},
-		{handlers.SQSOptions{Concurrency: 5}, latency + 2*(time.Millisecond+latency), latency},
+		{-1, handlers.SQSOptions{}, 10*(2*latency) + 10*time.Millisecond, 10 * latency},
+		{0, handlers.SQSOptions{}, latency + 10*latency + 10*time.Millisecond, latency},
+		{0, handlers.SQSOptions{Unrecorded: 10}, latency + 10*time.Millisecond + latency, latency},
+		{0, handlers.SQSOptions{Concurrency: 5}, latency + 2*(time.Millisecond+latency), latency},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			d := &distant{Store: memory.New(0)}
-			handler := d.queue(t, nil, test.o)
+			handler := d.queue(t, &idempotent.Config{Ahead: test.ahead}, test.o)
 			messages, ids := orders(10)
 			for i, want := range []time.Duration{test.first, test.redeliver} {
 				begun := time.Now()
@@ -137,13 +138,13 @@ func TestUnrecordedFunctionsAreBounded(t *testing.T) {
 
 func TestWindowBoundsClaimsAhead(t *testing.T) {
 	for ahead, want := range map[int]int{-1: 1, 3: 4, 0: 11} {
-		check.Equal(t, ranQueue(t, nil, handlers.SQSOptions{Ahead: ahead}).mostUnstarted, want, ahead)
+		check.Equal(t, ranQueue(t, &idempotent.Config{Ahead: ahead}, handlers.SQSOptions{}).mostUnstarted, want, ahead)
 	}
 }
 
 // A crash in the first message must not use up an attempt of the tenth.
 func TestNothingIsClaimedAheadWhereAttemptsCount(t *testing.T) {
-	check.Equal(t, ranQueue(t, &idempotent.Config{MaxAttempts: 3}, handlers.SQSOptions{Ahead: 10}).mostUnstarted, 1)
+	check.Equal(t, ranQueue(t, &idempotent.Config{Ahead: 10, MaxAttempts: 3}, handlers.SQSOptions{}).mostUnstarted, 1)
 }
 
 // ranQueue returns a queue's function that has run forty orders.
@@ -179,7 +180,7 @@ func TestClaimsAfterAFailureAreGivenBackTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &distant{Store: memory.New(0)}
 		seen := &observed{}
-		handler := d.queue(t, &idempotent.Config{Observer: seen}, handlers.SQSOptions{Ahead: 20})
+		handler := d.queue(t, &idempotent.Config{Ahead: 20, Observer: seen}, handlers.SQSOptions{})
 		messages, ids := orders(20)
 		messages = inGroups(messages, "g")
 		body := messages[0].Body
@@ -267,7 +268,7 @@ func TestRecordThatMeetsADuplicateAheadIsDecidedAgainInItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, seen := &distant{Store: memory.New(0)}, &observed{}
 		time.AfterFunc(time.Second, elsewhere(t, d.Store, order{ID: "o01"}))
-		o := handlers.SQSOptions{Wait: time.Millisecond, Visibility: func(context.Context, events.SQSMessage, time.Duration) error {
+		o := handlers.SQSOptions{Visibility: func(context.Context, events.SQSMessage, time.Duration) error {
 			t.Error("the visibility changed")
 			return nil
 		}}
@@ -326,16 +327,16 @@ func TestOptionsAreCalledInTurn(t *testing.T) {
 func TestMarginIsCheckedAgainInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, failures := &distant{Store: memory.New(0)}, &received{}
-		handler := handlers.SQS(newExecutor(t, d, nil), orderID, func(_ context.Context, m handlers.SQSMessage[order]) error {
+		handler := handlers.SQS(newExecutor(t, d, &idempotent.Config{Margin: 3 * time.Second}), orderID, func(_ context.Context, m handlers.SQSMessage[order]) error {
 			d.run(m.Body.ID)
 			time.Sleep(4 * time.Second)
 			return nil
-		}, &handlers.SQSOptions{OnFailure: failures.Receive, Margin: 3 * time.Second})
+		}, &handlers.SQSOptions{OnFailure: failures.Receive})
 		messages, _ := orders(4)
 		// They start with 10, 6 and 2 s left.
 		reports(t, within(t, 10*time.Second), handler, messages, "m02 m03")
 		check.Slice(t, d.started, []string{"o00", "o01"})
 		allAre(t, failures, handlers.ErrNotStarted)
-		reports(t, t.Context(), d.queue(t, nil, handlers.SQSOptions{Wait: time.Millisecond}), messages, "", "the claims were given back")
+		reports(t, t.Context(), d.queue(t, nil, handlers.SQSOptions{}), messages, "", "the claims were given back")
 	})
 }

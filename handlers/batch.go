@@ -16,7 +16,9 @@ import (
 type batch[D any] struct {
 	source  source
 	x       *idempotent.Executor
-	options EventOptions // those that all sources have, with their defaults
+	options batchOptions  // with their defaults
+	window  int           // how many records are claimed before their turn
+	margin  time.Duration // Config.Margin
 	// key is the user's. If it is nil, records have the source's own keys.
 	key func(D) (idempotent.Key, error)
 	run func(context.Context, *record[D]) error
@@ -39,6 +41,9 @@ type source struct {
 	reports bool
 	// keyless says whether records have no key of their own.
 	keyless bool
+	// wait is how long a record waits for a duplicate in a different invocation, within
+	// the margin. 0: until the end of the invocation.
+	wait time.Duration
 }
 
 // record is one record of an event that is being handled.
@@ -69,26 +74,19 @@ type record[D any] struct {
 	event *idempotent.Event
 }
 
-func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, o EventOptions) *batch[D] {
+func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, o batchOptions) *batch[D] {
 	var mistakes driver.Mistakes
 	mistakes.If(x == nil, "handlers: %s: the executor is nil", s.name)
 	mistakes.If(fn == nil, "handlers: %s: the handler is nil", s.name)
 	mistakes.If(s.keyless && key == nil, "handlers: %s: the key function is nil, and messages have no key of their own", s.name)
 	o.check(s.name, &mistakes)
 	mistakes.Panic()
-	// Data that the executor encrypts must not be logged.
-	o.HideErrorText = o.HideErrorText || adapter.Seals(x)
-	o = o.filled()
-	claimsAhead := adapter.ClaimsAhead(x)
-	if !claimsAhead {
-		o.Ahead = 0
-	}
 	return &batch[D]{
-		source: s, x: x, options: o, key: key,
+		source: s, x: x, options: o.withDefaults(), window: adapter.Ahead(x), margin: adapter.Margin(x), key: key,
 		run: idempotent.WrapEffect(x,
 			func(r *record[D]) (idempotent.Key, error) { return r.key, r.err },
 			func(ctx context.Context, r *record[D]) error {
-				if !claimsAhead {
+				if !adapter.ClaimsAhead(x) {
 					r.turn.Prompt() // a crash uses up Config.MaxAttempts, or nothing is taken over
 				} else if err := r.awaitRecorded(ctx); err != nil {
 					return idempotent.Retryable(err) // it has not begun
@@ -150,7 +148,7 @@ func identityOf(k idempotent.Key) identity { return identity{k.Scope, k.ID, k.Re
 // of them are duplicates.
 func (b *batch[D]) begin(ctx context.Context, size int, read func(i int) record[D]) (*invocation[D], error) {
 	deadline, _ := adapter.HandlerDeadline(ctx, b.x) // or the zero time
-	lastStart, err := b.options.lastStart(b.source.name, deadline)
+	lastStart, err := b.lastStart(deadline)
 	v := &invocation[D]{batch: b, records: make([]record[D], size), lastStart: lastStart}
 	if size == 0 {
 		// An acknowledgement could lose the event of a different source.

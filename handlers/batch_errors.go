@@ -121,9 +121,9 @@ func (e *OptionError) Unwrap() []error { return []error{e.Record, e.Err} }
 var ErrMargin = errors.New("handlers: the margin leaves no room")
 
 // MarginError reports that no record of an event could start: when the
-// invocation began, its handlers had less time left than the option Margin
+// invocation began, its handlers had less time left than Config.Margin
 // reserves. The source delivers all records again. Raise the function's
-// timeout, which must be longer than the Margin and Config.Reserve together.
+// timeout, which must be longer than Config.Margin and Config.Reserve together.
 type MarginError struct {
 	Source string        // the event source, such as "sqs"
 	Margin time.Duration // as set, or the default
@@ -131,7 +131,7 @@ type MarginError struct {
 }
 
 func (e *MarginError) Error() string {
-	return fmt.Sprintf("handlers: %s: nothing can start: the handlers have %v left, and the Margin is %v; raise the function's timeout",
+	return fmt.Sprintf("handlers: %s: nothing can start: the handlers have %v left, and the margin is %v; raise the function's timeout",
 		e.Source, e.Left.Round(time.Millisecond), e.Margin.Round(time.Millisecond))
 }
 

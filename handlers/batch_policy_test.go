@@ -29,7 +29,7 @@ func failing(x *idempotent.Executor, text string, o *handlers.SQSOptions) any {
 }
 
 // A report of failures is no error to Lambda: the line of the log is the only
-// trace of what the handler said.
+// trace of what the handler said, where its text may be logged.
 func TestFailuresAreLoggedWithTheHandlersText(t *testing.T) {
 	long := strings.Repeat("é", 1000)
 	for text, want := range map[string]string{
@@ -38,7 +38,7 @@ func TestFailuresAreLoggedWithTheHandlersText(t *testing.T) {
 		"no \xff text":                "no ? text",
 		long:                          long[:1020] + "?…", // in the middle of a rune
 	} {
-		handler := failing(newExecutor(t, memory.New(0), nil), text, nil)
+		handler := failing(newExecutor(t, memory.New(0), nil), text, &handlers.SQSOptions{OnFailure: handlers.LogErrorText})
 		lines := logged(t, func() {
 			reports(t, t.Context(), handler, batch{message("m0", order{ID: "secret"}), message("m1", order{ID: "secret", Panic: true})}, "m0 m1")
 		})
@@ -66,7 +66,7 @@ func TestLineOfARecordTellsAReplayedFailureFromANewOne(t *testing.T) {
 			return idempotent.Permanent(errors.New("declined"))
 		}, o)
 	}
-	handler, observed := place(nil), place(&handlers.SQSOptions{OnFailure: failures.Receive})
+	handler, observed := place(&handlers.SQSOptions{OnFailure: handlers.LogErrorText}), place(&handlers.SQSOptions{OnFailure: failures.Receive})
 	event := sqsEvent(t, message("m0", order{ID: "o0"}))
 	for _, outcome := range []string{"failed", "replayed"} {
 		lines := logged(t, func() { _, _ = deliver(t.Context(), handler, event) })
@@ -83,7 +83,7 @@ func TestLineOfARecordTellsAReplayedFailureFromANewOne(t *testing.T) {
 // A record that was not started has no call to tell of.
 func TestLineOfARecordThatWasNotStartedHasNoOutcome(t *testing.T) {
 	failures := &received{}
-	handler := failing(newExecutor(t, memory.New(0), nil), "declined", &handlers.SQSOptions{Ahead: -1, OnFailure: failures.Receive})
+	handler := failing(newExecutor(t, memory.New(0), &idempotent.Config{Ahead: -1}), "declined", &handlers.SQSOptions{OnFailure: failures.Receive})
 	reports(t, t.Context(), handler, inGroups(batch{message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"})}, "g"), "m1 m2")
 	for i, want := range []idempotent.Outcome{idempotent.OutcomeReleased, ""} {
 		check.Equal(t, failures.Failed[i].Event.Outcome, want, i)
@@ -101,8 +101,8 @@ func (sealer) Open(_ context.Context, _ driver.Place, data []byte) ([]byte, erro
 	return bytes.TrimPrefix(data, []byte(driver.SealedPrefix)), nil
 }
 
-// Where the text is to be hidden, or what is stored is encrypted, the line has
-// types instead.
+// Unless the text is asked for, or if what is stored is encrypted, the line has types
+// instead.
 func TestFailuresAreLoggedWithoutTheHandlersText(t *testing.T) {
 	plain := newExecutor(t, memory.New(0), nil)
 	sealing := newExecutor(t, memory.New(0), &idempotent.Config{Sealer: sealer{}})
@@ -113,14 +113,14 @@ func TestFailuresAreLoggedWithoutTheHandlersText(t *testing.T) {
 		event   []byte
 		types   []string
 	}{
-		"an option of SQS": {failing(plain, "secret", &handlers.SQSOptions{HideErrorText: true}), sqs, []string{"*errors.errorString", "*handlers.PanicError"}},
-		"a Sealer":         {failing(sealing, "secret", nil), sqs, []string{"*errors.errorString", "*handlers.PanicError"}},
-		"an option of SNS": {handlers.SNS(plain, nil, func(context.Context, handlers.SNSMessage[order]) error { return fails },
-			&handlers.EventOptions{HideErrorText: true}), snsEvent(t, order{ID: "o0"}), []string{"*errors.errorString"}},
-		"an option of Kinesis": {handlers.Kinesis(plain, nil, func(context.Context, handlers.KinesisRecord[order]) error { return fails },
-			&handlers.KinesisOptions{HideErrorText: true}), marshal(t, kinesisEvent(t, "a", order{ID: "o0"})), []string{"*errors.errorString"}},
-		"an option of the relay": {relay.Outbox(func(context.Context, string, []outbound.Message) ([]error, error) { return nil, fails },
-			&relay.Options{HideErrorText: true}), golden(t, "../relay/testdata/outbox.json"), nil},
+		"SQS":      {failing(plain, "secret", nil), sqs, []string{"*errors.errorString", "*handlers.PanicError"}},
+		"a Sealer": {failing(sealing, "secret", &handlers.SQSOptions{OnFailure: handlers.LogErrorText}), sqs, []string{"*errors.errorString", "*handlers.PanicError"}},
+		"SNS": {handlers.SNS(plain, nil, func(context.Context, handlers.SNSMessage[order]) error { return fails }, nil),
+			snsEvent(t, order{ID: "o0"}), []string{"*errors.errorString"}},
+		"Kinesis": {handlers.Kinesis(plain, nil, func(context.Context, handlers.KinesisRecord[order]) error { return fails }, nil),
+			marshal(t, kinesisEvent(t, "a", order{ID: "o0"})), []string{"*errors.errorString"}},
+		"the relay": {relay.Outbox(func(context.Context, string, []outbound.Message) ([]error, error) { return nil, fails }, nil),
+			golden(t, "../relay/testdata/outbox.json"), nil},
 		"a stored error and a Sealer": {handlers.SQS(sealing, nil, func(context.Context, handlers.SQSMessage[order]) error { return idempotent.Permanent(fails) }, nil),
 			sqsEvent(t, message("m2", order{ID: "o2"})), []string{"*errors.errorString"}},
 	} {

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -14,11 +15,11 @@ import (
 func (v *invocation[D]) handle(ctx context.Context, s lanes.Schedule) []error {
 	s.Duplicates = v.duplicates
 	o := &v.options
-	runner := lanes.Runner{Concurrency: o.Concurrency, Unrecorded: o.Unrecorded, Ahead: o.Ahead, LastStart: v.lastStart, Errors: notRun}
+	runner := lanes.Runner{Concurrency: o.concurrency, Unrecorded: o.unrecorded, Ahead: v.window, LastStart: v.lastStart, Errors: notRun}
 	results := runner.Run(ctx, s, len(v.records), v.one)
 	for i, err := range results {
 		if err != nil {
-			o.OnFailure(ctx, v.recordError(i, err))
+			o.onFailure(ctx, v.recordError(i, err))
 		}
 	}
 	return results
@@ -94,7 +95,8 @@ func (v *invocation[D]) call(ctx context.Context, r *record[D]) (*idempotent.Eve
 // wait returns how long one record waits for a duplicate in a different invocation:
 // the wait ends while other records can still be started.
 func (v *invocation[D]) wait() time.Duration {
-	wait := v.options.Wait
+	const wholeInvocation = time.Hour // or longer
+	wait := cmp.Or(v.source.wait, wholeInvocation)
 	if !v.lastStart.IsZero() {
 		wait = min(wait, time.Until(v.lastStart))
 	}
@@ -186,7 +188,7 @@ func (v *invocation[D]) batchError(results []error, reason string) error {
 }
 
 func (v *invocation[D]) recordError(i int, err error) *RecordError {
-	failed := &RecordError{Source: v.source.name, Index: i, ID: v.records[i].id, Err: err}
+	failed := &RecordError{Source: v.source.name, Index: i, ID: v.records[i].id, Err: err, sealed: adapter.Seals(v.x)}
 	failed.Event.Operation = v.x.Operation()
 	if event := v.records[i].event; event != nil {
 		failed.Event = *event

@@ -31,8 +31,8 @@ func idOf(t *testing.T, id string) string {
 func TestHungClaimCostsItsOwnRecord(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	const size = 10
-	for _, o := range []handlers.SQSOptions{{}, {Ahead: -1}, {Concurrency: 3}, {Ahead: -1, Concurrency: 3}, {Ahead: 2}, {Unrecorded: 10}} {
-		for _, config := range []*idempotent.Config{nil, {MaxAttempts: 1}, {ReadFirst: true}} {
+	for _, o := range []handlers.SQSOptions{{}, {Concurrency: 3}, {Unrecorded: 10}} {
+		for _, config := range []*idempotent.Config{nil, {Ahead: -1}, {Ahead: 2}, {MaxAttempts: 1}, {ReadFirst: true}} {
 			for _, timeout := range []time.Duration{3 * time.Second, 6 * time.Second, 30 * time.Second, 15 * time.Minute} {
 				for _, at := range []int{0, 4, size - 1} {
 					synctest.Test(t, func(t *testing.T) {
@@ -69,22 +69,23 @@ func TestHungClaimAheadDoesNotDelayTheReport(t *testing.T) {
 func TestHungCompletionDoesNotLoseTheReport(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	for _, c := range []struct {
-		o    handlers.SQSOptions
-		done int
-	}{{handlers.SQSOptions{}, 4}, {handlers.SQSOptions{Ahead: -1}, 4}, {handlers.SQSOptions{Unrecorded: 10}, 9}, {handlers.SQSOptions{Margin: time.Millisecond}, 4}} {
+		config     idempotent.Config
+		unrecorded int
+		done       int
+	}{{done: 4}, {config: idempotent.Config{Ahead: -1}, done: 4}, {unrecorded: 10, done: 9}, {config: idempotent.Config{Margin: time.Millisecond}, done: 4}} {
 		for _, timeout := range []time.Duration{3 * time.Second, 30 * time.Second} {
 			synctest.Test(t, func(t *testing.T) {
 				messages, ids := orders(10)
 				id := idOf(t, ids[4])
 				d := &distant{Store: hung(memory.New(0), func(c storeCall) bool { return c.id == id && c.change.Status != "" })}
 				begun := time.Now()
-				answer, err := deliver(within(t, timeout), d.queue(t, nil, c.o), sqsEvent(t, messages...))
-				check.Must(t, err, c.o)
+				answer, err := deliver(within(t, timeout), d.queue(t, &c.config, handlers.SQSOptions{Unrecorded: c.unrecorded}), sqsEvent(t, messages...))
+				check.Must(t, err, c.done)
 				took := time.Since(begun)
-				check.True(t, took <= timeout-50*time.Millisecond, c.o, took)
+				check.True(t, took <= timeout-50*time.Millisecond, c.done, took)
 				reported := reportedIDs(t, answer)
-				check.Equal(t, len(reported), 10-c.done, c.o)
-				check.Equal(t, reported[0], messages[4].MessageId, c.o)
+				check.Equal(t, len(reported), 10-c.done)
+				check.Equal(t, reported[0], messages[4].MessageId, c.done)
 			})
 		}
 	}
@@ -97,8 +98,8 @@ func TestHungClaimOfABatchFailsOpen(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			messages, ids := orders(10)
 			d := &distant{Store: hungFor(idOf(t, ids[4]))}
-			config := &idempotent.Config{OnStoreError: idempotent.FailOpen}
-			reports(t, within(t, 30*time.Second), d.queue(t, config, handlers.SQSOptions{Ahead: ahead}), messages, "", ahead)
+			config := &idempotent.Config{Ahead: ahead, OnStoreError: idempotent.FailOpen}
+			reports(t, within(t, 30*time.Second), d.queue(t, config, handlers.SQSOptions{}), messages, "", ahead)
 			check.Slice(t, d.started, ids, ahead)
 		})
 	}
@@ -108,19 +109,20 @@ func TestHungClaimOfABatchFailsOpen(t *testing.T) {
 func TestHungClaimStopsItsLane(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	for _, c := range []struct {
+		ahead    int
 		o        handlers.SQSOptions
 		reported string
 	}{
-		{handlers.SQSOptions{StopGroups: true}, "m03 m04 m05"},
-		{handlers.SQSOptions{StopGroups: true, Ahead: -1}, "m03 m04 m05"},
-		{handlers.SQSOptions{}, "m03 m05"}, // of the group with odd numbers
-		{handlers.SQSOptions{Ahead: -1}, "m03 m05"},
-		{handlers.SQSOptions{Concurrency: 2}, "m03 m05"},
+		{0, handlers.SQSOptions{StopGroups: true}, "m03 m04 m05"},
+		{-1, handlers.SQSOptions{StopGroups: true}, "m03 m04 m05"},
+		{0, handlers.SQSOptions{}, "m03 m05"}, // of the group with odd numbers
+		{-1, handlers.SQSOptions{}, "m03 m05"},
+		{0, handlers.SQSOptions{Concurrency: 2}, "m03 m05"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			messages, ids := orders(6)
 			d := &distant{Store: hungFor(idOf(t, ids[3]))}
-			reports(t, within(t, 30*time.Second), d.queue(t, nil, c.o), inGroups(messages, "even", "odd"), c.reported, c.o)
+			reports(t, within(t, 30*time.Second), d.queue(t, &idempotent.Config{Ahead: c.ahead}, c.o), inGroups(messages, "even", "odd"), c.reported, c.o)
 			for i, m := range messages {
 				check.Differ(t, slices.Contains(d.started, ids[i]), strings.Contains(c.reported, m.MessageId), c.o)
 			}
@@ -164,7 +166,8 @@ func slowly(store driver.Store, id string, takeovers bool, taken *int) driver.St
 func TestClaimAnsweredAfterTheLastStartIsGivenBack(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	for _, ahead := range []int{0, -1} {
-		for _, config := range []*idempotent.Config{nil, {MaxAttempts: 3}} {
+		for _, config := range []idempotent.Config{{}, {MaxAttempts: 3}} {
+			config.Ahead, config.Margin = ahead, 4*time.Second
 			for at := range 2 { // the second is claimed ahead
 				for slow, left := range map[string]driver.Record{
 					"claim":                         {},
@@ -180,8 +183,8 @@ func TestClaimAnsweredAfterTheLastStartIsGivenBack(t *testing.T) {
 						}
 						failures := &received{}
 						d := &distant{Store: slowly(store, id, slow == "takeover", &taken)}
-						o := handlers.SQSOptions{Margin: 4 * time.Second, Ahead: ahead, OnFailure: failures.Receive}
-						answer, err := deliver(within(t, 6*time.Second), d.queue(t, config, o), sqsEvent(t, messages...))
+						o := handlers.SQSOptions{OnFailure: failures.Receive}
+						answer, err := deliver(within(t, 6*time.Second), d.queue(t, &config, o), sqsEvent(t, messages...))
 						check.Must(t, err)
 						check.True(t, slices.Contains(reportedIDs(t, answer), messages[at].MessageId), ahead, at, slow, answer)
 						check.False(t, slices.Contains(d.started, ids[at]), ahead, at, slow)
@@ -204,12 +207,12 @@ func TestClaimsAheadAreReleasedAtTheLastStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		messages, ids := orders(2)
 		store := memory.New(0)
-		handler := handlers.SQS(newExecutor(t, store, nil), orderID, func(ctx context.Context, m handlers.SQSMessage[order]) error {
+		handler := handlers.SQS(newExecutor(t, store, &idempotent.Config{Margin: 5 * time.Second}), orderID, func(ctx context.Context, m handlers.SQSMessage[order]) error {
 			time.Sleep(5 * time.Second)
 			r, err := store.Get(ctx, idOf(t, ids[1]))
 			check.Equal(t, r.Status, driver.Absent, "the record behind it")
 			return err
-		}, &handlers.SQSOptions{Margin: 5 * time.Second, OnFailure: quiet})
+		}, &handlers.SQSOptions{OnFailure: quiet})
 		reports(t, within(t, 10*time.Second), handler, messages, "m01")
 	})
 }
@@ -219,10 +222,10 @@ func TestLastStartIsNotForTheCallsOfAnOption(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, audited := memory.New(0), 0
 		audit := newExecutor(t, store, nil)
-		handler := handlers.Kinesis(newExecutor(t, store, nil), nil, func(context.Context, handlers.KinesisRecord[order]) error {
+		handler := handlers.Kinesis(newExecutor(t, store, &idempotent.Config{Margin: 5 * time.Second}), nil, func(context.Context, handlers.KinesisRecord[order]) error {
 			time.Sleep(6 * time.Second)
 			return idempotent.Permanent(errOutOfStock)
-		}, &handlers.KinesisOptions{Margin: 5 * time.Second, OnFailure: quiet, Poison: func(ctx context.Context, r events.KinesisEventRecord, _ error) error {
+		}, &handlers.KinesisOptions{OnFailure: quiet, Poison: func(ctx context.Context, r events.KinesisEventRecord, _ error) error {
 			_, err := idempotent.Do(ctx, audit, idempotent.Key{ID: "audit of " + r.EventID}, func(context.Context) (struct{}, error) {
 				audited++
 				return struct{}{}, nil

@@ -66,22 +66,21 @@ func elsewhere(t *testing.T, store driver.Store, o order) (end func()) {
 
 func TestMessageWaitsForItsDuplicate(t *testing.T) {
 	for name, test := range map[string]struct {
-		wait, duplicate, want time.Duration
-		reported              string
+		duplicate, within, want time.Duration
+		reported                string
 	}{
-		"that ends within the wait":   {0, 4 * time.Second, 4 * time.Second, ""},
-		"that ends after the wait":    {0, time.Minute, 5 * time.Second, "m0"},
-		"that ends after its own":     {2 * time.Second, time.Minute, 2 * time.Second, "m0"},
-		"that outlasts the time left": {time.Hour, time.Hour, 29 * time.Second, "m0"},
+		"that ends within the wait":   {4 * time.Second, 30 * time.Second, 4 * time.Second, ""},
+		"that ends after the wait":    {time.Minute, 30 * time.Second, 5 * time.Second, "m0"},
+		"that outlasts the time left": {time.Hour, 4 * time.Second, 3 * time.Second, "m0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store, s := memory.New(0), &shop{}
 				end := elsewhere(t, store, order{ID: "o0"})
 				time.AfterFunc(test.duplicate, end)
-				handler := handlers.SQS(newExecutor(t, store, nil), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{Wait: test.wait, OnFailure: quiet})
+				handler := handlers.SQS(newExecutor(t, store, nil), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet})
 				begun := time.Now()
-				reports(t, within(t, 30*time.Second), handler, batch{message("m0", order{ID: "o0"})}, test.reported)
+				reports(t, within(t, test.within), handler, batch{message("m0", order{ID: "o0"})}, test.reported)
 				check.Equal(t, time.Since(begun).Truncate(time.Second), test.want)
 				s.check(t, nil)
 				time.Sleep(test.duplicate)

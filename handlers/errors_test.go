@@ -41,7 +41,7 @@ var ownErrors = map[string]func(t *testing.T) error{
 		return queued(t, func() error { return (*url.Error)(nil) }, message("m", order{}))
 	},
 	"MarginError": func(t *testing.T) error {
-		return notified(t, time.Second, &handlers.EventOptions{Margin: time.Minute}, snsEvent(t, order{}))
+		return notified(t, time.Second, &idempotent.Config{Margin: time.Minute}, snsEvent(t, order{}))
 	},
 	"OptionError": func(t *testing.T) error {
 		var failures received
@@ -76,8 +76,8 @@ func queued(t *testing.T, fn func() error, batch ...events.SQSMessage) error {
 }
 
 // notified is the failure of an invocation by a topic.
-func notified(t *testing.T, timeout time.Duration, o *handlers.EventOptions, event []byte) error {
-	_, err := deliver(within(t, timeout), handlers.SNS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SNSMessage[order]) error { return fails() }, o), event)
+func notified(t *testing.T, timeout time.Duration, config *idempotent.Config, event []byte) error {
+	_, err := deliver(within(t, timeout), handlers.SNS(newExecutor(t, memory.New(0), config), nil, func(context.Context, handlers.SNSMessage[order]) error { return fails() }, nil), event)
 	return err
 }
 

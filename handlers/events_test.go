@@ -92,19 +92,14 @@ func TestEventsWithoutRecordsFail(t *testing.T) {
 func TestMistakesAreReportedTogether(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	handlertest.CheckMistakes(t, func() {
-		handlers.SQS[order](nil, nil, nil, &handlers.SQSOptions{Concurrency: -1, Unrecorded: -1, Margin: -1, Wait: -1})
-	}, "the executor is nil", "the handler is nil", "Concurrency is -1", "Unrecorded is -1", "Margin is -1ns", "Wait is -1ns")
+		handlers.SQS[order](nil, nil, nil, &handlers.SQSOptions{Concurrency: -1, Unrecorded: -1})
+	}, "the executor is nil", "the handler is nil", "Concurrency is -1", "Unrecorded is -1")
 	handlertest.CheckMistakes(t, func() {
-		handlers.RabbitMQ(x, nil, place[events.RabbitMQMessage](&shop{}), &handlers.EventOptions{Margin: -1})
-	}, "the key function is nil", "Margin is -1ns")
+		handlers.RabbitMQ(x, nil, place[events.RabbitMQMessage](&shop{}), &handlers.EventOptions{Concurrency: -1})
+	}, "the key function is nil", "Concurrency is -1")
 	handlertest.CheckMistakes(t, func() {
-		handlers.Kafka(x, nil, place[events.KafkaRecord](&shop{}), &handlers.KafkaOptions{Wait: -1})
-	}, "Wait is -1ns")
-	handlertest.CheckMistakes(t, func() {
-		handlers.SQS(x, func(m handlers.SQSMessage[order]) (idempotent.Key, error) {
-			return idempotent.Key{ID: m.Source.MessageId}, nil
-		}, func(context.Context, handlers.SQSMessage[order]) error { return nil }, &handlers.SQSOptions{Margin: 2, Wait: 5})
-	}, "Margin is 2ns, below 1 ms", "Wait is 5ns, below 1 ms")
+		handlers.Kafka(x, nil, place[events.KafkaRecord](&shop{}), &handlers.KafkaOptions{Unrecorded: -1})
+	}, "Unrecorded is -1")
 	handlertest.CheckMistakes(t, func() { handlers.Invoke[order, order](nil, nil, nil) }, "the executor is nil", "the key function is nil", "the handler is nil")
 }
 

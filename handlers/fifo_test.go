@@ -56,9 +56,9 @@ func TestPoisonInAFIFOQueue(t *testing.T) {
 		"one group, Poison, retryable":   {groups: ten[:1], retryable: true, poison: []error{nil}, failed: 5, dead: 10},
 		"groups that stop, Poison":       {groups: ten, stop: true, poison: []error{nil}, healthy: 9, failed: 1, taken: 1},
 	} {
-		for _, o := range []handlers.SQSOptions{{}, {Ahead: -1}, {Concurrency: 10}} {
-			t.Run(fmt.Sprint(name, ", ahead ", o.Ahead, ", concurrency ", o.Concurrency), func(t *testing.T) {
-				s, taken := &shop{}, 0
+		for _, c := range []struct{ ahead, concurrency int }{{0, 0}, {-1, 0}, {0, 10}} {
+			t.Run(fmt.Sprint(name, c), func(t *testing.T) {
+				s, taken, o := &shop{}, 0, handlers.SQSOptions{Concurrency: c.concurrency}
 				o.OnFailure, o.StopGroups = quiet, test.stop
 				if test.poison != nil {
 					o.Poison = func(_ context.Context, m events.SQSMessage, err error) error {
@@ -70,7 +70,7 @@ func TestPoisonInAFIFOQueue(t *testing.T) {
 				}
 				messages, ids := orders(10)
 				messages[0] = message("m00", order{ID: ids[0], Never: !test.retryable, Fail: true})
-				handler := handlers.SQS(newExecutor(t, memory.New(0), nil), orderID, place[events.SQSMessage](s), &o)
+				handler := handlers.SQS(newExecutor(t, memory.New(0), &idempotent.Config{Ahead: c.ahead}), orderID, place[events.SQSMessage](s), &o)
 				dead := drain(t, handler, inGroups(messages, test.groups...))
 				runs := s.placed()
 				check.Equal(t, runs[ids[0]], test.failed)

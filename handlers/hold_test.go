@@ -32,7 +32,7 @@ func TestFunctionThatMayHaveEndedItsProcessStartsWhenAllOthersAreRecorded(t *tes
 					records, ran := memory.New(0), false
 					crashed(t, records, "o04")
 					d := &distant{Store: records}
-					x := newExecutor(t, d, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+					x := newExecutor(t, d, &idempotent.Config{Ahead: ahead, OnMissingKey: idempotent.RunMissingKey})
 					handler := handlers.SQS(x, orderID, func(_ context.Context, m handlers.SQSMessage[order]) error {
 						if m.Body.ID == last {
 							ran = true
@@ -41,7 +41,7 @@ func TestFunctionThatMayHaveEndedItsProcessStartsWhenAllOthersAreRecorded(t *tes
 						}
 						d.run(m.Body.ID)
 						return nil
-					}, &handlers.SQSOptions{Ahead: ahead, OnFailure: quiet, Unrecorded: 5})
+					}, &handlers.SQSOptions{OnFailure: quiet, Unrecorded: 5})
 					messages, _ := orders(4)
 					reports(t, t.Context(), handler, append(messages, message("m04", order{ID: last})), "")
 					check.True(t, ran)
@@ -102,10 +102,10 @@ func TestFunctionThatHasWaitedForTheOthersKeepsItsMargin(t *testing.T) {
 					return call()
 				}}
 				observer := handlertest.Observer(func(e idempotent.Event) { check.Differ(t, e.Outcome, idempotent.OutcomeTimedOut) })
-				handler := handlers.SQS(newExecutor(t, store, &idempotent.Config{Observer: observer}), orderID, func(_ context.Context, m handlers.SQSMessage[order]) error {
+				handler := handlers.SQS(newExecutor(t, store, &idempotent.Config{Ahead: ahead, Margin: 3 * time.Second, Observer: observer}), orderID, func(_ context.Context, m handlers.SQSMessage[order]) error {
 					began += m.Body.ID + " "
 					return nil
-				}, &handlers.SQSOptions{Ahead: ahead, Margin: 3 * time.Second, OnFailure: quiet, Unrecorded: 5})
+				}, &handlers.SQSOptions{OnFailure: quiet, Unrecorded: 5})
 				messages, _ := orders(2)
 				reports(t, within(t, 6*time.Second), handler, messages, want.reported, ahead, takes)
 				check.Equal(t, began, want.began, ahead, takes)

@@ -26,7 +26,7 @@ func TestMarginCountsFromTheEndOfTheHandlersTime(t *testing.T) {
 	for _, reserve := range []time.Duration{0, time.Second} { // 0 is the default
 		synctest.Test(t, func(t *testing.T) {
 			s, placed := &shop{}, 0
-			handler := handlers.SQS(newExecutor(t, memory.New(0), &idempotent.Config{Reserve: reserve}), nil,
+			handler := handlers.SQS(newExecutor(t, memory.New(0), &idempotent.Config{Margin: 2 * time.Second, Reserve: reserve}), nil,
 				func(ctx context.Context, m handlers.SQSMessage[order]) error {
 					if err := s.place(m.Body); err != nil {
 						return err
@@ -39,7 +39,7 @@ func TestMarginCountsFromTheEndOfTheHandlersTime(t *testing.T) {
 						t.Errorf("%s is cut off behind its effect", m.Body.ID)
 						return context.Cause(ctx)
 					}
-				}, &handlers.SQSOptions{Margin: 2 * time.Second, OnFailure: quiet})
+				}, &handlers.SQSOptions{OnFailure: quiet})
 			messages, ids := orders(4)
 			for range messages { // as often as it takes
 				ctx, cancel := context.WithTimeout(t.Context(), 4200*time.Millisecond)
@@ -57,7 +57,9 @@ func TestMarginCountsFromTheEndOfTheHandlersTime(t *testing.T) {
 // ignored.
 func TestMarginThatLeavesNoRoomFailsTheInvocation(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	x := newExecutor(t, memory.New(0), nil)
+	keeping := func(margin time.Duration) *idempotent.Executor {
+		return newExecutor(t, memory.New(0), &idempotent.Config{Margin: margin})
+	}
 	s := &shop{}
 	for name, c := range map[string]struct {
 		margin, timeout time.Duration
@@ -65,18 +67,18 @@ func TestMarginThatLeavesNoRoomFailsTheInvocation(t *testing.T) {
 		event           []byte
 	}{
 		"sqs": {margin: 2 * time.Second, timeout: 2500 * time.Millisecond, event: sqsEvent(t, message("m0", order{ID: "o0"})),
-			handler: handlers.SQS(x, nil, place[events.SQSMessage](s), &handlers.SQSOptions{Margin: 2 * time.Second})},
+			handler: handlers.SQS(keeping(2*time.Second), nil, place[events.SQSMessage](s), nil)},
 		"sns": {margin: time.Hour, timeout: time.Minute, event: snsEvent(t, order{ID: "o0"}),
-			handler: handlers.SNS(x, nil, place[events.SNSEventRecord](s), &handlers.EventOptions{Margin: time.Hour})},
+			handler: handlers.SNS(keeping(time.Hour), nil, place[events.SNSEventRecord](s), nil)},
 		"kinesis": {margin: 2 * time.Second, timeout: 2 * time.Second, event: marshal(t, kinesisEvent(t, "a", order{ID: "o0"})),
-			handler: handlers.Kinesis(x, nil, place[events.KinesisEventRecord](s), &handlers.KinesisOptions{Margin: 2 * time.Second})},
+			handler: handlers.Kinesis(keeping(2*time.Second), nil, place[events.KinesisEventRecord](s), nil)},
 		"sqs, by default": {timeout: 500 * time.Millisecond, event: sqsEvent(t, message("m0", order{ID: "o0"})),
-			handler: handlers.SQS(x, nil, place[events.SQSMessage](s), nil)},
-		"outbox": {margin: 2 * time.Second, timeout: 2 * time.Second, event: golden(t, "../relay/testdata/outbox.json"),
+			handler: handlers.SQS(keeping(0), nil, place[events.SQSMessage](s), nil)},
+		"outbox": {event: golden(t, "../relay/testdata/outbox.json"),
 			handler: relay.Outbox(func(context.Context, string, []outbound.Message) ([]error, error) {
 				t.Error("published")
 				return nil, nil
-			}, &relay.Options{Margin: 2 * time.Second})},
+			}, nil)},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			_, err := deliver(within(t, c.timeout), c.handler, c.event)
@@ -90,16 +92,16 @@ func TestMarginThatLeavesNoRoomFailsTheInvocation(t *testing.T) {
 	s.check(t, nil)
 }
 
-// The batch's Wait applies, and not the executor's.
+// The wait of the queue's handler applies, and not the executor's.
 func TestBatchWaitReplacesTheExecutors(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
 		store, s := memory.New(0), &shop{}
 		defer elsewhere(t, store, order{ID: "o0"})()
-		handler := handlers.SQS(newExecutor(t, store, &idempotent.Config{Wait: time.Hour}), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{Margin: 10 * time.Second, Wait: 2 * time.Second, OnFailure: quiet})
+		handler := handlers.SQS(newExecutor(t, store, &idempotent.Config{Margin: 10 * time.Second, Wait: time.Hour}), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet})
 		begun := time.Now()
 		reports(t, within(t, 30*time.Second), handler, batch{message("m0", order{ID: "o0"})}, "m0")
-		check.Equal(t, time.Since(begun), 2*time.Second)
+		check.Equal(t, time.Since(begun), 5*time.Second)
 	})
 }
 
@@ -109,9 +111,9 @@ func TestBatchWaitIsNotForTheCallsOfAnOption(t *testing.T) {
 		store := memory.New(0)
 		time.AfterFunc(20*time.Second, elsewhere(t, store, order{ID: "o1"}))
 		audit := newExecutor(t, store, &idempotent.Config{Wait: time.Minute})
-		handler := handlers.Kinesis(newExecutor(t, store, nil), nil, func(context.Context, handlers.KinesisRecord[order]) error {
+		handler := handlers.SQS(newExecutor(t, store, nil), nil, func(context.Context, handlers.SQSMessage[order]) error {
 			return idempotent.Permanent(errors.New("declined"))
-		}, &handlers.KinesisOptions{Wait: 2 * time.Second, OnFailure: quiet, Poison: func(ctx context.Context, _ events.KinesisEventRecord, _ error) error {
+		}, &handlers.SQSOptions{OnFailure: quiet, Poison: func(ctx context.Context, _ events.SQSMessage, _ error) error {
 			o := order{ID: "o1"}
 			_, err := idempotent.Do(ctx, audit, idempotent.Key{ID: o.ID, Payload: o}, func(context.Context) (struct{}, error) {
 				t.Error("it ran")
@@ -119,7 +121,7 @@ func TestBatchWaitIsNotForTheCallsOfAnOption(t *testing.T) {
 			})
 			return err
 		}})
-		continuesFrom(t, t.Context(), handler, kinesisEvent(t, "a", order{ID: "o0"}), "")
+		reports(t, t.Context(), handler, batch{message("m0", order{ID: "o0"})}, "")
 		time.Sleep(time.Minute)
 	})
 }
@@ -136,11 +138,11 @@ func TestMarginLimitsWaitsAndStarts(t *testing.T) {
 		_, err := deliver(within(t, time.Second), handler, snsEvent(t, order{ID: "o0"}))
 		check.Nil(t, err, "a duplicate of 100 ms in an invocation of a second")
 
-		slow := handlers.SQS(newExecutor(t, store, nil), func(m handlers.SQSMessage[order]) (idempotent.Key, error) {
+		slow := handlers.SQS(newExecutor(t, store, &idempotent.Config{Margin: 10 * time.Second}), func(m handlers.SQSMessage[order]) (idempotent.Key, error) {
 			time.Sleep(25 * time.Second)
 			return idempotent.Key{ID: m.Body.ID}, nil
 		}, func(context.Context, handlers.SQSMessage[order]) error { t.Error("started with 5 s left"); return nil },
-			&handlers.SQSOptions{Margin: 10 * time.Second, OnFailure: quiet})
+			&handlers.SQSOptions{OnFailure: quiet})
 		reports(t, within(t, 30*time.Second), slow, batch{message("m0", order{ID: "o1"})}, "m0")
 	})
 }
@@ -175,12 +177,12 @@ func TestFinishedMessageIsReplayedShortlyBeforeTheLastStart(t *testing.T) {
 					}
 				}}
 				runs := map[string]int{}
-				handler := handlers.SQS(newExecutor(t, store, &idempotent.Config{OnStoreError: policy}), nil, func(_ context.Context, m handlers.SQSMessage[string]) error {
+				handler := handlers.SQS(newExecutor(t, store, &idempotent.Config{Ahead: -1, OnStoreError: policy}), nil, func(_ context.Context, m handlers.SQSMessage[string]) error {
 					if runs[m.Body]++; m.Body == "slow" {
 						time.Sleep(7700 * time.Millisecond) // of 8.5 s until the last start
 					}
 					return nil
-				}, &handlers.SQSOptions{Ahead: -1})
+				}, nil)
 				messages := batch{bodied("m0", "slow"), bodied("m1", "finished")}
 				for i := range messages {
 					messages[i].Attributes = map[string]string{"ApproximateReceiveCount": "2"}

@@ -176,7 +176,7 @@ func TestPoisonDoesNotReceiveTransientFailures(t *testing.T) {
 		}
 		for _, store := range []driver.Store{store, full} {
 			handler := handlers.Kinesis(newExecutor(t, store, nil), byID, place[events.KinesisEventRecord](&shop{}), &handlers.KinesisOptions{
-				OnFailure: quiet, Wait: time.Second,
+				OnFailure: quiet,
 				Poison: func(_ context.Context, _ events.KinesisEventRecord, err error) error {
 					t.Errorf("taken over: %v", err)
 					return nil

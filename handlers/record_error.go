@@ -26,6 +26,9 @@ type RecordError struct {
 	// from the replay of a stored one. If no call was made, it has the Operation
 	// alone. It is the zero Event for a relay of package relay.
 	Event idempotent.Event
+
+	// sealed reports that the executor encrypts what the text may quote.
+	sealed bool
 }
 
 func (e *RecordError) Error() string { return e.with(fmt.Sprint(e.Err)) }
@@ -44,11 +47,24 @@ func (e *RecordError) SafeText() string { return e.with(idempotent.SafeText(e.Er
 // Unwrap returns the cause.
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// Log writes the line on [slog.Default] that options OnFailure write by default, with
-// the text of the cause or, if hideText is true, with its safe text. Where records are
-// reported one by one, Lambda receives no error: this line is the only trace of a
-// handler's failure.
-func (e *RecordError) Log(ctx context.Context, hideText bool) {
+// LogError writes a line on [slog.Default], as options OnFailure do by default. It has
+// the safe text of the cause: the type of a handler's own error, and the stack of a
+// panic. Where records are reported one by one, Lambda receives no error: this line is
+// the only trace of a handler's failure.
+func LogError(ctx context.Context, e *RecordError) { e.log(ctx, idempotent.SafeText(e.Err)) }
+
+// LogErrorText is [LogError] with the text of handlers' own errors, cut to 1 KiB, for
+// texts that quote no data. It is LogError itself for an executor with a Config.Sealer:
+// data that a store may not read must not appear in a log.
+func LogErrorText(ctx context.Context, e *RecordError) {
+	if e.sealed {
+		LogError(ctx, e)
+		return
+	}
+	e.log(ctx, oneLine(e.Err.Error()))
+}
+
+func (e *RecordError) log(ctx context.Context, text string) {
 	level := slog.LevelWarn
 	notStarted, isNotStarted := e.Err.(*NotStartedError)
 	switch {
@@ -56,10 +72,6 @@ func (e *RecordError) Log(ctx context.Context, hideText bool) {
 		level = slog.LevelDebug
 	case errors.Is(e.Err, ErrNotStarted), errors.Is(e.Err, idempotent.ErrInProgress):
 		level = slog.LevelInfo
-	}
-	text := idempotent.SafeText(e.Err)
-	if !hideText {
-		text = oneLine(e.Err.Error())
 	}
 	attrs := []slog.Attr{
 		slog.String("source", e.Source), slog.Int("record", e.Index),

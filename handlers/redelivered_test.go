@@ -24,12 +24,12 @@ func TestMessageThatWasDeliveredBeforeIsReadFirst(t *testing.T) {
 			calls = append(calls, c.op)
 			return call()
 		}}
-		handler := handlers.SQS(newExecutor(t, store, nil), orderID, func(context.Context, handlers.SQSMessage[order]) error {
+		handler := handlers.SQS(newExecutor(t, store, &idempotent.Config{Ahead: ahead}), orderID, func(context.Context, handlers.SQSMessage[order]) error {
 			if failing {
 				return errOutOfStock
 			}
 			return nil
-		}, &handlers.SQSOptions{Ahead: ahead, OnFailure: quiet})
+		}, &handlers.SQSOptions{OnFailure: quiet})
 		for _, delivery := range []struct {
 			order, count string
 			failing      bool

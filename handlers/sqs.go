@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -17,18 +16,9 @@ import (
 type SQSMessage[T any] = Delivery[events.SQSMessage, T]
 
 // SQSOptions are the options of [SQS]. The zero value of every field stands for
-// its default, and a nil *SQSOptions for all of them.
+// its default, and a nil *SQSOptions for all of them. Config.Ahead and Config.Margin of
+// the executor apply to batches, too.
 type SQSOptions struct {
-	// Ahead is how many messages are claimed before their turn: their requests to
-	// the store are then on the way together, and not one by one. Their
-	// functions still run in the order and concurrency that this handler
-	// promises. A crash leaves the claims until their leases end, and each then
-	// costs a takeover. A window needs about 25 KB a message. Nothing is claimed
-	// ahead with Config.MaxAttempts or Config.Optimistic. Set it to -1 if fn
-	// itself calls the executor with the key of a later message of the batch.
-	// Default 10; a negative number claims each message in its turn.
-	Ahead int
-
 	// Concurrency is how many messages of a batch run at once. Default 1.
 	Concurrency int
 
@@ -37,23 +27,9 @@ type SQSOptions struct {
 	// Default false.
 	ErrorIfAllFailed bool
 
-	// HideErrorText hides the text of handlers' own errors in the log line that
-	// OnFailure writes by default, which then contains their type instead. Set
-	// it if these texts quote data that must not be logged. An executor with a
-	// Config.Sealer hides them in any case. Default false.
-	HideErrorText bool
-
-	// Margin is the time left below which no further message starts. It counts
-	// back from the handlers' deadline, which is Config.Reserve before the
-	// invocation's. Set it longer than the slowest handler takes: a handler that
-	// is cut off after its effect runs again. A Margin that leaves no room to
-	// start fails the invocation with a [*MarginError]. Default 1 s, and at most
-	// half of the time that the handlers have.
-	Margin time.Duration
-
 	// OnFailure receives every message that is not done, when the batch has been
-	// handled. It must not panic. Default: a line on [slog.Default] with the
-	// error's text, cut to 1 KiB, and the stack of a panic.
+	// handled. It must not panic. Default: [LogError]. [LogErrorText] adds the text
+	// of handlers' own errors.
 	OnFailure func(context.Context, *RecordError)
 
 	// Poison receives a message whose permanent failure is stored: fn returned an
@@ -88,10 +64,6 @@ type SQSOptions struct {
 	// timeout in seconds, rounded up. Default: the queue's own visibility
 	// timeout.
 	Visibility func(ctx context.Context, m events.SQSMessage, timeout time.Duration) error
-
-	// Wait is how long a message waits, within the Margin, for a duplicate that
-	// is running before it is reported as failed. Default 5 s.
-	Wait time.Duration
 }
 
 // SQS handles batches of a queue. The event source mapping must have
@@ -111,8 +83,8 @@ type SQSOptions struct {
 // [idempotent.ChainKey] continues the chain.
 //
 // A message that is already done is acknowledged without running. Two messages
-// with one key in a batch run once, and a message waits for a duplicate that is
-// running elsewhere. A message that fails, does not decode or could not start is
+// with one key in a batch run once, and a message waits up to 5 s for a duplicate that
+// is running elsewhere. A message that fails, does not decode or could not start is
 // reported, and SQS delivers it again. After an [idempotent.Permanent] error it
 // does not run again, and is reported at every delivery until SQS moves it to
 // the dead-letter queue.
@@ -132,10 +104,8 @@ func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key,
 	if o == nil {
 		o = &SQSOptions{}
 	}
-	b := newBatch(source{name: "sqs", eventSources: []string{"aws:sqs"}, reports: true}, x, key, fn, EventOptions{
-		Ahead: o.Ahead, Concurrency: o.Concurrency, HideErrorText: o.HideErrorText, Margin: o.Margin,
-		OnFailure: o.OnFailure, Unrecorded: o.Unrecorded, Wait: cmp.Or(o.Wait, 5*time.Second),
-	})
+	s := source{name: "sqs", eventSources: []string{"aws:sqs"}, reports: true, wait: 5 * time.Second}
+	b := newBatch(s, x, key, fn, batchOptions{concurrency: o.Concurrency, unrecorded: o.Unrecorded, onFailure: o.OnFailure})
 	warnOfRetention("sqs", x)
 	if o.Poison != nil {
 		b.isPoison = isStored

@@ -111,7 +111,7 @@ func TestErrorIfAllFailedFailsTheInvocation(t *testing.T) {
 func TestUnavailableStoreFailsMessages(t *testing.T) {
 	messages := batch{message("m0", order{ID: "o0"}), message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"})}
 	s := &shop{}
-	handler := handlers.SQS(newExecutor(t, memory.New(1), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{Ahead: -1, OnFailure: quiet})
+	handler := handlers.SQS(newExecutor(t, memory.New(1), &idempotent.Config{Ahead: -1}), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet})
 	reports(t, t.Context(), handler, messages, "m1 m2")
 	s.check(t, map[string]int{"o0": 1})
 

@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -87,39 +86,17 @@ func itemKey(r events.DynamoDBEventRecord) string {
 
 // StreamOptions are the options of [Kinesis], [DynamoDBStream] and [Kafka],
 // whose own type of a record is E. The zero value of every field stands for
-// its default, and a nil *StreamOptions for all of them.
+// its default, and a nil *StreamOptions for all of them. Config.Ahead and Config.Margin
+// of the executor apply to batches, too. A record waits for a duplicate that is running
+// elsewhere until the end of the invocation, because later records have to wait anyway.
 type StreamOptions[E any] struct {
-	// Ahead is how many records are claimed before their turn: their requests to
-	// the store are then on the way together, and not one by one. Their
-	// functions still run in the order and concurrency that this handler
-	// promises. A crash leaves the claims until their leases end, and each then
-	// costs a takeover. A window needs about 25 KB a record. Nothing is claimed
-	// ahead with Config.MaxAttempts or Config.Optimistic. Set it to -1 if fn
-	// itself calls the executor with the key of a later record of the batch.
-	// Default 10; a negative number claims each record in its turn.
-	Ahead int
-
 	// Concurrency is how many records run at once. Records of one partition
 	// key, item key or Kafka partition run in order all the same. Default 1.
 	Concurrency int
 
-	// HideErrorText hides the text of handlers' own errors in the log line that
-	// OnFailure writes by default, which then contains their type instead. Set
-	// it if these texts quote data that must not be logged. An executor with a
-	// Config.Sealer hides them in any case. Default false.
-	HideErrorText bool
-
-	// Margin is the time left below which no further record starts. It counts
-	// back from the handlers' deadline, which is Config.Reserve before the
-	// invocation's. Set it longer than the slowest handler takes: a handler that
-	// is cut off after its effect runs again. A Margin that leaves no room to
-	// start fails the invocation with a [*MarginError]. Default 1 s, and at most
-	// half of the time that the handlers have.
-	Margin time.Duration
-
 	// OnFailure receives every record that is not done, when the batch has been
-	// handled. It must not panic. Default: a line on [slog.Default] with the
-	// error's text, cut to 1 KiB, and the stack of a panic.
+	// handled. It must not panic. Default: [LogError]. [LogErrorText] adds the text
+	// of handlers' own errors.
 	OnFailure func(context.Context, *RecordError)
 
 	// Poison receives a record that fails at every delivery: its body does not
@@ -140,11 +117,6 @@ type StreamOptions[E any] struct {
 	// it is on its way. Records that run in order always wait for it. Default
 	// Concurrency.
 	Unrecorded int
-
-	// Wait is how long a record waits, within the Margin, for a duplicate that
-	// is running. Default: until the end of the invocation, because later
-	// records have to wait anyway.
-	Wait time.Duration
 }
 
 // newStreamBatch makes the batch of a stream. of returns the source's record in the
@@ -153,10 +125,7 @@ func newStreamBatch[E, D any](s source, x *idempotent.Executor, key func(D) (ide
 	if o == nil {
 		o = &StreamOptions[E]{}
 	}
-	b := newBatch(s, x, key, fn, EventOptions{
-		Ahead: o.Ahead, Concurrency: o.Concurrency, HideErrorText: o.HideErrorText, Margin: o.Margin,
-		OnFailure: o.OnFailure, Unrecorded: o.Unrecorded, Wait: o.Wait,
-	})
+	b := newBatch(s, x, key, fn, batchOptions{concurrency: o.Concurrency, unrecorded: o.Unrecorded, onFailure: o.OnFailure})
 	if poison := o.Poison; poison != nil {
 		b.isPoison = neverSucceeds
 		b.poison = func(ctx context.Context, d D, err error) error { return poison(ctx, of(d), err) }
@@ -173,7 +142,7 @@ func (b *batch[D]) handleStream(ctx context.Context, size int, read func(i int) 
 		return nil, err
 	}
 	order := lanes.InOrder(size)
-	if b.options.Concurrency > 1 {
+	if b.options.concurrency > 1 {
 		order = lanes.By(size, lane)
 	}
 	ids, err = v.failedIDs(v.handle(ctx, lanes.Schedule{Lanes: order, Halt: lanes.HaltEvent}))

@@ -11,6 +11,16 @@ import (
 // A Config contains the policies of an [Executor]. The zero value of every
 // field stands for its default, and a nil *Config for all defaults.
 type Config struct {
+	// Ahead is how many records of a batch package handlers claims before their
+	// turn: their requests to the store are then on the way together, and not one by
+	// one. The functions still run in the order and concurrency that the handler
+	// promises. A crash leaves the claims until their leases end, and each then costs a
+	// takeover. A window needs about 25 KB a record. Nothing is claimed ahead with
+	// MaxAttempts or Optimistic. Set it to -1 if the function itself calls the Executor
+	// with the key of a later record of its batch. Default 10; a negative number claims
+	// each record in its turn.
+	Ahead int
+
 	// CacheBytes bounds the memory of the cache of finished results.
 	// Default 8 MiB. Without CacheEntries there is no cache.
 	CacheBytes int
@@ -44,6 +54,14 @@ type Config struct {
 	// with a shorter deadline than its invocation's. At least twice the
 	// Reserve, and 10 ms.
 	Lease time.Duration
+
+	// Margin is the time left below which package handlers starts no further record
+	// of a batch. It counts back from the handlers' deadline, which is Reserve before
+	// the invocation's. Set it longer than the slowest handler takes: a handler that is
+	// cut off after its effect runs again. A Margin that leaves no room to start fails
+	// the invocation with a handlers.MarginError. Default 1 s, and at most half of
+	// the time that the handlers have.
+	Margin time.Duration
 
 	// MaxAttempts is the number of attempts that a key has. An attempt counts
 	// when it crashed, lost its lease, or failed with an error that is not
@@ -184,6 +202,7 @@ func (c *Config) withDefaults() Config {
 		full = *c
 	}
 	orElse(&full.CacheBytes, 8<<20)
+	orElse(&full.Ahead, 10)
 	orElse(&full.ClockSkew, time.Second)
 	if full.Payloads != nil {
 		orElse(&full.PayloadAbove, defaultPayloadAbove)
@@ -227,6 +246,7 @@ func (c *Config) validate(mistakes *driver.Mistakes) {
 	refuse(c.CacheBytes < 0, "CacheBytes is %d, below 0", c.CacheBytes)
 	refuse(c.CacheEntries < 0, "CacheEntries is %d, below 0", c.CacheEntries)
 	refuse(c.ClockSkew < 0 || c.ClockSkew > time.Hour, "ClockSkew is %v, not between 0 and 1 h", c.ClockSkew)
+	refuse(c.Margin < 0, "Margin is %v, below 0", c.Margin)
 	refuse(c.MaxAttempts < 0, "MaxAttempts is %d, below 0", c.MaxAttempts)
 	refuse(c.OnMissingKey > RunMissingKey, "OnMissingKey is %d, which is no policy", c.OnMissingKey)
 	refuse(c.OnStoreError > FailOpen, "OnStoreError is %d, which is no policy", c.OnStoreError)
@@ -246,6 +266,7 @@ func (c *Config) validate(mistakes *driver.Mistakes) {
 	refuse(c.Shared && c.Sealer != nil, "Sealer with Shared: the other library cannot read what is sealed")
 	refuse(c.Wait < 0, "Wait is %v, below 0", c.Wait)
 	mistakes.Unit("idempotent: Config.ClockSkew", c.ClockSkew)
+	mistakes.Unit("idempotent: Config.Margin", c.Margin)
 	mistakes.Unit("idempotent: Config.Reserve", c.Reserve)
 	mistakes.Unit("idempotent: Config.Wait", c.Wait)
 	lease := c.Lease

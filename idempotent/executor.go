@@ -140,6 +140,15 @@ func (x adapted) ClaimsAhead() bool {
 	return x.config.MaxAttempts == 0 && !x.config.Optimistic && !x.disabled
 }
 
+func (x adapted) Ahead() int {
+	if !x.ClaimsAhead() {
+		return 0
+	}
+	return max(x.config.Ahead, 0)
+}
+
+func (x adapted) Margin() time.Duration { return x.config.Margin }
+
 func (x adapted) Seals() bool { return x.config.Sealer != nil }
 
 // Operation returns the operation's name.

@@ -137,7 +137,7 @@ func TestRequestsOfAGroupedBatch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x, err := idempotent.New("place-order", store, nil)
+			x, err := idempotent.New("place-order", store, &idempotent.Config{Ahead: c.ahead})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +146,7 @@ func TestRequestsOfAGroupedBatch(t *testing.T) {
 				fn = takes1To50ms
 			}
 			handle := handlers.SQS(x, nil, fn,
-				&handlers.SQSOptions{Ahead: c.ahead, Concurrency: c.concurrency, Unrecorded: c.unrecorded})
+				&handlers.SQSOptions{Concurrency: c.concurrency, Unrecorded: c.unrecorded})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			for delivery := range c.again + 1 {

@@ -79,7 +79,11 @@ func setUp(ctx context.Context) (handler, error) {
 		// The retention of a queue is up to 14 days, and so is that of the
 		// dead-letter queue from which a message may be sent back.
 		Retention: 28 * 24 * time.Hour,
-		Observer:  idempotent.Observers{idempotent.LogObserver{Logger: logger}, metrics},
+		// The slowest order takes less. An order that is cut off after its
+		// effect is an error, and errors run again. With a Reserve of 500 ms,
+		// the function's timeout must be more than 2.5 s.
+		Margin:   2 * time.Second,
+		Observer: idempotent.Observers{idempotent.LogObserver{Logger: logger}, metrics},
 	})
 	if err != nil {
 		return nil, err
@@ -89,10 +93,6 @@ func setUp(ctx context.Context) (handler, error) {
 		// An order does not wait for the completions of those before it, which
 		// share requests. In return, a crash can place all of a batch again.
 		Unrecorded: 10,
-		// The slowest order takes less. An order that is cut off after its
-		// effect is an error, and errors run again. With a Reserve of 500 ms,
-		// the function's timeout must be more than 2.5 s.
-		Margin: 2 * time.Second,
 	}), nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -27,18 +26,6 @@ type Options struct {
 	// Concurrency is how many calls of publish run at once. Default 1.
 	Concurrency int
 
-	// HideErrorText hides the text of errors that publish and Mark return in the
-	// log line that OnFailure writes by default, which then contains their type
-	// instead. Default false.
-	HideErrorText bool
-
-	// Margin is the time left of the invocation below which publish is not
-	// called. The contexts of publish and Mark end when half of it is left. Set it to
-	// twice the time of the slowest call. A Margin that leaves no room for a call fails
-	// the invocation with a [*handlers.MarginError]. Default 1 s, and at most half of the
-	// invocation's time.
-	Margin time.Duration
-
 	// Mark marks items in the table as published, so that they expire. With
 	// DynamoDB, it is the method MarkAll of an outbox.Outbox of package dynamo/outbox.
 	// Mark is called after all messages of an item are published, never before.
@@ -53,8 +40,8 @@ type Options struct {
 
 	// OnFailure receives every record that is not done, when the batch has been
 	// handled, and every item that could not be marked. It must not panic.
-	// Default: a line on [slog.Default] with the error's text, cut to 1 KiB, and
-	// the stack of a panic.
+	// Default: [handlers.LogError]. [handlers.LogErrorText] adds the text of errors
+	// that publish and Mark return.
 	OnFailure func(context.Context, *handlers.RecordError)
 }
 
@@ -80,6 +67,9 @@ type Options struct {
 // published are not, and removals are ignored. An item that is not in Once's
 // format fails, and stops its aggregate.
 //
+// With less than a second left of the invocation, or less than half of its time, publish
+// is not called. The contexts of publish and Mark end when half of that is left.
+//
 // Outbox panics with a [*driver.ConfigError] that lists all mistakes if publish is nil,
 // or options are negative.
 func Outbox(publish Publisher, o *Options) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
@@ -90,14 +80,12 @@ func Outbox(publish Publisher, o *Options) func(context.Context, events.DynamoDB
 	mistakes.If(publish == nil, "relay: the publishing function is nil")
 	mistakes.If(o.BatchSize < 0, "relay: Options.BatchSize is %d; it must not be negative", o.BatchSize)
 	mistakes.If(o.Concurrency < 0, "relay: Options.Concurrency is %d; it must not be negative", o.Concurrency)
-	mistakes.If(o.Margin < 0, "relay: Options.Margin is %v; it must not be negative", o.Margin)
-	mistakes.Unit("relay: Options.Margin", o.Margin)
 	mistakes.Panic()
 	r := &relay{publish: publish, options: *o, recent: newRecent(10_000)}
 	r.options.BatchSize = cmp.Or(o.BatchSize, 10)
 	r.options.Concurrency = cmp.Or(o.Concurrency, 1)
 	if o.OnFailure == nil {
-		r.options.OnFailure = func(ctx context.Context, e *handlers.RecordError) { e.Log(ctx, o.HideErrorText) }
+		r.options.OnFailure = handlers.LogError
 	}
 	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 		failed, err := r.handle(ctx, event.Records)

@@ -36,7 +36,7 @@ func (r *relay) handle(ctx context.Context, stream []events.DynamoDBEventRecord)
 	}
 	runner, calls := lanes.Runner{Concurrency: r.options.Concurrency, Errors: notRun}, ctx
 	if deadline, ok := ctx.Deadline(); ok {
-		lastStart, margin, left := lanes.LastStart(deadline, r.options.Margin)
+		lastStart, margin, left := lanes.LastStart(deadline, 0)
 		if left <= margin {
 			return nil, &handlers.MarginError{Source: source, Margin: margin, Left: left}
 		}

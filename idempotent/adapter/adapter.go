@@ -17,6 +17,10 @@ func CheckExecutions(x *idempotent.Executor, timeout time.Duration) error {
 	return x.ForAdapters().CheckExecutions(timeout)
 }
 
+// Ahead returns how many records may be claimed before their turn: Config.Ahead, or 0
+// where each record is claimed in its turn.
+func Ahead(x *idempotent.Executor) int { return x.ForAdapters().Ahead() }
+
 // ClaimsAhead reports whether a record may be claimed before its handler's turn.
 // It is false with Config.MaxAttempts, as a crash would use up an attempt of
 // records that never ran. It is false where there is no claim: with
@@ -33,6 +37,10 @@ func ClaimsAhead(x *idempotent.Executor) bool { return x.ForAdapters().ClaimsAhe
 func HandlerDeadline(ctx context.Context, x *idempotent.Executor) (deadline time.Time, ok bool) {
 	return x.ForAdapters().HandlerDeadline(ctx)
 }
+
+// Margin returns Config.Margin: the time before [HandlerDeadline] below which nothing
+// starts. 0 stands for the default.
+func Margin(x *idempotent.Executor) time.Duration { return x.ForAdapters().Margin() }
 
 // Seals reports whether x has a Config.Sealer. Adapters that write logs use it: data
 // that a store may not read must not appear in a log.

@@ -45,8 +45,10 @@ const (
 
 // An Executor is an *idempotent.Executor for adapters.
 type Executor interface {
+	Ahead() int
 	CheckExecutions(timeout time.Duration) error
 	ClaimsAhead() bool
 	HandlerDeadline(context.Context) (deadline time.Time, ok bool)
+	Margin() time.Duration
 	Seals() bool
 }

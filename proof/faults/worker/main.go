@@ -44,7 +44,7 @@ func run() error {
 	flag.DurationVar(&c.Wait, "wait", 0, "of idempotent.Config")
 	flag.IntVar(&c.MaxAttempts, "max-attempts", 0, "of idempotent.Config")
 	flag.IntVar(&stored.Group, "group", 0, "of dynamo.Options")
-	flag.IntVar(&o.Ahead, "ahead", 0, "of handlers.SQSOptions")
+	flag.IntVar(&c.Ahead, "ahead", 0, "of idempotent.Config")
 	flag.IntVar(&o.Unrecorded, "unrecorded", 0, "of handlers.SQSOptions")
 	flag.Parse()
 

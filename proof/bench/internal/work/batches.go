@@ -43,7 +43,7 @@ func (w *Worker) stream(x *idempotent.Executor, j Job, h *handler) func(i int) e
 	handle := handlers.Kinesis(x, key, func(ctx context.Context, r handlers.KinesisRecord[payment]) error {
 		_, err := h.run(ctx, r.Body)
 		return err
-	}, &w.Records)
+	}, nil)
 	return batches(j, func(e *events.KinesisEvent, id string, body []byte) {
 		e.Records = append(e.Records, events.KinesisEventRecord{
 			EventID: id, EventSource: "aws:kinesis", EventSourceArn: streamARN,

@@ -28,10 +28,9 @@ type Series struct {
 	Procs  int  // GOMAXPROCS; 0: as Go chooses
 	Uneven bool // handlers take 1 to 50 ms
 
-	Config  idempotent.Config
-	Store   dynamo.Options
-	Queue   handlers.SQSOptions
-	Records handlers.KinesisOptions
+	Config idempotent.Config
+	Store  dynamo.Options
+	Queue  handlers.SQSOptions
 }
 
 // All are the series that are measured, by their names.
@@ -52,13 +51,13 @@ var All = map[string]Series{
 	"redis":         {On: Redis},
 	"memory":        {On: Process},
 
-	"in-turn":          {Queue: handlers.SQSOptions{Ahead: -1}, Records: handlers.KinesisOptions{Ahead: -1}},
+	"in-turn":          {Config: idempotent.Config{Ahead: -1}},
 	"ahead":            {},
 	"ahead-unrecorded": {Queue: handlers.SQSOptions{Unrecorded: 10}},
 	"ahead-grouped":    {Queue: handlers.SQSOptions{Unrecorded: 10}, Store: dynamo.Options{Group: 1}},
 	"ahead-grouped-uneven": {
 		Queue: handlers.SQSOptions{Concurrency: 5, Unrecorded: 10}, Store: dynamo.Options{Group: 1}, Uneven: true,
 	},
-	"in-turn-one":       {Queue: handlers.SQSOptions{Ahead: -1}, Procs: 1},
+	"in-turn-one":       {Config: idempotent.Config{Ahead: -1}, Procs: 1},
 	"ahead-grouped-one": {Queue: handlers.SQSOptions{Unrecorded: 10}, Store: dynamo.Options{Group: 1}, Procs: 1},
 }

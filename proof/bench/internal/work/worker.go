@@ -68,7 +68,7 @@ func (w *Worker) Measure(j Job, f *Figures) error {
 		want = j.Calls * j.Size
 		fallthrough
 	case Requeue, Restream:
-		if w.Queue.Ahead >= 0 {
+		if w.Config.Ahead >= 0 {
 			atATime = j.Size
 		}
 	}
