@@ -24,7 +24,9 @@ func TestCallCost(t *testing.T) {
 			client, table := dynamodblocal.NewTable(t)
 			m := &metered{Client: client}
 			// Compressed, even noise has fewer bytes: its letters have six bits each.
-			store, err := dynamo.New(m, table, &dynamo.Options{CompressAbove: -1})
+			compressing, err := dynamo.New(m, table, nil)
+			check.Must(t, err)
+			store, err := compressing.Shared(false)
 			check.Must(t, err)
 			x, err := idempotent.New(operation, store, nil)
 			check.Must(t, err)

@@ -12,7 +12,7 @@ import (
 )
 
 func TestRefusedBeforeSending(t *testing.T) {
-	sortKey := &Options{Attributes: Attributes{SortKey: "sk"}}
+	sortKey := &Options{Layout: Layout{SortKey: "sk"}}
 	record := func(edit func(*driver.Record)) func(*Store) error {
 		r := claim("secret")
 		edit(&r)
@@ -69,22 +69,21 @@ func TestIDsUpToTheLimitOfTheKeyAreAccepted(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	client := &fakeClient{}
 	for name, o := range map[string]Options{
-		"repeated name":           {Attributes: Attributes{Owner: "data"}},
-		"sort key repeated":       {Attributes: Attributes{SortKey: "id"}},
-		"name not UTF-8":          {Attributes: Attributes{Owner: "\xff"}},
-		"long name":               {Attributes: Attributes{Owner: strings.Repeat("a", 256)}},
-		"very long name":          {Attributes: Attributes{Owner: strings.Repeat("a", 1<<20)}},
-		"unknown format":          {Data: 2},
-		"compression with native": {Data: Native, CompressAbove: 1},
-		"partition, no sort key":  {Partition: "p"},
-		"shards, no sort key":     {Shards: 2},
-		"negative shards":         {Attributes: Attributes{SortKey: "sk"}, Shards: -1},
-		"long partition":          {Attributes: Attributes{SortKey: "sk"}, Partition: strings.Repeat("a", 2040)},
+		"repeated name":          {Layout: Layout{Owner: "data"}},
+		"sort key repeated":      {Layout: Layout{SortKey: "id"}},
+		"name not UTF-8":         {Layout: Layout{Owner: "\xff"}},
+		"long name":              {Layout: Layout{Owner: strings.Repeat("a", 256)}},
+		"very long name":         {Layout: Layout{Owner: strings.Repeat("a", 1<<20)}},
+		"unknown format":         {Data: 2},
+		"partition, no sort key": {Layout: Layout{Partition: "p"}},
+		"shards, no sort key":    {Layout: Layout{Shards: 2}},
+		"negative shards":        {Layout: Layout{SortKey: "sk", Shards: -1}},
+		"long partition":         {Layout: Layout{SortKey: "sk", Partition: strings.Repeat("a", 2040)}},
 	} {
 		_, err := New(client, "records", &o)
 		check.True(t, isConfigError(err), name, err)
 	}
-	o := Options{Attributes: Attributes{SortKey: "sk"}}
+	o := Options{Layout: Layout{SortKey: "sk"}}
 	before := o
 	newStore(t, client, "records", &o)
 	check.Equal(t, o, before, "New changed the caller's options")

@@ -22,7 +22,7 @@ func TestConformance(t *testing.T) {
 	}
 	for name, o := range map[string]*Options{
 		"one key":   nil,
-		"composite": {Attributes: Attributes{ID: "pk", SortKey: "sk"}, Partition: "idempotency#f", Shards: 3},
+		"composite": {Layout: Layout{ID: "pk", SortKey: "sk", Partition: "idempotency#f", Shards: 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if o == nil && testing.Short() {
@@ -44,7 +44,7 @@ func TestConformance(t *testing.T) {
 func TestConformanceWithGroupCommit(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
-		o := &Options{Attributes: Attributes{ID: "pk", SortKey: "sk", Status: "state"}, Partition: "idempotency#f", Shards: 3}
+		o := &Options{Layout: Layout{ID: "pk", SortKey: "sk", Status: "state", Partition: "idempotency#f", Shards: 3}}
 		client, table := newClient(t), tableName(t)
 		check.Must(t, CreateTable(t.Context(), client, table, o))
 		s := loneStore(t, client, table, o)

@@ -34,7 +34,7 @@ func isConfigError(err error) bool { _, ok := err.(*driver.ConfigError); return 
 
 // All mistakes are reported at once.
 func TestNewReportsAllMistakes(t *testing.T) {
-	_, err := New(nil, "", &Options{Data: 9, Group: -1, Shards: -1, Attributes: Attributes{SortKey: "id"}})
+	_, err := New(nil, "", &Options{Data: 9, Group: -1, Layout: Layout{Shards: -1, SortKey: "id"}})
 	if _, ok := err.(*driver.ConfigError); !ok {
 		t.Fatalf("%T: %v", err, err)
 	}

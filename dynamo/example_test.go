@@ -229,9 +229,10 @@ func ExampleTx_Publish() {
 func ExampleCreateTable_compositeKeys() {
 	ctx, client, table := context.Background(), localClient(), "records-"+rand.Text()
 	options := &dynamo.Options{
-		Attributes: dynamo.Attributes{ID: "pk", SortKey: "sk"},
-		Partition:  "payments",
-		Shards:     4, // for up to 4,000 writes a second
+		Layout: dynamo.Layout{
+			ID: "pk", SortKey: "sk", Partition: "payments",
+			Shards: 4, // for up to 4,000 writes a second
+		},
 	}
 	if err := dynamo.CreateTable(ctx, client, table, options); err != nil {
 		log.Fatal(err)

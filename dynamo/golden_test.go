@@ -28,7 +28,7 @@ func TestGoldenRequests(t *testing.T) {
 	done.Status, done.Data, done.Refunds = driver.Completed, []byte("42"), 1
 	minimal := driver.Record{ID: "op#1", Status: driver.Failed, Unavailable: "why"}
 	over := time.UnixMilli(1_700_000_000_999)
-	composite := &Options{Attributes: Attributes{ID: "pk", SortKey: "sk", Status: "state"}, Partition: "part", Shards: 7}
+	composite := &Options{Layout: Layout{ID: "pk", SortKey: "sk", Status: "state", Partition: "part", Shards: 7}}
 
 	for name, c := range map[string]struct {
 		options *Options
@@ -127,7 +127,7 @@ func TestGoldenStatements(t *testing.T) {
 	owned := driver.Fence{ID: "op#1", Owner: "me", Attempt: 2, Lease: lease}
 	record := driver.Record{ID: "op#1", Status: driver.InProgress, Owner: "me", Attempt: 1, Lease: lease, Expires: expires, Fingerprint: "f"}
 	done := driver.Record{ID: "op#1", Status: driver.Completed, Owner: "me", Attempt: 1, Expires: expires, Fingerprint: "f", Data: []byte("42"), Refunds: 1}
-	composite := &Options{Attributes: Attributes{ID: "pk", SortKey: "sk", Status: "state"}, Partition: "part", Shards: 7}
+	composite := &Options{Layout: Layout{ID: "pk", SortKey: "sk", Status: "state", Partition: "part", Shards: 7}}
 
 	change := func(c driver.Change) func(*Store) *statement {
 		return func(s *Store) *statement { return s.statementOf(c, s.updateOf(owned, c)) }

@@ -19,13 +19,13 @@ import (
 // Whatever an item contains: a write in a shared request does to it what its own
 // request does, and returns the same.
 func TestSharedWriteDoesWhatItsOwnRequestDoes(t *testing.T) {
-	renamed := Attributes{Attempt: "Owner", Data: "a.b", Expiration: "OWNER", ID: "key", Lease: "select", Owner: "a b", Refunds: "?", Status: "status", Steps: "ステップ", Validation: "--"}
+	renamed := Layout{Attempt: "Owner", Data: "a.b", Expiration: "OWNER", ID: "key", Lease: "select", Owner: "a b", Refunds: "?", Status: "status", Steps: "ステップ", Validation: "--"}
 	composite := renamed
-	composite.SortKey = "a[0]"
+	composite.SortKey, composite.Partition, composite.Shards = "a[0]", "p", 3
 	for name, o := range map[string]*Options{
 		"default":   {},
-		"native":    {Data: Native, Attributes: renamed},
-		"composite": {Attributes: composite, Partition: "p", Shards: 3, CompressAbove: 10},
+		"native":    {Data: Native, Layout: renamed},
+		"composite": {Layout: composite},
 	} {
 		t.Run(name, func(t *testing.T) {
 			alone, shared := inOwnTable(t, o), inOwnTable(t, o)

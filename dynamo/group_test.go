@@ -30,15 +30,15 @@ func TestGroupOptionsAreChecked(t *testing.T) {
 	}{
 		"negative":              {client, Options{Group: -1}, "negative"},
 		"a client without them": {&fakeClient{}, Options{Group: 1}, "GroupClient"},
-		"a quote in a name":     {client, Options{Group: 1, Attributes: Attributes{Owner: `"o"`}}, "PartiQL"},
-		"a name like a value":   {client, Options{Group: 1, Attributes: Attributes{SortKey: ":sk"}}, "PartiQL"},
+		"a quote in a name":     {client, Options{Group: 1, Layout: Layout{Owner: `"o"`}}, "PartiQL"},
+		"a name like a value":   {client, Options{Group: 1, Layout: Layout{SortKey: ":sk"}}, "PartiQL"},
 	} {
 		var e *driver.ConfigError
 		if _, err := New(c.client, "records", &c.options); !errors.As(err, &e) || !strings.Contains(e.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, o := range []*Options{nil, {}, {Attributes: Attributes{Owner: `"o"`}}} {
+	for _, o := range []*Options{nil, {}, {Layout: Layout{Owner: `"o"`}}} {
 		if s, err := New(&fakeClient{}, "records", o); err != nil || s.group != nil {
 			t.Errorf("%+v: %v", o, err)
 		}
@@ -200,8 +200,7 @@ func TestResultOfACallThatIsAloneIsEncodedOnce(t *testing.T) {
 	const calls = 20
 	data := []byte(strings.Repeat("\xff", maxStatementSize/2))
 	cost := func(o *Options) uint64 {
-		o.CompressAbove = -1
-		s, err := New(wireClient(answering(200, "{}")), "records", o)
+		s, err := open(wireClient(answering(200, "{}")), "records", o, true)
 		check.Must(t, err)
 		finish := func() {
 			if _, ok, err := s.Change(t.Context(), fence("op#1"), driver.Change{Status: driver.Completed, Data: data}); !ok || err != nil {

@@ -63,6 +63,15 @@ func newStore(t *testing.T, client Client, table string, o *Options) *Store {
 	return s
 }
 
+// uncompressed has s store results as they are.
+func uncompressed(t *testing.T, s *Store) *Store {
+	t.Helper()
+	format, err := s.options.format(true, nil)
+	check.Must(t, err)
+	s.format = format
+	return s
+}
+
 // loneStore is for tests of the requests themselves.
 func loneStore(t *testing.T, client Client, table string, o *Options) *Store {
 	t.Helper()

@@ -7,22 +7,6 @@ import (
 
 // Options are the options of [New]. The zero value of every field is its default.
 type Options struct {
-	// Attributes renames the attributes of the items. Its SortKey turns on
-	// composite keys. A rename loses the records under the old name.
-	//
-	// Default: Powertools' names, and no SortKey.
-	Attributes Attributes
-
-	// CompressAbove is the size in bytes above which a result is compressed
-	// (gzip), if that makes it smaller. A negative value turns compression off.
-	// Records shared with Powertools need that: it does not decompress them, and
-	// Powertools for TypeScript returns their bytes without an error.
-	//
-	// Default: 4096, and never with Native. A write and each later replay are
-	// billed by the KB of the whole item. Below 4 KB there is little to save, and
-	// small results stay readable in the console.
-	CompressAbove int
-
 	// Data is the form of results in the items. It also decides how a stored
 	// string is read, so all writers of a table must agree on it. Records shared
 	// with Powertools for TypeScript need Native: with Text it reads each result
@@ -62,6 +46,12 @@ type Options struct {
 	// Default: 0, no group commit.
 	Group int
 
+	// Layout is the form of the items: the names of their attributes and their keys. A
+	// changed Layout loses records.
+	//
+	// Default: Powertools' names, and a table with only a partition key.
+	Layout Layout
+
 	// Outbox is the name or ARN of the table that [Tx.Publish] writes messages to;
 	// see package dynamo/outbox. Stores with different tables may share an outbox
 	// if their operations have different names: the ids of messages come from the
@@ -69,34 +59,32 @@ type Options struct {
 	//
 	// Default: none. A transaction with messages fails.
 	Outbox string
-
-	// Partition is the partition key of all records in a table with composite
-	// keys. It requires Attributes.SortKey. A changed Partition loses records.
-	//
-	// Default: "idempotency#" and $AWS_LAMBDA_FUNCTION_NAME, as in Powertools.
-	Partition string
-
-	// Shards is the number of partition keys that the records are spread over.
-	// With more than one, "#" and a number are appended to Partition. It requires
-	// Attributes.SortKey. One partition key takes 1,000 writes a second at most. A
-	// changed number of shards loses records; Powertools has no shards.
-	//
-	// Default: 1, which appends nothing.
-	Shards int
 }
 
-// Attributes are the names of the attributes of an item. An empty name stands for
-// its default.
-type Attributes struct {
+// A Layout has the names of the attributes of an item, and what its keys contain. The
+// zero value of every field stands for its default.
+type Layout struct {
 	Attempt    string // default "attempt"
 	Data       string // default "data"
 	Expiration string // default "expiration"; the table's TTL attribute
 	ID         string // default "id"; the partition key
 	Lease      string // default "in_progress_expiration"
 	Owner      string // default "owner"
-	Refunds    string // default "refunds"
+	// Partition is the partition key of all records in a table with composite
+	// keys. It requires SortKey.
+	//
+	// Default: "idempotency#" and $AWS_LAMBDA_FUNCTION_NAME, as in Powertools.
+	Partition string
+	Refunds   string // default "refunds"
+	// Shards is the number of partition keys that the records are spread over.
+	// With more than one, "#" and a number are appended to Partition. It requires
+	// SortKey. One partition key takes 1,000 writes a second at most. Powertools has
+	// no shards.
+	//
+	// Default: 1, which appends nothing.
+	Shards int
 	// SortKey is the sort key of a table with composite keys. It contains the id
-	// of the record, and ID contains Options.Partition.
+	// of the record, and ID contains the Partition.
 	//
 	// Default: none. The table has only a partition key.
 	SortKey    string
@@ -111,7 +99,10 @@ type DataFormat uint8
 // The forms of results.
 const (
 	// Text stores a result as it is, in a string: JSON text, as Powertools for
-	// Python and .NET does. Native results are read as well.
+	// Python and .NET does. Native results are read as well. A result above 4 KB is
+	// compressed (gzip), if that makes it smaller: a write and each later replay are
+	// billed by the KB of the whole item. [Store.Shared] returns a store that never
+	// compresses.
 	Text DataFormat = iota
 	// Native stores a JSON result as attribute values of DynamoDB, as Powertools
 	// for TypeScript does: an object as a map, a string as a string. A result
@@ -123,18 +114,17 @@ const (
 
 // format returns the format of the items with these options, or a
 // [*driver.ConfigError] with their mistakes besides those given.
-func (o *Options) format(mistakes driver.Mistakes) (*recorditem.Format, error) {
+func (o *Options) format(plain bool, mistakes driver.Mistakes) (*recorditem.Format, error) {
 	if o == nil {
 		o = &Options{}
 	}
 	mistakes.If(o.Data > Native, "dynamo: Options.Data is %d; it must be Text or Native", o.Data)
 	mistakes.If(o.Group < 0, "dynamo: Options.Group is %d; it must not be negative", o.Group)
 	f, err := recorditem.New(recorditem.Options{
-		Attributes: recorditem.Attributes(o.Attributes), CompressAbove: o.CompressAbove, Native: o.Data == Native,
-		Partition: o.Partition, Shards: o.Shards,
+		Layout: recorditem.Layout(o.Layout), Native: o.Data == Native, Plain: plain,
 	})
 	mistakes.If(err != nil, "%w", err)
-	for _, name := range recorditem.Attributes(o.Attributes).Names() {
+	for _, name := range recorditem.Layout(o.Layout).Names() {
 		if o.Group > 0 && name != "" && !isPlain(name) {
 			mistakes.Add("dynamo: Options.Group cannot be used with the attribute name %.40q: PartiQL has no words for it", name)
 		}

@@ -11,7 +11,7 @@ import "github.com/lambda-once/once/idempotent/driver"
 // item: see [Native].
 //
 // Shared returns a [*driver.ConfigError] for options of s that Powertools does not
-// have: a CompressAbove, more than one of the Shards, Data Native without
+// have: more than one of the Shards, Data Native without
 // native, and a SortKey without a Partition. The default Partition is made of
 // the name of this function, and Powertools' is made of its function's.
 func (s *Store) Shared(native bool) (driver.Store, error) {
@@ -20,19 +20,18 @@ func (s *Store) Shared(native bool) (driver.Store, error) {
 	refuse := func(wrong bool, format string, args ...any) {
 		mistakes.If(wrong, "dynamo: a table shared with Powertools: Options."+format, args...)
 	}
-	refuse(o.CompressAbove > 0, "CompressAbove is %d, but Powertools does not decompress; leave it 0", o.CompressAbove)
 	refuse(o.Data == Native && !native, "Data is Native, but only Powertools for TypeScript reads native results; leave it Text")
-	refuse(o.Shards > 1, "Shards is %d, but Powertools has one partition key; leave it 0", o.Shards)
-	refuse(o.Attributes.SortKey != "" && o.Partition == "",
-		"Partition is empty; set it to the partition key of the other function, by default idempotency# and its name")
+	refuse(o.Layout.Shards > 1, "Layout.Shards is %d, but Powertools has one partition key; leave it 0", o.Layout.Shards)
+	refuse(o.Layout.SortKey != "" && o.Layout.Partition == "",
+		"Layout.Partition is empty; set it to the partition key of the other function, by default idempotency# and its name")
 	if err := mistakes.Err(); err != nil {
 		return nil, err
 	}
-	o.Data, o.CompressAbove = Text, -1
+	o.Data = Text
 	if native {
 		o.Data = Native
 	}
-	shared, err := New(s.client, s.table, &o)
+	shared, err := open(s.client, s.table, &o, true)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 )
@@ -27,7 +28,7 @@ func TestSharedStoreWritesWhatPowertoolsReads(t *testing.T) {
 	large := strings.Repeat("a", 20_000)
 	for native, want := range map[bool]string{false: `"` + large + `"`, true: large} {
 		s := besidePowertools(t, localStore(t), native)
-		if _, err := call(t, mixed(t, s, &idempotent.Config{Shared: true}), func(context.Context) (string, error) { return large, nil }); err != nil {
+		if _, err := call(t, mixed(t, s, adapter.Shared(nil)), func(context.Context) (string, error) { return large, nil }); err != nil {
 			t.Fatal(err)
 		}
 		if got, ok := rawItem(t, s, shared)["data"].(*types.AttributeValueMemberS); !ok || got.Value != want {
@@ -38,12 +39,12 @@ func TestSharedStoreWritesWhatPowertoolsReads(t *testing.T) {
 
 func TestSharedStoreKeepsTheOtherOptions(t *testing.T) {
 	options := Options{
-		Attributes: Attributes{ID: "pk", SortKey: "sk", Data: "result"}, Group: 2, Outbox: "messages", Partition: "idempotency#other", Shards: 1,
+		Layout: Layout{ID: "pk", SortKey: "sk", Data: "result", Partition: "idempotency#other", Shards: 1}, Group: 2, Outbox: "messages",
 	}
 	s := newStore(t, newClient(t), localStore(t).table, &options)
 	for native, data := range map[bool]DataFormat{false: Text, true: Native} {
 		want := options
-		want.CompressAbove, want.Data = -1, data
+		want.Data = data
 		if got := besidePowertools(t, s, native); got.options != want || got.group == nil || got.table != s.table {
 			t.Errorf("native is %v: %+v", native, got.options)
 		}
@@ -52,15 +53,13 @@ func TestSharedStoreKeepsTheOtherOptions(t *testing.T) {
 }
 
 func TestSharedStoreRefusesWhatPowertoolsDoesNotHave(t *testing.T) {
-	sorted := Attributes{SortKey: "sk"}
 	for want, c := range map[string]struct {
 		options Options
 		native  bool
 	}{
-		"CompressAbove is 100": {Options{CompressAbove: 100}, false},
-		"Data is Native":       {Options{Data: Native}, false},
-		"Shards is 2":          {Options{Attributes: sorted, Partition: "idempotency#other", Shards: 2}, true},
-		"Partition is empty":   {Options{Attributes: sorted}, true},
+		"Data is Native":            {Options{Data: Native}, false},
+		"Layout.Shards is 2":        {Options{Layout: Layout{SortKey: "sk", Partition: "idempotency#other", Shards: 2}}, true},
+		"Layout.Partition is empty": {Options{Layout: Layout{SortKey: "sk"}}, true},
 	} {
 		s := newStore(t, newClient(t), "records", &c.options)
 		_, err := s.Shared(c.native)
@@ -76,7 +75,7 @@ func TestSharedStoreRefusesWhatPowertoolsDoesNotHave(t *testing.T) {
 func TestOptimisticCallCommitsNothingBesidePowertools(t *testing.T) {
 	s := besidePowertools(t, localStore(t), true)
 	p := newPowertools(t, s)
-	x := mixed(t, s, &idempotent.Config{Optimistic: true, Shared: true})
+	x := mixed(t, s, adapter.Shared(&idempotent.Config{Optimistic: true}))
 	work := func(ctx context.Context) (string, error) {
 		Collect(ctx).Put(s.table, map[string]any{"id": "business"})
 		check.True(t, p.claims(shared, time.Now()), "Powertools does not claim")

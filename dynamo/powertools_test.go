@@ -169,7 +169,7 @@ func TestOnlyNativeSharesStringsWithTypeScript(t *testing.T) {
 		Native: {`hello`, `"hello", <nil>`, `"42", <nil>`},
 		Text:   {`"hello"`, "unavailable", "42, <nil>"},
 	} {
-		s := newStore(t, newClient(t), table, &Options{Data: format, CompressAbove: -1})
+		s := uncompressed(t, newStore(t, newClient(t), table, &Options{Data: format}))
 		p, x := newPowertools(t, s), mixed(t, s, nil)
 		p.fails(shared)
 		_, err := call(t, x, func(context.Context) (any, error) { return "hello", nil })
@@ -199,7 +199,6 @@ func TestBinaryResultsOfASharedTable(t *testing.T) {
 		binary  bool
 	}{
 		"compressed":            {nil, fmt.Sprintf("%0*d", 10_000, 0), true},
-		"never compressed":      {&Options{CompressAbove: -1}, fmt.Sprintf("%0*d", 10_000, 0), false},
 		"native":                {&Options{Data: Native}, fmt.Sprintf("%0*d", 10_000, 0), false},
 		"a number of 40 digits": {&Options{Data: Native}, hugeNumber{}, true},
 		"does not fit":          {&Options{Data: Native}, large, true},

@@ -88,7 +88,9 @@ func TestReadFirstCost(t *testing.T) {
 			client, table := dynamodblocal.NewTable(t)
 			r := &reading{metered: metered{Client: client}}
 			// Uncompressed, so that the size is that of the result.
-			store, err := dynamo.New(r, table, &dynamo.Options{CompressAbove: -1})
+			compressing, err := dynamo.New(r, table, nil)
+			check.Must(t, err)
+			store, err := compressing.Shared(false)
 			check.Must(t, err)
 			call := func(id string, config *idempotent.Config) consumed {
 				t.Helper()

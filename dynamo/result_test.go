@@ -23,7 +23,7 @@ func noise(n int) []byte {
 
 func TestResultTooLargeBecomesUnavailable(t *testing.T) {
 	client, table := newTable(t)
-	raw, compressed := newStore(t, client, table, &Options{CompressAbove: -1}), newStore(t, client, table, nil)
+	raw, compressed := uncompressed(t, newStore(t, client, table, nil)), newStore(t, client, table, nil)
 	native := newStore(t, client, table, &Options{Data: Native})
 	compressible := bytes.Repeat([]byte(" "), 2<<20)
 	for name, c := range map[string]struct {
@@ -71,7 +71,7 @@ func checkFits(t *testing.T, r driver.Record, data []byte, fits bool) {
 // DynamoDB's own refusal must not make the work run again.
 func TestItemTooLargeForDynamoDBBecomesUnavailable(t *testing.T) {
 	client, table := newTable(t)
-	s := newStore(t, client, table, &Options{CompressAbove: -1})
+	s := uncompressed(t, newStore(t, client, table, nil))
 	putItem(t, s, map[string]types.AttributeValue{"id": text("op#1"), "status": text("INPROGRESS"), "owner": text(owner), "extra": text(string(noise(300_000)))})
 	data := noise(200_000)
 	got, stored := change(t, s, driver.Fence{ID: "op#1", Owner: owner}, driver.Change{Status: driver.Completed, Data: data}, true)

@@ -55,14 +55,14 @@ func (d *drawer) Get(context.Context, string) ([]byte, error) { return bytes.Clo
 // Of two steps that fit into an item each, but not together, the second is
 // kept elsewhere, where there is an elsewhere.
 func TestStepThatDoesNotFitBesideAnotherIsRefused(t *testing.T) {
-	x, err := idempotent.New("op", localStore(t), &idempotent.Config{Payloads: &drawer{}, PayloadAbove: 1 << 20})
+	x, err := idempotent.New("op", localStore(t), &idempotent.Config{Payloads: &drawer{}})
 	check.Must(t, err)
 	again := errors.New("again")
 	for attempt := range 2 {
 		ran := 0
 		_, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(ctx context.Context) (int, error) {
 			for i, name := range []string{"first", "second"} {
-				noise := make([]byte, 220<<10)
+				noise := make([]byte, 190<<10)
 				rand.NewChaCha8([32]byte{byte(i)}).Read(noise)
 				got, err := idempotent.Step(ctx, name, func(context.Context) ([]byte, error) { ran++; return noise, nil })
 				check.Nil(t, err, attempt, name)
@@ -81,7 +81,7 @@ func TestSagaNearTheLimitOfAnItemIsUndoneOnce(t *testing.T) {
 	soldOut := idempotent.Permanent(errors.New("sold out"))
 	for _, size := range sizes() {
 		client, table := newTable(t)
-		store := newStore(t, client, table, &Options{CompressAbove: -1})
+		store := uncompressed(t, newStore(t, client, table, nil))
 		undone, refuse := 0, size <= 406_500
 		want := strings.Repeat("receipt 1; ", size/11+1)[:size]
 		for range 4 {

@@ -38,6 +38,11 @@ var _ driver.Transactional = (*Store)(nil)
 // nothing: the first call shows whether the table fits the options. It returns
 // a [*driver.ConfigError] for arguments that are not valid.
 func New(client Client, table string, options *Options) (*Store, error) {
+	return open(client, table, options, false)
+}
+
+// open is New. With plain, results are never compressed.
+func open(client Client, table string, options *Options, plain bool) (*Store, error) {
 	s := &Store{client: client, table: table}
 	if options != nil {
 		s.options = *options
@@ -48,7 +53,7 @@ func New(client Client, table string, options *Options) (*Store, error) {
 	groupClient, groups := client.(GroupClient)
 	mistakes.If(s.options.Group > 0 && !groups, "dynamo: Options.Group needs a client with the methods of GroupClient")
 	var err error
-	if s.format, err = s.options.format(mistakes); err != nil {
+	if s.format, err = s.options.format(plain, mistakes); err != nil {
 		return nil, err
 	}
 	if s.options.Group > 0 {
@@ -99,7 +104,7 @@ func (s *Store) read(op string, item map[string]types.AttributeValue) (driver.Re
 	r, err := s.format.Record(item)
 	if err != nil {
 		return driver.Record{}, &Error{Op: op, Table: s.table, Err: err,
-			Advice: "a stored item is not a record; check that no other program writes these keys, and that its writer has the same Options.Attributes and Data"}
+			Advice: "a stored item is not a record; check that no other program writes these keys, and that its writer has the same Options.Layout and Data"}
 	}
 	return r, nil
 }

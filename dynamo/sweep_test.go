@@ -20,7 +20,7 @@ func expired(id string) driver.Record {
 
 var sweptOptions = map[string]*Options{
 	"one key":   nil,
-	"composite": {Attributes: Attributes{ID: "pk", SortKey: "sk", Status: "state"}, Partition: "idempotency#f", Shards: 3},
+	"composite": {Layout: Layout{ID: "pk", SortKey: "sk", Status: "state", Partition: "idempotency#f", Shards: 3}},
 }
 
 func sweptStore(t *testing.T, o *Options) *Store {

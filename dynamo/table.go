@@ -32,7 +32,7 @@ const maxTableWait = 5 * time.Minute
 // CreateTable is for tests and tools. In production the table belongs in the
 // deployment, with backups and protection from deletion.
 func CreateTable(ctx context.Context, client TableClient, table string, options *Options) error {
-	f, err := options.format(nil)
+	f, err := options.format(false, nil)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (s *Store) failReason(r *request, index int, reason types.CancellationReaso
 	case codeThrottled, codeThroughput:
 		advice = "throttled; raise the capacity of the tables in the transaction or use on-demand"
 	case "ItemCollectionSizeLimitExceeded":
-		advice = "all records of one partition key exceed 10 GB, which a local secondary index limits them to; remove the index, or use Options.Shards"
+		advice = "all records of one partition key exceed 10 GB, which a local secondary index limits them to; remove the index, or use Options.Layout.Shards"
 	}
 	return &Error{Op: opTransact, Table: s.table, Tables: r.tables, Advice: advice, notWritten: true,
 		Err: &TransactionError{Index: index, Code: code, Err: err, message: aws.ToString(reason.Message)}}

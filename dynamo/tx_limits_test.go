@@ -144,7 +144,8 @@ func TestStoreRefusesTransactionsThatDoNotFit(t *testing.T) {
 		}, "4194304"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, client := fakeStore(t, &Options{CompressAbove: -1})
+			s, client := fakeStore(t, nil)
+			uncompressed(t, s)
 			tx := new(Tx)
 			c.add(tx)
 			frozen(t, tx)

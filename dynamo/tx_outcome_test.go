@@ -197,7 +197,7 @@ func TestTransactionCommitsWithoutAResultTooLarge(t *testing.T) {
 	}
 	t.Run("by DynamoDB's own count", func(t *testing.T) {
 		client, table := newTable(t)
-		s := newStore(t, client, table, &Options{CompressAbove: -1})
+		s := uncompressed(t, newStore(t, client, table, nil))
 		create(t, s, claim("op#1"))
 		item := rawItem(t, s, "op#1")
 		item["of another program"] = &types.AttributeValueMemberB{Value: make([]byte, 300<<10)}

@@ -180,10 +180,9 @@ func TestTransactionIsCommittedFrozen(t *testing.T) {
 
 // The record's form is no concern of the transaction.
 func TestTransactionsWorkInEveryLayout(t *testing.T) {
-	renamed := Attributes{Attempt: "a", Data: "d", Expiration: "e", ID: "pk", SortKey: "sk", Lease: "l", Owner: "o", Refunds: "r", Status: "s", Steps: "st", Validation: "v"}
+	renamed := Layout{Attempt: "a", Data: "d", Expiration: "e", ID: "pk", SortKey: "sk", Lease: "l", Owner: "o", Refunds: "r", Status: "s", Steps: "st", Validation: "v", Partition: "p", Shards: 5}
 	for name, o := range map[string]*Options{
-		"default": nil, "native": {Data: Native}, "renamed": {Attributes: renamed, Partition: "p", Shards: 5},
-		"compressed": {CompressAbove: 1},
+		"default": nil, "native": {Data: Native}, "renamed": {Layout: renamed},
 	} {
 		for kind, data := range map[string]string{
 			"text": `{"a":[1,2]}`, "binary": "\xff\x00", "long": `"` + strings.Repeat("ab", 10_000) + `"`,

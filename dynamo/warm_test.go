@@ -111,7 +111,7 @@ func TestWarmReports(t *testing.T) {
 	}{
 		"nothing":                {client: client, table: table},
 		"a missing table":        {client: client, table: "missing", advice: "does not exist"},
-		"other keys":             {client: client, table: table, options: &dynamo.Options{Attributes: dynamo.Attributes{SortKey: "sk"}}, advice: `the sort key "sk"`},
+		"other keys":             {client: client, table: table, options: &dynamo.Options{Layout: dynamo.Layout{SortKey: "sk"}}, advice: `the sort key "sk"`},
 		"the end of its context": {ctx: gone, client: client, table: table, advice: "cancelled"},
 		// A role may read only the records of its operations.
 		"no denial":     {client: refusing{err: &smithy.GenericAPIError{Code: "AccessDeniedException"}}, table: table},
@@ -149,7 +149,7 @@ func TestWarmFindsDynamoDBUnreachable(t *testing.T) {
 
 func TestWarmReadsATableWithCompositeKeys(t *testing.T) {
 	client, table := dynamodblocal.NewTable(t)
-	composite := &dynamo.Options{Attributes: dynamo.Attributes{ID: "pk", SortKey: "sk"}, Partition: "p", Shards: 3}
+	composite := &dynamo.Options{Layout: dynamo.Layout{ID: "pk", SortKey: "sk", Partition: "p", Shards: 3}}
 	name := table + "-composite"
 	check.Must(t, dynamo.CreateTable(t.Context(), client, name, composite))
 	t.Cleanup(func() {

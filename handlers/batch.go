@@ -16,7 +16,7 @@ import (
 type batch[D any] struct {
 	source  source
 	x       *idempotent.Executor
-	options batchOptions  // with their defaults
+	options batchSettings // with their defaults
 	window  int           // how many records are claimed before their turn
 	margin  time.Duration // Config.Margin
 	// key is the user's. If it is nil, records have the source's own keys.
@@ -74,7 +74,7 @@ type record[D any] struct {
 	event *idempotent.Event
 }
 
-func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, o batchOptions) *batch[D] {
+func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, o batchSettings) *batch[D] {
 	var mistakes driver.Mistakes
 	mistakes.If(x == nil, "handlers: %s: the executor is nil", s.name)
 	mistakes.If(fn == nil, "handlers: %s: the handler is nil", s.name)

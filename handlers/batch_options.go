@@ -28,7 +28,7 @@ func newEventBatch[D any](s source, x *idempotent.Executor, key func(D) (idempot
 	if o == nil {
 		o = &EventOptions{}
 	}
-	return newBatch(s, x, key, fn, batchOptions{concurrency: o.Concurrency, onFailure: o.OnFailure})
+	return newBatch(s, x, key, fn, batchSettings{concurrency: o.Concurrency, onFailure: o.OnFailure})
 }
 
 // handleAll succeeds if all records do. One that fails stops no other, so that
@@ -42,15 +42,15 @@ func (b *batch[D]) handleAll(ctx context.Context, size int, read func(i int) rec
 	return v.batchError(results, "the source takes no report of single records")
 }
 
-// batchOptions are the options that several kinds of sources have.
-type batchOptions struct {
+// batchSettings are the options that several kinds of sources have.
+type batchSettings struct {
 	concurrency int
 	// unrecorded is how many functions may have begun without a recorded completion.
 	unrecorded int
 	onFailure  func(context.Context, *RecordError)
 }
 
-func (o batchOptions) check(source string, mistakes *driver.Mistakes) {
+func (o batchSettings) check(source string, mistakes *driver.Mistakes) {
 	refuse := func(field string, value int) {
 		mistakes.If(value < 0, "handlers: %s: the option %s is %d; it must not be negative", source, field, value)
 	}
@@ -58,7 +58,7 @@ func (o batchOptions) check(source string, mistakes *driver.Mistakes) {
 	refuse("Unrecorded", o.unrecorded)
 }
 
-func (o batchOptions) withDefaults() batchOptions {
+func (o batchSettings) withDefaults() batchSettings {
 	o.concurrency = max(o.concurrency, 1)
 	o.unrecorded = cmp.Or(o.unrecorded, o.concurrency)
 	if o.onFailure == nil {

@@ -105,7 +105,7 @@ func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key,
 		o = &SQSOptions{}
 	}
 	s := source{name: "sqs", eventSources: []string{"aws:sqs"}, reports: true, wait: 5 * time.Second}
-	b := newBatch(s, x, key, fn, batchOptions{concurrency: o.Concurrency, unrecorded: o.Unrecorded, onFailure: o.OnFailure})
+	b := newBatch(s, x, key, fn, batchSettings{concurrency: o.Concurrency, unrecorded: o.Unrecorded, onFailure: o.OnFailure})
 	warnOfRetention("sqs", x)
 	if o.Poison != nil {
 		b.isPoison = isStored

@@ -125,7 +125,7 @@ func newStreamBatch[E, D any](s source, x *idempotent.Executor, key func(D) (ide
 	if o == nil {
 		o = &StreamOptions[E]{}
 	}
-	b := newBatch(s, x, key, fn, batchOptions{concurrency: o.Concurrency, unrecorded: o.Unrecorded, onFailure: o.OnFailure})
+	b := newBatch(s, x, key, fn, batchSettings{concurrency: o.Concurrency, unrecorded: o.Unrecorded, onFailure: o.OnFailure})
 	if poison := o.Poison; poison != nil {
 		b.isPoison = neverSucceeds
 		b.poison = func(ctx context.Context, d D, err error) error { return poison(ctx, of(d), err) }

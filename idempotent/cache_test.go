@@ -70,18 +70,18 @@ func TestCacheIsBounded(t *testing.T) {
 	}{{1, false}, {2, false}, {1, true}, {3, false}, {1, true}, {2, false}, {3, false}} {
 		check.Equal(t, call(x, step.key, 1), step.cached, step.key)
 	}
-	y := newExecutor(t, memory.New(0), &idempotent.Config{CacheEntries: 1000, CacheBytes: 20_000})
+	y := newExecutor(t, memory.New(0), &idempotent.Config{CacheEntries: 1000})
 	for i := range 10 {
-		call(y, i, 5_000)
+		call(y, i, 2_500_000)
 	}
 	cached := 0
 	for i := 9; i >= 0; i-- {
-		if call(y, i, 5_000) {
+		if call(y, i, 2_500_000) {
 			cached++
 		}
 	}
 	check.Equal(t, cached, 3)
 	for range 2 {
-		check.False(t, call(y, 100, 50_000), "a result larger than the cache was cached")
+		check.False(t, call(y, 100, 10_000_000), "a result larger than the cache was cached")
 	}
 }

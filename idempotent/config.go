@@ -21,14 +21,10 @@ type Config struct {
 	// each record in its turn.
 	Ahead int
 
-	// CacheBytes bounds the memory of the cache of finished results.
-	// Default 8 MiB. Without CacheEntries there is no cache.
-	CacheBytes int
-
 	// CacheEntries is the number of finished results that this process keeps,
-	// so that a duplicate of them costs no call to the store. A record that is
-	// removed from the store by hand is still replayed from here until its
-	// retention ends. Default 0: no cache.
+	// so that a duplicate of them costs no call to the store. They take at most 8 MiB.
+	// A record that is removed from the store by hand is still replayed from here until
+	// its retention ends. Default 0: no cache.
 	CacheEntries int
 
 	// ClockSkew is the largest difference between the clocks of two callers. A
@@ -101,14 +97,9 @@ type Config struct {
 	// Default false.
 	Optimistic bool
 
-	// PayloadAbove is the size in bytes above which an encoded result goes to
-	// Payloads. With a Sealer it is the size of the sealed result. Default
-	// 256 KiB. DynamoDB's limit for a whole record is 400 KB. Only with
-	// Payloads.
-	PayloadAbove int
-
-	// Payloads keeps large results outside of the record. Its objects must
-	// live longer than the Retention. Storing one takes time after the
+	// Payloads keeps results outside of the record whose encoding, sealed if there is a
+	// Sealer, has more than 256 KiB: DynamoDB's limit for a whole record is 400 KB.
+	// Its objects must live longer than the Retention. Storing one takes time after the
 	// handler has returned, when the lease is no longer extended: on Lambda
 	// only a larger Reserve ensures it, elsewhere a longer Lease.
 	// See [driver.PayloadStore]. Libraries that share the table cannot follow the
@@ -128,8 +119,8 @@ type Config struct {
 	ReadFirst bool
 
 	// ReleasePermanent treats [Permanent] errors like those without a class: they
-	// release the key instead of being stored. Shared sets it, because Powertools
-	// does not know failed records. Default false.
+	// release the key instead of being stored. Package powertools sets it, because
+	// Powertools does not know failed records. Default false.
 	ReleasePermanent bool
 
 	// Reserve is the time kept back from the handler to record the result. The
@@ -150,20 +141,14 @@ type Config struct {
 	// See [driver.Sealer]. Default none.
 	Sealer driver.Sealer
 
-	// Shared states that a second library writes the same records without a
-	// fence, as Powertools does. Its takeover replaces the whole record, and
-	// with it the attempts and the finished steps. So Shared excludes Codec,
-	// MaxAttempts, Payloads and Sealer, a handler that uses [Step] or
-	// [SagaStep] fails, and [Permanent] errors are treated as with
-	// ReleasePermanent. Make such an Executor with package powertools, which
-	// also sets the store up. Default false.
-	Shared bool
-
 	// Wait is how long a duplicate of a running call waits for the result
 	// before it returns an [*InProgressError]; it never outlasts its context.
 	// Identical calls in one process then share one wait, and one execution, in
 	// memory. Default 0: no waiting, no sharing.
 	Wait time.Duration
+
+	// shared is set by Shared of package adapter, which documents it.
+	shared bool
 }
 
 // A MissingKeyPolicy decides on a request without a key.
@@ -201,15 +186,11 @@ func (c *Config) withDefaults() Config {
 	if c != nil {
 		full = *c
 	}
-	orElse(&full.CacheBytes, 8<<20)
 	orElse(&full.Ahead, 10)
 	orElse(&full.ClockSkew, time.Second)
-	if full.Payloads != nil {
-		orElse(&full.PayloadAbove, defaultPayloadAbove)
-	}
 	orElse(&full.Reserve, 500*time.Millisecond)
 	orElse(&full.Retention, 24*time.Hour)
-	full.ReleasePermanent = full.ReleasePermanent || full.Shared
+	full.ReleasePermanent = full.ReleasePermanent || full.shared
 	if full.Codec == nil {
 		full.Codec = JSON{}
 	}
@@ -243,7 +224,6 @@ func (c *Config) validate(mistakes *driver.Mistakes) {
 			mistakes.Add("idempotent: Config."+format, args...)
 		}
 	}
-	refuse(c.CacheBytes < 0, "CacheBytes is %d, below 0", c.CacheBytes)
 	refuse(c.CacheEntries < 0, "CacheEntries is %d, below 0", c.CacheEntries)
 	refuse(c.ClockSkew < 0 || c.ClockSkew > time.Hour, "ClockSkew is %v, not between 0 and 1 h", c.ClockSkew)
 	refuse(c.Margin < 0, "Margin is %v, below 0", c.Margin)
@@ -254,16 +234,14 @@ func (c *Config) validate(mistakes *driver.Mistakes) {
 		"Optimistic with MaxAttempts %d: without a claim there is no count of attempts", c.MaxAttempts)
 	refuse(c.Optimistic && c.OnStoreError == FailOpen,
 		"Optimistic with FailOpen: there is no claim that could fail")
-	refuse(c.PayloadAbove < 0, "PayloadAbove is %d, below 0", c.PayloadAbove)
-	refuse(c.PayloadAbove > 0 && c.Payloads == nil, "PayloadAbove is %d without Payloads: there is nowhere to store results", c.PayloadAbove)
 	refuse(c.Reserve < 0, "Reserve is %v, below 0", c.Reserve)
 	refuse(c.Retention < time.Second, "Retention is %v, below 1 s: retention is stored in seconds", c.Retention)
 	_, isJSON := c.Codec.(JSON)
-	refuse(c.Shared && !isJSON, "Codec with Shared: the other library reads JSON")
-	refuse(c.Shared && c.MaxAttempts > 0,
-		"MaxAttempts is %d with Shared: the other library does not know the limit, and its takeover forgets the attempts", c.MaxAttempts)
-	refuse(c.Shared && c.Payloads != nil, "Payloads with Shared: the other library cannot follow a reference to a result")
-	refuse(c.Shared && c.Sealer != nil, "Sealer with Shared: the other library cannot read what is sealed")
+	refuse(c.shared && !isJSON, "Codec with shared records: the other library reads JSON")
+	refuse(c.shared && c.MaxAttempts > 0,
+		"MaxAttempts is %d with shared records: the other library does not know the limit, and its takeover forgets the attempts", c.MaxAttempts)
+	refuse(c.shared && c.Payloads != nil, "Payloads with shared records: the other library cannot follow a reference to a result")
+	refuse(c.shared && c.Sealer != nil, "Sealer with shared records: the other library cannot read what is sealed")
 	refuse(c.Wait < 0, "Wait is %v, below 0", c.Wait)
 	mistakes.Unit("idempotent: Config.ClockSkew", c.ClockSkew)
 	mistakes.Unit("idempotent: Config.Margin", c.Margin)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
@@ -16,22 +17,20 @@ import (
 
 func TestNewRefusesMistakes(t *testing.T) {
 	for want, config := range map[string]idempotent.Config{
-		"CacheBytes":         {CacheBytes: -1},
-		"CacheEntries":       {CacheEntries: -1},
-		"ClockSkew":          {ClockSkew: -time.Second},
-		"Lease":              {Lease: 999 * time.Millisecond},
-		"MaxAttempts":        {MaxAttempts: -1},
-		"OnMissingKey":       {OnMissingKey: 2},
-		"OnStoreError":       {OnStoreError: 2},
-		"PayloadAbove is -1": {Payloads: newShelf(), PayloadAbove: -1},
-		"without Payloads":   {PayloadAbove: 1},
-		"Reserve":            {Reserve: -1},
-		"Retention":          {Retention: time.Second - 1},
-		"Wait":               {Wait: -1},
-		"ClockSkew is 5ns":   {ClockSkew: 5},
-		"Reserve is 500ns":   {Reserve: 500},
-		"Wait is 999.999µs":  {Wait: time.Millisecond - 1},
-		"FailOpen":           {OnStoreError: idempotent.FailOpen, MaxAttempts: 1},
+		"CacheEntries":      {CacheEntries: -1},
+		"ClockSkew":         {ClockSkew: -time.Second},
+		"Lease":             {Lease: 999 * time.Millisecond},
+		"MaxAttempts":       {MaxAttempts: -1},
+		"OnMissingKey":      {OnMissingKey: 2},
+		"OnStoreError":      {OnStoreError: 2},
+		"Margin":            {Margin: -1},
+		"Reserve":           {Reserve: -1},
+		"Retention":         {Retention: time.Second - 1},
+		"Wait":              {Wait: -1},
+		"ClockSkew is 5ns":  {ClockSkew: 5},
+		"Reserve is 500ns":  {Reserve: 500},
+		"Wait is 999.999µs": {Wait: time.Millisecond - 1},
+		"FailOpen":          {OnStoreError: idempotent.FailOpen, MaxAttempts: 1},
 	} {
 		_, err := idempotent.New("op", memory.New(0), &config)
 		check.Says(t, err, want)
@@ -87,11 +86,11 @@ func (indented) Encode(result any) ([]byte, error) { return json.MarshalIndent(r
 // What another library cannot read or keep is refused when the function
 // starts, all of it at once.
 func TestSharedRefusesWhatAnotherLibraryCannotKeep(t *testing.T) {
-	_, err := idempotent.New("op", memory.New(0), &idempotent.Config{
-		Shared: true, Codec: indented{}, MaxAttempts: 3, Payloads: newShelf(), Sealer: &backwards{},
-	})
+	_, err := idempotent.New("op", memory.New(0), adapter.Shared(&idempotent.Config{
+		Codec: indented{}, MaxAttempts: 3, Payloads: newShelf(), Sealer: &backwards{},
+	}))
 	check.As[*driver.ConfigError](t, err)
-	for _, want := range []string{"Codec with Shared: ", "MaxAttempts is 3 with Shared: ", "Payloads with Shared: ", "Sealer with Shared: "} {
+	for _, want := range []string{"Codec with shared records: ", "MaxAttempts is 3 with shared records: ", "Payloads with shared records: ", "Sealer with shared records: "} {
 		check.Says(t, err, want)
 	}
 }
@@ -99,7 +98,7 @@ func TestSharedRefusesWhatAnotherLibraryCannotKeep(t *testing.T) {
 // The other library has no failed records.
 func TestSharedReleasesPermanentErrors(t *testing.T) {
 	store := memory.New(0)
-	x := newExecutor(t, store, &idempotent.Config{Shared: true})
+	x := newExecutor(t, store, adapter.Shared(nil))
 	try(t.Context(), t, x, failsWith(idempotent.Permanent(errNetwork))).is(errNetwork)
 	check.Equal(t, stored(t, store).Status, driver.Absent)
 }
@@ -119,14 +118,14 @@ func TestSharedRefusesStepsBeforeTheyRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := memory.New(0)
-			x := newExecutor(t, store, &idempotent.Config{Shared: true})
+			x := newExecutor(t, store, adapter.Shared(nil))
 			charges := 0
 			_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
 				check.Is(t, step(ctx, charge(&charges, nil)), idempotent.ErrStep, "the step returns")
 				return "done", nil
 			})
 			refused := check.As[*idempotent.StepError](t, err)
-			check.Contains(t, refused.Reason, "Config.Shared")
+			check.Contains(t, refused.Reason, "another library shares the record")
 			check.Equal(t, charges, 0)
 			check.Equal(t, stored(t, store).Status, driver.Absent)
 		})
@@ -135,7 +134,7 @@ func TestSharedRefusesStepsBeforeTheyRun(t *testing.T) {
 
 // A downstream key needs nothing in the record.
 func TestSharedHasDownstreamKeys(t *testing.T) {
-	x := newExecutor(t, memory.New(0), &idempotent.Config{Shared: true})
+	x := newExecutor(t, memory.New(0), adapter.Shared(nil))
 	keys := map[string]bool{}
 	for range 2 {
 		try(t.Context(), t, x, func(ctx context.Context) (string, error) {

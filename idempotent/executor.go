@@ -14,10 +14,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/internal/bounds"
 	"github.com/lambda-once/once/idempotent/internal/cache"
 	"github.com/lambda-once/once/idempotent/internal/flight"
-	"github.com/lambda-once/once/idempotent/internal/options"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
@@ -100,7 +98,7 @@ func New(operation string, store driver.Store, config *Config) (*Executor, error
 		x.storeID = store
 	}
 	if full.CacheEntries > 0 {
-		x.cache = cache.New[string, driver.Record](full.CacheEntries, full.CacheBytes)
+		x.cache = cache.New[string, driver.Record](full.CacheEntries, cacheBytes)
 	}
 	if full.Wait > 0 {
 		x.flights = flight.NewGroup()
@@ -122,35 +120,6 @@ func (x *Executor) warnAtStart() {
 	}
 }
 
-// adapted has the methods of an Executor for package adapter, which documents them.
-type adapted struct{ *Executor }
-
-// ForAdapters returns the methods that package adapter documents.
-func (x *Executor) ForAdapters() options.Executor { return adapted{x} }
-
-func (x adapted) HandlerDeadline(ctx context.Context) (deadline time.Time, ok bool) {
-	if x.disabled {
-		return ctx.Deadline()
-	}
-	b := bounds.Bounds{Reserve: x.config.Reserve, Invocation: x.invocationEnd(ctx, frameOf(ctx))}
-	return b.HandlerDeadline(ctx)
-}
-
-func (x adapted) ClaimsAhead() bool {
-	return x.config.MaxAttempts == 0 && !x.config.Optimistic && !x.disabled
-}
-
-func (x adapted) Ahead() int {
-	if !x.ClaimsAhead() {
-		return 0
-	}
-	return max(x.config.Ahead, 0)
-}
-
-func (x adapted) Margin() time.Duration { return x.config.Margin }
-
-func (x adapted) Seals() bool { return x.config.Sealer != nil }
-
 // Operation returns the operation's name.
 func (x *Executor) Operation() string { return x.operation }
 
@@ -170,6 +139,9 @@ func checkOperation(operation string) error {
 	}
 	return nil
 }
+
+// cacheBytes bounds the memory of the cache of finished results.
+const cacheBytes = 8 << 20
 
 // weight returns about the bytes that a cached record takes in memory, with its entry.
 func weight(r driver.Record) int {

@@ -75,10 +75,10 @@ func (s *shelf) Get(_ context.Context, reference string) ([]byte, error) {
 	return bytes.Clone(data), nil
 }
 
-var large = strings.Repeat("large ", 100)
+var large = strings.Repeat("large ", 50_000)
 
 func spilling(s *shelf) *idempotent.Config {
-	return &idempotent.Config{Payloads: s, PayloadAbove: 100}
+	return &idempotent.Config{Payloads: s}
 }
 
 func TestLargeResultsAreSpilled(t *testing.T) {
@@ -105,7 +105,7 @@ func TestSmallResultsAndErrorsStayInTheRecord(t *testing.T) {
 	}
 }
 
-func TestDefaultPayloadAbove(t *testing.T) {
+func TestResultsAbove256KiBAreSpilled(t *testing.T) {
 	for size, elsewhere := range map[int]bool{256<<10 - 2: false, 256<<10 - 1: true} { // and two quotes
 		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{Payloads: newShelf()})

@@ -69,17 +69,17 @@ func TestResultsAndErrorsAreSealed(t *testing.T) {
 	}
 }
 
-// A spilled result is sealed, and its size is that of the sealed form.
+// A spilled result is sealed.
 func TestPayloadsAreSealed(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
 	config := sealing()
-	config.Payloads, config.PayloadAbove = payloads, 50
+	config.Payloads = payloads
 	x := newExecutor(t, store, config)
-	try(t.Context(), t, x, returns("a secret")).succeeded()
+	try(t.Context(), t, x, returns(large)).succeeded()
 	for _, object := range payloads.kept {
 		check.True(t, bytes.HasPrefix(object, []byte(driver.SealedPrefix)))
 	}
-	try(t.Context(), t, x, mustNotRun(t)).returned("a secret")
+	try(t.Context(), t, x, mustNotRun(t)).returned(large)
 	check.Equal(t, payloads.gets, 1)
 }
 

@@ -32,7 +32,7 @@ import (
 // KB, and each write is billed by the size of all.
 //
 // In a call without a claim (bypassed, failed open, [Unprotected]) Step calls
-// fn and stores nothing. Under Config.Optimistic and Config.Shared it fails, and
+// fn and stores nothing. Under Config.Optimistic and with shared records it fails, and
 // the call with it. Outside of a call Step panics.
 func Step[T any](ctx context.Context, name string, fn func(context.Context) (T, error)) (T, error) {
 	return runTyped(ctx, name, fn, nil)

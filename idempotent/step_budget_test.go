@@ -18,7 +18,11 @@ import (
 
 // limited is a store whose records have DynamoDB's limit.
 func limited(t *testing.T, store *memory.Store) *proxy {
-	const limit, besideSteps = 400 << 10, 500
+	return limitedTo(400<<10, t, store)
+}
+
+func limitedTo(limit int, t *testing.T, store *memory.Store) *proxy {
+	const besideSteps = 500
 	return hooked(store, on(isChange, func(w write) (driver.Record, bool, error) {
 		size := besideSteps
 		for name, data := range stored(t, store).Steps {
@@ -108,10 +112,10 @@ func TestSagaThatDoesNotFitIsUndoneAtOnce(t *testing.T) {
 
 func TestSagaResultThatDoesNotFitIsSpilled(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
-	config := &idempotent.Config{Payloads: payloads, PayloadAbove: 1 << 20}
-	saga := &largeSaga{size: 409_300, refuse: 1, fail: soldOut()}
+	config := &idempotent.Config{Payloads: payloads}
+	saga := &largeSaga{size: 199_700, refuse: 1, fail: soldOut()}
 	for range 2 {
-		try(t.Context(), t, newExecutor(t, limited(t, store), config), saga.run).failed()
+		try(t.Context(), t, newExecutor(t, limitedTo(200_000, t, store), config), saga.run).failed()
 	}
 	check.Equal(t, saga.undone, 1)
 	check.Equal(t, payloads.puts, 1)

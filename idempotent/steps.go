@@ -94,8 +94,8 @@ func (s *steps) begin(full string, st *step, exclusive string) (data []byte, fou
 		return misuse("a durable function has the steps of its own SDK; " + inADurableStep)
 	case s.x.config.Optimistic:
 		return misuse("under Config.Optimistic a handler has no effects but its transaction; unset it for this handler")
-	case s.x.config.Shared:
-		return misuse("another library shares the record, and its takeover would forget the step (Config.Shared); send a DownstreamKey with the effect, or give this handler records of its own")
+	case s.x.config.shared:
+		return misuse("another library shares the record, and its takeover would forget the step; send a DownstreamKey with the effect, or give this handler records of its own")
 	case st.uncarried != "":
 		return misuse(st.uncarried) // also if found, which is empty
 	case exclusive != "" && !found:

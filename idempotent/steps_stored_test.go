@@ -32,18 +32,18 @@ func charging(charged *int, value string) func(context.Context) (string, error) 
 }
 
 func TestStepsAreSealedAndSpilled(t *testing.T) {
-	for name, above := range map[string]int{"sealed": 1 << 20, "sealed and spilled": 10} {
+	for name, result := range map[string]string{"sealed": "a secret", "sealed and spilled": large} {
 		store, payloads, charged := memory.New(0), newShelf(), 0
 		config := sealing()
-		config.Payloads, config.PayloadAbove = payloads, above
-		try(t.Context(), t, newExecutor(t, store, config), charging(&charged, "a secret")).failed()
+		config.Payloads = payloads
+		try(t.Context(), t, newExecutor(t, store, config), charging(&charged, result)).failed()
 		kept := stored(t, store).Steps["charge"]
 		check.Differ(t, len(kept), 0, name)
 		check.False(t, bytes.Contains(kept, []byte("secret")), name)
-		check.Equal(t, kept[0] == '@', above == 10, name)
-		check.Equal(t, payloads.puts == 1, above == 10, name)
+		check.Equal(t, kept[0] == '@', result == large, name)
+		check.Equal(t, payloads.puts == 1, result == large, name)
 		value, _, err := do(t.Context(), newExecutor(t, store, config), charging(&charged, "again"))
-		check.Equal(t, value, "a secret", name)
+		check.Equal(t, value, result, name)
 		check.Nil(t, err, name)
 		check.Equal(t, charged, 2, name)
 	}
@@ -119,11 +119,11 @@ func TestStepThatCannotBeOpenedIsNamed(t *testing.T) {
 func TestStepThatDoesNotFitIsSpilled(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
 	full := hooked(store, fails(func(w write) bool { return len(w.change.Steps["charge"]) > 100 }, driver.ErrTooLarge))
-	config := &idempotent.Config{Payloads: payloads, PayloadAbove: 1 << 20}
+	config, result := &idempotent.Config{Payloads: payloads}, strings.Repeat("r", 200)
 	charged := 0
-	try(t.Context(), t, newExecutor(t, full, config), charging(&charged, large)).failed()
+	try(t.Context(), t, newExecutor(t, full, config), charging(&charged, result)).failed()
 	check.True(t, strings.HasPrefix(string(stored(t, store).Steps["charge"]), "@"))
-	try(t.Context(), t, newExecutor(t, full, config), charging(&charged, "again")).returned(large)
+	try(t.Context(), t, newExecutor(t, full, config), charging(&charged, "again")).returned(result)
 }
 
 // failing is a Sealer that cannot seal for some slots.

@@ -17,8 +17,8 @@ const (
 	resultSlot  = "result"
 	failureSlot = "failure"
 
-	defaultPayloadAbove = 256 << 10
-	maxReference        = 2 << 10
+	payloadAbove = 256 << 10 // bytes of an encoded result that goes to the payload store
+	maxReference = 2 << 10
 )
 
 // encodeStored returns the stored form of a result, error or step: sealed, and
@@ -64,7 +64,7 @@ func (x *Executor) spill(ctx context.Context, data []byte) (form.Stored, error) 
 
 // spills reports whether data goes to the payload store; a stored error never does.
 func (x *Executor) spills(p driver.Place, data []byte) bool {
-	return x.config.Payloads != nil && len(data) > x.config.PayloadAbove && p.Slot != failureSlot
+	return x.config.Payloads != nil && len(data) > payloadAbove && p.Slot != failureSlot
 }
 
 // longestEncoding bounds how long a misconfigured sealer or payload store

@@ -81,7 +81,7 @@ func (x *examined) tableKeys() {
 	table := x.f.props.Table
 	x.when(types[keys["HASH"]] != "S", table.Table, "use a table whose partition key is a string",
 		"its partition key %q is of type %s, and the ids of records are strings", keys["HASH"], types[keys["HASH"]])
-	x.when(keys["RANGE"] != table.sortKey, table.Table, "declare SortKey of ImportIdempotencyTable, and set Options.Attributes.SortKey of package dynamo",
+	x.when(keys["RANGE"] != table.sortKey, table.Table, "declare SortKey of ImportIdempotencyTable, and set Options.Layout.SortKey of package dynamo",
 		"its sort key is %q, and the declared one is %q", keys["RANGE"], table.sortKey)
 }
 

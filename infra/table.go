@@ -111,7 +111,7 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 // ImportedTableProps are the props of [ImportIdempotencyTable]. They declare facts that
 // CDK does not tell. The zero value of every field is its default.
 type ImportedTableProps struct {
-	// SortKey is the name of the table's sort key, as in Options.Attributes of package
+	// SortKey is the name of the table's sort key, as in Options.Layout of package
 	// dynamo. Default: none.
 	SortKey string
 }

@@ -56,7 +56,7 @@ func (t *table) checkKeys(d *types.TableDescription, found *findings) bool {
 		is = append(is, fmt.Sprintf("%s (%s), %s", name, kinds[name], role))
 	}
 	if got := strings.Join(is, "; "); got != strings.Join(want, "; ") {
-		advice := "keys cannot be changed: use another table, or say what its keys are, here with --attribute id=NAME and --sort-key, in functions with dynamo.Options.Attributes"
+		advice := "keys cannot be changed: use another table, or say what its keys are, here with --attribute id=NAME and --sort-key, in functions with dynamo.Options.Layout"
 		found.say("keys", wrong, got+"; functions need "+strings.Join(want, "; "), advice)
 		return false
 	}

@@ -28,11 +28,11 @@ func (o *dynamodbFlags) add(f *flag.FlagSet, table *string) {
 	f.StringVar(&o.endpoint, "endpoint", "", "the `URL` of DynamoDB, such as DynamoDB Local's")
 	f.StringVar(&o.region, "region", "", "the `name` of the AWS Region")
 	f.StringVar(&o.profile, "profile", "", "the `name` of a profile of the AWS configuration")
-	f.StringVar(&o.options.Attributes.SortKey, "sort-key", "", "the `name` of the attribute that holds the record's id, in a table with a composite key")
-	f.StringVar(&o.options.Partition, "partition", "", "the `text` of the records' partition key, with --sort-key")
-	f.IntVar(&o.options.Shards, "shards", 0, "the `number` of shards of the partition, with --sort-key")
+	f.StringVar(&o.options.Layout.SortKey, "sort-key", "", "the `name` of the attribute that holds the record's id, in a table with a composite key")
+	f.StringVar(&o.options.Layout.Partition, "partition", "", "the `text` of the records' partition key, with --sort-key")
+	f.IntVar(&o.options.Layout.Shards, "shards", 0, "the `number` of shards of the partition, with --sort-key")
 	f.BoolVar(&o.native, "native", false, "results are native attribute values, as Powertools for TypeScript writes them")
-	a := &o.options.Attributes
+	a := &o.options.Layout
 	renames(f, "attribute", "a renamed attribute as `name=attribute`, of attempt, data, expiration, id, lease, owner, refunds, status, steps and validation; repeatable", map[string]*string{
 		"attempt": &a.Attempt, "data": &a.Data, "expiration": &a.Expiration, "id": &a.ID, "lease": &a.Lease,
 		"owner": &a.Owner, "refunds": &a.Refunds, "status": &a.Status, "steps": &a.Steps, "validation": &a.Validation,
@@ -55,16 +55,16 @@ func renames(f *flag.FlagSet, flag, usage string, fields map[string]*string) {
 type table struct {
 	name      string
 	client    *dynamodb.Client
-	partition string            // with a composite key
-	attr      dynamo.Attributes // with the names that check needs
-	function  *deployed         // whose role is checked in place of the caller, or nil
+	partition string        // with a composite key
+	attr      dynamo.Layout // with the names that check needs
+	function  *deployed     // whose role is checked in place of the caller, or nil
 }
 
 func (o *dynamodbFlags) open(ctx context.Context, name string) (*store, error) {
 	if name == "" {
 		return nil, endf(codeUsage, "set --table or IDEMPOTENCY_TABLE")
 	}
-	if o.options.Attributes.SortKey == "" && (o.options.Partition != "" || o.options.Shards != 0) {
+	if o.options.Layout.SortKey == "" && (o.options.Layout.Partition != "" || o.options.Layout.Shards != 0) {
 		return nil, endf(codeUsage, "--partition and --shards need the --sort-key")
 	}
 	cfg, err := o.load(ctx)
@@ -81,18 +81,20 @@ func (o *dynamodbFlags) open(ctx context.Context, name string) (*store, error) {
 	options := o.options
 	if o.native {
 		options.Data = dynamo.Native
-	} else {
-		options.CompressAbove = -1 // Powertools may read the result
 	}
 	records, err := dynamo.New(client, name, &options)
 	if err != nil {
 		return nil, &ending{codeUsage, err}
 	}
-	a := options.Attributes
+	// Powertools may read the results, if it has these options.
+	if shared, err := records.Shared(o.native); err == nil {
+		records = shared.(*dynamo.Store)
+	}
+	a := options.Layout
 	a.ID, a.Owner, a.Expiration = cmp.Or(a.ID, "id"), cmp.Or(a.Owner, "owner"), cmp.Or(a.Expiration, "expiration")
 	t := &table{name: name, client: client, attr: a, function: o.function}
 	if a.SortKey != "" {
-		if t.partition = cmp.Or(options.Partition, "idempotency#"+os.Getenv("AWS_LAMBDA_FUNCTION_NAME")); options.Shards > 1 {
+		if t.partition = cmp.Or(a.Partition, "idempotency#"+os.Getenv("AWS_LAMBDA_FUNCTION_NAME")); a.Shards > 1 {
 			t.partition += "#0"
 		}
 	}

@@ -172,8 +172,7 @@ func TestRenamedAndCompositeTableIsRead(t *testing.T) {
 	client, table := dynamodblocal.NewTable(t)
 	table += "-composite"
 	options := &dynamo.Options{
-		Attributes: dynamo.Attributes{ID: "PK", SortKey: "SK", Status: "st", Lease: "until", Data: "result"},
-		Partition:  "idempotency#app", Shards: 4,
+		Layout: dynamo.Layout{ID: "PK", SortKey: "SK", Status: "st", Lease: "until", Data: "result", Partition: "idempotency#app", Shards: 4},
 	}
 	check.Must(t, dynamo.CreateTable(t.Context(), client, table, options))
 	store, err := dynamo.New(client, table, options)

@@ -57,7 +57,7 @@ func TestOpenMakesAStoreFromTheEnvironment(t *testing.T) {
 func TestOpenUsesTheClientAndOptionsGiven(t *testing.T) {
 	t.Setenv("IDEMPOTENCY_TABLE", "records")
 	given := &counting{}
-	options := &dynamoenv.Options{Client: given, Store: &dynamo.Options{Attributes: dynamo.Attributes{ID: "pk"}}}
+	options := &dynamoenv.Options{Client: given, Store: &dynamo.Options{Layout: dynamo.Layout{ID: "pk"}}}
 	store, err := dynamoenv.Open(t.Context(), options)
 	check.Must(t, err)
 	_, err = store.Get(t.Context(), "op#1")

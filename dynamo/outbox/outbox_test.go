@@ -282,7 +282,7 @@ func TestCreateTable(t *testing.T) {
 	check.Failed(t, outbox.CreateTable(t.Context(), client, records), "a table with other keys is taken")
 	bare := "bare-" + rand.Text()
 	check.Must(t, dynamo.CreateTable(t.Context(), client, bare, &dynamo.Options{
-		Attributes: dynamo.Attributes{ID: "aggregate", SortKey: "id"},
+		Layout: dynamo.Layout{ID: "aggregate", SortKey: "id"},
 	}))
 	if err := outbox.CreateTable(t.Context(), client, bare); err == nil || !strings.Contains(err.Error(), "stream") {
 		t.Errorf("a table without a stream: %v", err)

@@ -19,7 +19,7 @@ import (
 //
 // CreateTable is for tests and tools, as [dynamo.CreateTable] is.
 func CreateTable(ctx context.Context, client dynamo.TableClient, table string) error {
-	err := dynamo.CreateTable(ctx, streaming{client}, table, &dynamo.Options{Attributes: dynamo.Attributes{
+	err := dynamo.CreateTable(ctx, streaming{client}, table, &dynamo.Options{Layout: dynamo.Layout{
 		ID: outboxitem.Aggregate, SortKey: outboxitem.ID, Expiration: outboxitem.Expiration,
 	}})
 	if err != nil {

@@ -103,10 +103,9 @@ func TestPagesNameEveryOption(t *testing.T) {
 		relay.Options{}, outbox.Options{}, seal.Options{}, seal.DataKeyOptions{}, s3payload.Options{},
 		dynamoenv.Options{},
 	} {
-		for i := range reflect.TypeOf(options).NumField() {
-			name := reflect.TypeOf(options).Field(i).Name
-			if !strings.Contains(all, "| `"+name+"` |") {
-				t.Errorf("no page has %T.%s", options, name)
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(options)) {
+			if field.IsExported() && !strings.Contains(all, "| `"+field.Name+"` |") {
+				t.Errorf("no page has %T.%s", options, field.Name)
 			}
 		}
 	}

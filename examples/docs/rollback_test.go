@@ -124,8 +124,8 @@ func (elsewhere) Put(context.Context, []byte) (string, error) { return "elsewher
 func (elsewhere) Get(context.Context, string) ([]byte, error) { return nil, errors.New("read") }
 
 func TestVersionWithoutTheSealerOrPayloadsRefusesTheirResult(t *testing.T) {
-	large := func(context.Context) (string, error) { return string(bytes.Repeat([]byte("x"), 2000)), nil }
-	for _, c := range []*idempotent.Config{sealed(t), {PayloadAbove: 100, Payloads: elsewhere{}}} {
+	large := func(context.Context) (string, error) { return string(bytes.Repeat([]byte("x"), 300_000)), nil }
+	for _, c := range []*idempotent.Config{sealed(t), {Payloads: elsewhere{}}} {
 		store := memory.New(0)
 		if _, _, err := call(t, store, c, large); err != nil {
 			t.Fatal(err)

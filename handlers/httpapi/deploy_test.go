@@ -17,12 +17,12 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-// adapter is a function of the package that protects a handler of events.
-type adapter[Req, Resp any] = func(*idempotent.Executor, httpapi.Scope, func(context.Context, Req) (Resp, error), *httpapi.Options) func(context.Context, Req) (Resp, error)
+// protection is a function of the package that protects a handler of events.
+type protection[Req, Resp any] = func(*idempotent.Executor, httpapi.Scope, func(context.Context, Req) (Resp, error), *httpapi.Options) func(context.Context, Req) (Resp, error)
 
 // deployment returns a handler behind an adapter. The request and the response become
 // events as JSON, of which event and respond make all members but the body and status.
-func deployment[Req, Resp any](protect adapter[Req, Resp], event func(t testing.TB, c httpCall) map[string]any, respond func(headers http.Header, response map[string]any)) func(testing.TB, *idempotent.Executor, httpapi.Scope, httpWork, *httpapi.Options) httpEndpoint {
+func deployment[Req, Resp any](protect protection[Req, Resp], event func(t testing.TB, c httpCall) map[string]any, respond func(headers http.Header, response map[string]any)) func(testing.TB, *idempotent.Executor, httpapi.Scope, httpWork, *httpapi.Options) httpEndpoint {
 	return func(t testing.TB, x *idempotent.Executor, scope httpapi.Scope, work httpWork, o *httpapi.Options) httpEndpoint {
 		handler := protect(x, scope, func(ctx context.Context, e Req) (response Resp, _ error) {
 			var request struct {

@@ -89,7 +89,7 @@ var paidHeaders = http.Header{"Content-Type": {"application/json"}, "Location": 
 const paidBody = `{"id":"1","note":"<é>"}`
 
 // on returns handlers of an adapter that respond with what paid returns.
-func on[Req, Resp any](protect adapter[Req, Resp], paid func(Req) Resp) func(httpapi.Scope) func(*idempotent.Executor) lambda.Handler {
+func on[Req, Resp any](protect protection[Req, Resp], paid func(Req) Resp) func(httpapi.Scope) func(*idempotent.Executor) lambda.Handler {
 	return func(s httpapi.Scope) func(*idempotent.Executor) lambda.Handler {
 		return func(x *idempotent.Executor) lambda.Handler {
 			return lambda.NewHandler(protect(x, s, func(_ context.Context, e Req) (Resp, error) { return paid(e), nil }, nil))

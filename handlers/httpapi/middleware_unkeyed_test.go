@@ -14,6 +14,7 @@ import (
 
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
@@ -219,7 +220,7 @@ func TestTransactionPanicsAfterTheResponseHasBegun(t *testing.T) {
 
 // The response that has begun cannot report what the call failed with.
 func TestResponseThatHasBegunIsCutOffByAnError(t *testing.T) {
-	x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey, Shared: true})
+	x := newExecutor(t, memory.New(0), adapter.Shared(&idempotent.Config{OnMissingKey: idempotent.RunMissingKey}))
 	protected, _ := serveHTTP(t, x, nil, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "created")
 		_, _ = idempotent.Step(r.Context(), "a", func(context.Context) (int, error) { return 0, nil }) // refused

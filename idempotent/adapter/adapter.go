@@ -8,24 +8,25 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
 // CheckExecutions returns a [*driver.ConfigError] if the timeout is not one that a
 // durable execution can have, or if a setting of x does not fit its calls. Adapters
 // call it when the function starts. See [Durable].
 func CheckExecutions(x *idempotent.Executor, timeout time.Duration) error {
-	return x.ForAdapters().CheckExecutions(timeout)
+	return options.ForAdapters(x).CheckExecutions(timeout)
 }
 
 // Ahead returns how many records may be claimed before their turn: Config.Ahead, or 0
 // where each record is claimed in its turn.
-func Ahead(x *idempotent.Executor) int { return x.ForAdapters().Ahead() }
+func Ahead(x *idempotent.Executor) int { return options.ForAdapters(x).Ahead() }
 
 // ClaimsAhead reports whether a record may be claimed before its handler's turn.
 // It is false with Config.MaxAttempts, as a crash would use up an attempt of
 // records that never ran. It is false where there is no claim: with
 // Config.Optimistic, and with ONCE_DISABLED.
-func ClaimsAhead(x *idempotent.Executor) bool { return x.ForAdapters().ClaimsAhead() }
+func ClaimsAhead(x *idempotent.Executor) bool { return options.ForAdapters(x).ClaimsAhead() }
 
 // HandlerDeadline returns the time at which the context of a handler ends that a
 // call with ctx would run, and reports whether there is one. Adapters use it to
@@ -35,16 +36,31 @@ func ClaimsAhead(x *idempotent.Executor) bool { return x.ForAdapters().ClaimsAhe
 // elsewhere the deadline of ctx. The end of a lease with a heartbeat does not
 // count.
 func HandlerDeadline(ctx context.Context, x *idempotent.Executor) (deadline time.Time, ok bool) {
-	return x.ForAdapters().HandlerDeadline(ctx)
+	return options.ForAdapters(x).HandlerDeadline(ctx)
 }
 
 // Margin returns Config.Margin: the time before [HandlerDeadline] below which nothing
 // starts. 0 stands for the default.
-func Margin(x *idempotent.Executor) time.Duration { return x.ForAdapters().Margin() }
+func Margin(x *idempotent.Executor) time.Duration { return options.ForAdapters(x).Margin() }
 
 // Seals reports whether x has a Config.Sealer. Adapters that write logs use it: data
 // that a store may not read must not appear in a log.
-func Seals(x *idempotent.Executor) bool { return x.ForAdapters().Seals() }
+func Seals(x *idempotent.Executor) bool { return options.ForAdapters(x).Seals() }
+
+// Shared returns a copy of config, which may be nil, for records that a second library
+// writes without a fence, as Powertools does. Its takeover replaces the whole record,
+// and with it the attempts and the finished steps. So [idempotent.New] refuses the
+// Config with a Codec, MaxAttempts, Payloads or a Sealer, a handler that uses
+// [idempotent.Step] or [idempotent.SagaStep] fails, and [idempotent.Permanent] errors
+// are treated as with ReleasePermanent.
+func Shared(config *idempotent.Config) *idempotent.Config {
+	var shared idempotent.Config
+	if config != nil {
+		shared = *config
+	}
+	options.Share(&shared)
+	return &shared
+}
 
 // FinishedSagaSteps returns how many steps of the innermost call that ctx
 // belongs to would be undone if it failed for good. It returns 0 outside of a

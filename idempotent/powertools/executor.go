@@ -2,6 +2,7 @@ package powertools
 
 import (
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -39,10 +40,5 @@ func NewExecutor(operation string, table Table, d Dialect, config *idempotent.Co
 	if err != nil {
 		return nil, &driver.ConfigError{Err: err}
 	}
-	var shared idempotent.Config
-	if config != nil {
-		shared = *config
-	}
-	shared.Shared = true
-	return idempotent.New(operation, store, &shared)
+	return idempotent.New(operation, store, adapter.Shared(config))
 }

@@ -40,7 +40,7 @@ func TestExecutorWritesTheFormOfItsDialect(t *testing.T) {
 }
 
 func TestExecutorRefusesWhatCannotBeShared(t *testing.T) {
-	wrong := errors.New("dynamo: Options.Shards is 2")
+	wrong := errors.New("dynamo: Options.Layout is 2")
 	for want, c := range map[string]struct {
 		operation string
 		table     powertools.Table
@@ -49,7 +49,7 @@ func TestExecutorRefusesWhatCannotBeShared(t *testing.T) {
 	}{
 		"the table is nil":   {"pay", nil, powertools.Python, idempotent.Config{}},
 		"is no dialect":      {"pay", newTable(), 0, idempotent.Config{}},
-		"Options.Shards":     {"pay", &table{err: wrong}, powertools.Python, idempotent.Config{}},
+		"Options.Layout":     {"pay", &table{err: wrong}, powertools.Python, idempotent.Config{}},
 		"operation is empty": {"", newTable(), powertools.Python, idempotent.Config{}},
 		"MaxAttempts is 1":   {"pay", newTable(), powertools.Python, idempotent.Config{MaxAttempts: 1}},
 		"Lease is":           {"pay", newTable(), powertools.Python, idempotent.Config{Lease: 1}},
@@ -62,12 +62,12 @@ func TestExecutorRefusesWhatCannotBeShared(t *testing.T) {
 	}
 }
 
-// The caller's Config stays as it is; the Executor's has Shared.
+// The caller's Config stays as it is.
 func TestExecutorRefusesSteps(t *testing.T) {
 	config := idempotent.Config{}
 	x, err := powertools.NewExecutor("pay", newTable(), powertools.Python, &config)
-	if err != nil || config.Shared {
-		t.Fatal(config.Shared, err)
+	if err != nil || config != (idempotent.Config{}) {
+		t.Fatal(config, err)
 	}
 	_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: "app.pay#1"}, func(ctx context.Context) (string, error) {
 		return idempotent.Step(ctx, "charge", func(context.Context) (string, error) {

@@ -32,7 +32,7 @@ var order = map[string]string{
 	"idempotent":                          "idempotent/driver internal/canonical internal/form",
 	"idempotent/adapter":                  "idempotent idempotent/driver idempotent/internal/options",
 	"idempotent/keypath":                  "idempotent internal/canonical internal/jmespath",
-	"idempotent/powertools":               "idempotent idempotent/driver internal/canonical internal/jmespath",
+	"idempotent/powertools":               "idempotent idempotent/adapter idempotent/driver internal/canonical internal/jmespath",
 	"idempotent/emf":                      "idempotent idempotent/driver",
 	"idempotent/otel":                     "idempotent idempotent/driver",
 	"idempotent/seal":                     "idempotent idempotent/driver idempotent/internal/cache",

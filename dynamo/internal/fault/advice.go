@@ -38,11 +38,11 @@ func Advice(err error, partition, sort string) string {
 	case "RequestTimeTooSkewed":
 		return "the clock of this machine is wrong"
 	case "ItemCollectionSizeLimitExceededException":
-		return "all records of one partition key exceed 10 GB, which a local secondary index limits them to; remove the index, or use Options.Shards"
+		return "all records of one partition key exceed 10 GB, which a local secondary index limits them to; remove the index, or use Options.Layout.Shards"
 	}
 	switch {
 	case Throttled(err):
-		return "throttled; raise the table's capacity or use on-demand, and with composite keys spread the records by Options.Shards"
+		return "throttled; raise the table's capacity or use on-demand, and with composite keys spread the records by Options.Layout.Shards"
 	case Server(err):
 		return "DynamoDB could not answer; try again"
 	}
@@ -55,7 +55,7 @@ func validationAdvice(err error, message, partition, sort string) string {
 		if sort != "" {
 			return fmt.Sprintf("the table's keys are others; the options expect the partition key %q and the sort key %q, both of type S", partition, sort)
 		}
-		return fmt.Sprintf("the table's keys are others; the options expect the partition key %q of type S and no sort key (for one, set Options.Attributes.SortKey)", partition)
+		return fmt.Sprintf("the table's keys are others; the options expect the partition key %q of type S and no sort key (for one, set Options.Layout.SortKey)", partition)
 	case TooLarge(err):
 		return "the item would exceed 400 KB; the results of steps count together"
 	case NoMap(err):

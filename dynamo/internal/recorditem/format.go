@@ -24,24 +24,26 @@ const (
 
 // Format is the format of the items in one table.
 type Format struct {
-	Attr Attributes // without empty names, except for SortKey
+	Attr Layout // without empty names, except for SortKey
 
-	partition    string
-	shards       uint32
 	placeholders map[string]string // of the expressions
 	*codec
 }
 
 // New returns the format with these options, or a [*driver.ConfigError].
 func New(o Options) (*Format, error) {
-	if err := o.resolve(); err != nil {
+	if err := o.Layout.resolve(); err != nil {
 		return nil, err
 	}
 	placeholders := map[string]string{}
-	for _, f := range o.Attributes.fields() {
+	for _, f := range o.Layout.fields() {
 		placeholders[f.placeholder] = *f.name
 	}
-	return &Format{o.Attributes, o.Partition, uint32(o.Shards), placeholders, newCodec(o.Native, o.CompressAbove)}, nil
+	above := compressAbove
+	if o.Plain || o.Native { // the other readers of native results cannot decompress
+		above = -1
+	}
+	return &Format{o.Layout, placeholders, newCodec(o.Native, above)}, nil
 }
 
 // Composite reports whether the table has composite keys.
@@ -62,11 +64,11 @@ func (f *Format) KeyAttributes(id string) iter.Seq2[string, types.AttributeValue
 			yield(f.Attr.ID, attribute.Text(id))
 			return
 		}
-		partition := f.partition
-		if f.shards > 1 {
+		partition := f.Attr.Partition
+		if f.Attr.Shards > 1 {
 			h := fnv.New32a()
 			h.Write([]byte(id))
-			partition += "#" + strconv.FormatUint(uint64(h.Sum32()%f.shards), 10)
+			partition += "#" + strconv.FormatUint(uint64(h.Sum32()%uint32(f.Attr.Shards)), 10)
 		}
 		if yield(f.Attr.ID, attribute.Text(partition)) {
 			yield(f.Attr.SortKey, attribute.Text(id))

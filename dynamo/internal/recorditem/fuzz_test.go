@@ -86,7 +86,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("\x00\x04op#1\x00\x09COMPLETED\x08\x08\x02\x04uwhy"))
 	f.Add([]byte("\x00\x04op#1\x00\x09COMPLETED\x08\x08\x02\x04pref"))
 	formats := []*Format{
-		newFormat(f, Options{}), newFormat(f, Options{Native: true}), newFormat(f, Options{Attributes: Attributes{ID: "pk", SortKey: "id"}}),
+		newFormat(f, Options{}), newFormat(f, Options{Native: true}), newFormat(f, Options{Layout: Layout{ID: "pk", SortKey: "id"}}),
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		seed := &seeder{b}

@@ -43,6 +43,14 @@ const (
 	ExecutionEnded
 )
 
+// Package idempotent sets these functions for package adapter.
+var (
+	// ForAdapters returns the methods of an *idempotent.Executor for adapters.
+	ForAdapters func(x any) Executor
+	// Share makes a *idempotent.Config one of shared records.
+	Share func(config any)
+)
+
 // An Executor is an *idempotent.Executor for adapters.
 type Executor interface {
 	Ahead() int

@@ -6,7 +6,7 @@ variable "ephemeral" {
 }
 
 variable "expiration" {
-  description = "Attribute of time to live, as in Options.Attributes of package dynamo."
+  description = "Attribute of time to live, as in Options.Layout of package dynamo."
   type        = string
   default     = "expiration"
   nullable    = false
@@ -37,7 +37,7 @@ variable "partition_key" {
 }
 
 variable "sort_key" {
-  description = "Makes the keys composite, as Options.Attributes.SortKey of package dynamo does. Default: none."
+  description = "Makes the keys composite, as Options.Layout.SortKey of package dynamo does. Default: none."
   type        = string
   default     = null
 }

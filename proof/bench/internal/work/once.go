@@ -52,11 +52,11 @@ func (w *Worker) store(j Job) (driver.Store, error) {
 	case Process:
 		return w.records, nil
 	}
-	options := w.Store
-	if j.Bytes > 0 {
-		options.CompressAbove = -1 // as in the other series
+	store, err := dynamo.New(w.dynamodb(j.Endpoint), j.Table, &w.Store)
+	if err == nil && j.Bytes > 0 {
+		return store.Shared(false) // not compressed, as in the other series
 	}
-	return dynamo.New(w.dynamodb(j.Endpoint), j.Table, &options)
+	return store, err
 }
 
 func paymentKey(p payment) (idempotent.Key, error) {
