@@ -19,7 +19,7 @@ import (
 // the record so. It returns an [*Error] for combinations of fields that the
 // protocol does not use.
 //
-// c.With may be a frozen [*Tx] if c finishes the record. If a condition of the Tx
+// c.With may be the frozen [Tx] of a call if c finishes the record. If a condition of the Tx
 // fails, Change returns a [*driver.Rejected].
 func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	t, err := s.checkChange(f, c)

@@ -48,14 +48,14 @@ func (s *Store) checkChange(f driver.Fence, c driver.Change) (*Tx, error) {
 }
 
 func transactionOf(with any, finishes bool) (*Tx, error) {
-	t, ok := with.(*Tx)
+	a, ok := with.(*attachment)
 	switch {
 	case !finishes:
 		return nil, errors.New("only a write that finishes the record takes a transaction")
-	case !ok || t == nil:
-		return nil, fmt.Errorf("this store commits a *dynamo.Tx that is not nil, and no %T", with)
+	case !ok || a == nil:
+		return nil, fmt.Errorf("this store commits the transaction of dynamo.Collect, and no %T", with)
 	}
-	return t, nil
+	return (*Tx)(a), nil
 }
 
 // checkText refuses text whose bytes the SDK would replace: two fingerprints that

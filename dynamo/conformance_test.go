@@ -62,7 +62,7 @@ func (s *Store) attach(t *testing.T, refused bool) (driver.Attachment, func() in
 		conditions = append(conditions, If(expression.Name("n").GreaterThan(expression.Value(1000))))
 	}
 	tx.Update(s.table, counter.key, expression.Add(expression.Name("n"), expression.Value(1)), conditions...)
-	return tx, counter.value
+	return (*attachment)(tx), counter.value
 }
 
 // plant writes a record as it is.

@@ -18,7 +18,7 @@ import (
 // is written without lease and steps. Create writes Unavailable in place of a
 // result that does not fit into an item, and returns the record so.
 //
-// with may be a frozen [*Tx] if r is finished. If a condition of the Tx fails,
+// with may be the frozen [Tx] of a call if r is finished. If a condition of the Tx fails,
 // Create returns a [*driver.Rejected].
 func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
 	t, err := s.checkCreate(r, with)

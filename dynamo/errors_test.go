@@ -19,7 +19,6 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
@@ -224,7 +223,7 @@ func TestBusyTransactionAsksForARetry(t *testing.T) {
 	busy := newStore(t, wireClient(refusing(400, "ThrottlingException", "slow")), "records", &Options{Outbox: "outbox"})
 	tx := new(Tx)
 	tx.Put("accounts", account{ID: "a"})
-	tx.Publish(outbound.Message{Aggregate: "a", Destination: "d"})
+	tx.Publish(driver.OutboxMessage{Aggregate: "a", Destination: "d"})
 	_, _, err := busy.Change(t.Context(), fence("op#1"), completion(frozen(t, tx)))
 	rolledBack := &idempotent.StoreError{Op: "commit", RolledBack: true, Err: err}
 	check.Says(t, rolledBack, `tables ["accounts" "outbox" "records"]`)

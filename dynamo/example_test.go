@@ -18,7 +18,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // The examples run on DynamoDB Local. A function uses
@@ -209,7 +209,7 @@ func ExampleTx_Publish() {
 	}
 	x := executor(ctx, client, "place-order", &dynamo.Options{Outbox: messages})
 	_, err := idempotent.Do(ctx, x, idempotent.Key{ID: "order-7"}, func(ctx context.Context) (string, error) {
-		dynamo.Collect(ctx).Publish(outbound.Message{
+		dynamo.Collect(ctx).Publish(driver.OutboxMessage{
 			Aggregate: "order-7", Destination: "order-events", Type: "OrderPlaced", Body: []byte(`{"id":"order-7"}`),
 		})
 		return "placed", nil

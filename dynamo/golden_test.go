@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -76,7 +75,7 @@ func TestGoldenTransactions(t *testing.T) {
 	released := driver.Fence{ID: "op#1", Attempt: 2, Lease: driver.LeaseEnded}
 	completed := driver.Change{Status: driver.Completed, Data: []byte("42"), Expires: expires}
 	done := driver.Record{ID: "op#1", Status: driver.Completed, Owner: "me", Attempt: 1, Expires: expires, Fingerprint: "f", Data: []byte("42")}
-	with := func(c driver.Change, t *Tx) driver.Change { c.With = t; return c }
+	with := func(c driver.Change, t *Tx) driver.Change { c.With = (*attachment)(t); return c }
 	adopted := completed
 	adopted.Owner = "new"
 
@@ -84,10 +83,10 @@ func TestGoldenTransactions(t *testing.T) {
 		"complete": func(s *Store, tx *Tx) error { return changing(t, owned, with(completed, tx))(s) },
 		"adopt":    func(s *Store, tx *Tx) error { return changing(t, released, with(adopted, tx))(s) },
 		"create": func(s *Store, tx *Tx) error {
-			_, _, err := s.Create(t.Context(), done, time.UnixMilli(1_700_000_000_999), tx)
+			_, _, err := s.Create(t.Context(), done, time.UnixMilli(1_700_000_000_999), (*attachment)(tx))
 			return err
 		},
-		"alone": func(s *Store, tx *Tx) error { return s.Commit(t.Context(), "op#1", tx) },
+		"alone": func(s *Store, tx *Tx) error { return s.Commit(t.Context(), "op#1", (*attachment)(tx)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, client := fakeStore(t, &Options{Outbox: "outbox"})
@@ -98,9 +97,9 @@ func TestGoldenTransactions(t *testing.T) {
 			tx.Delete("accounts", accountKey("c"))
 			tx.Check("accounts", accountKey("d"), If(expression.Name("id").AttributeExists()))
 			tx.Add(types.TransactWriteItem{Delete: &types.Delete{TableName: aws.String("others"), Key: map[string]types.AttributeValue{"pk": number(1)}}})
-			tx.Publish(outbound.Message{Aggregate: "order-1", Destination: "mail", Type: "paid", Body: []byte("1"), Attributes: map[string]string{"a": "b"}})
-			tx.Publish(outbound.Message{Aggregate: "order-2", Destination: "mail", Body: []byte("2")})
-			tx.Publish(outbound.Message{Aggregate: "order-1", Destination: "stock", Type: "sold"})
+			tx.Publish(driver.OutboxMessage{Aggregate: "order-1", Destination: "mail", Type: "paid", Body: []byte("1"), Attributes: map[string]string{"a": "b"}})
+			tx.Publish(driver.OutboxMessage{Aggregate: "order-2", Destination: "mail", Body: []byte("2")})
+			tx.Publish(driver.OutboxMessage{Aggregate: "order-1", Destination: "stock", Type: "sold"})
 			frozen(t, tx)
 			tx.created, tx.token = time.UnixMilli(1_700_000_000_000), "token"
 			check.Must(t, call(s, tx))

@@ -79,7 +79,7 @@ func TestEveryWriteArrivesOnce(t *testing.T) {
 		"create with a transaction": func(ctx context.Context) (driver.Record, bool, error) {
 			tx := new(Tx)
 			tx.Update(s.table, s.counter(t).key, expression.Add(expression.Name("n"), expression.Value(1)))
-			return s.Create(ctx, driver.Record{ID: "op#tx", Status: driver.Completed}, now, frozen(t, tx))
+			return s.Create(ctx, driver.Record{ID: "op#tx", Status: driver.Completed}, now, (*attachment)(frozen(t, tx)))
 		},
 		"refused": func(ctx context.Context) (driver.Record, bool, error) {
 			return s.Change(ctx, fence("op#none"), driver.Change{Status: driver.Completed})

@@ -8,12 +8,12 @@ import (
 
 	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/dynamo/internal/recorditem"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/outboxitem"
 )
 
 // checkMessage returns an error for a message that cannot be published.
-func checkMessage(m outbound.Message) error {
+func checkMessage(m driver.OutboxMessage) error {
 	switch {
 	case m.ID != "":
 		return errors.New("Publish of a message with an ID, which the store derives")

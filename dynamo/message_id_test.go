@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -31,7 +30,7 @@ func TestMessagesOfAnAttemptHaveTheSameIDs(t *testing.T) {
 	publishing := func() *Tx {
 		tx := new(Tx)
 		for _, aggregate := range []string{"order-1", "order-1", "order-2"} {
-			tx.Publish(outbound.Message{Aggregate: aggregate, Destination: "mail"})
+			tx.Publish(driver.OutboxMessage{Aggregate: aggregate, Destination: "mail"})
 		}
 		return frozen(t, tx)
 	}
@@ -48,7 +47,7 @@ func TestMessagesOfAnAttemptHaveTheSameIDs(t *testing.T) {
 	check.Slice(t, finish(tx, adopted, func(c *driver.Change) { c.Owner = owner }), first, "when it adopts the record")
 	r := claim("op#1")
 	r.Status = driver.Completed
-	created := ids(func(s *Store) error { _, _, err := s.Create(t.Context(), r, now, tx); return err })
+	created := ids(func(s *Store) error { _, _, err := s.Create(t.Context(), r, now, (*attachment)(tx)); return err })
 	check.Slice(t, created, first, "when it creates the record")
 
 	others := map[string][]string{
@@ -59,7 +58,7 @@ func TestMessagesOfAnAttemptHaveTheSameIDs(t *testing.T) {
 	}
 	for _, name := range []string{"without a record", "once more without a record"} {
 		tx := publishing()
-		others[name] = ids(func(s *Store) error { return s.Commit(t.Context(), "op#1", tx) })
+		others[name] = ids(func(s *Store) error { return s.Commit(t.Context(), "op#1", (*attachment)(tx)) })
 	}
 	seen := map[string]string{}
 	for _, id := range first {

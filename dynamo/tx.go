@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // A Tx collects writes that are committed together with the completion of a call,
@@ -33,12 +32,10 @@ import (
 //
 // A Tx is safe for concurrent use. Its methods panic after the handler has
 // returned: an addition would be lost silently.
-//
-// The zero Tx is for tests of stores, which call Freeze themselves.
 type Tx struct {
 	mu       sync.Mutex
 	items    []addition
-	messages []outbound.Message
+	messages []driver.OutboxMessage
 	mistake  error // the first
 	frozen   bool
 	created  time.Time // of the messages; the same when they are sent again
@@ -46,7 +43,9 @@ type Tx struct {
 	requests []*request
 }
 
-var _ driver.Attachment = (*Tx)(nil)
+// An attachment is a Tx as package idempotent sees it, which ends the collecting when the
+// handler has returned.
+type attachment Tx
 
 // Collect returns the Tx of the call that ctx belongs to, the same
 // one each time. It panics outside of a call, under idempotent.Unprotected, and if
@@ -55,7 +54,7 @@ var _ driver.Attachment = (*Tx)(nil)
 // It also panics within a step or its undo function: the attempt that commits may
 // not run the step again. Do not use a Tx of the handler there either.
 func Collect(ctx context.Context) *Tx {
-	return driver.Attach(ctx, func() *Tx { return new(Tx) })
+	return (*Tx)(driver.Attach(ctx, func() *attachment { return new(attachment) }))
 }
 
 // Put writes a whole item. The attributevalue package marshals it; it may be a
@@ -107,7 +106,7 @@ func (t *Tx) Add(item types.TransactWriteItem) { t.add("Add", parts{}, item) }
 // Publish writes a message to the outbox of the store, [Options.Outbox], in the
 // same transaction. Messages of one aggregate are published in the order in which
 // they were added.
-func (t *Tx) Publish(m outbound.Message) {
+func (t *Tx) Publish(m driver.OutboxMessage) {
 	err := checkMessage(m)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -149,9 +148,9 @@ func (t *Tx) mustBeOpen(method string) {
 	}
 }
 
-// Freeze ends the collecting, as [driver.Attachment] requires. Package idempotent
-// calls it after the handler has returned.
-func (t *Tx) Freeze() (empty bool, err error) {
+// Freeze ends the collecting, as [driver.Attachment] requires.
+func (a *attachment) Freeze() (empty bool, err error) {
+	t := (*Tx)(a)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.frozen {

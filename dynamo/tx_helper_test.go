@@ -55,7 +55,7 @@ func accountKey(id string) map[string]string { return map[string]string{"id": id
 // frozen freezes a transaction, and demands that there is something to send.
 func frozen(t *testing.T, tx *Tx) *Tx {
 	t.Helper()
-	if empty, err := tx.Freeze(); empty || err != nil {
+	if empty, err := (*attachment)(tx).Freeze(); empty || err != nil {
 		t.Fatalf("Freeze: empty %v, %v", empty, err)
 	}
 	return tx
@@ -73,7 +73,7 @@ func adding(t *testing.T, counters ...counter) *Tx {
 
 // completion of a claim, with a transaction.
 func completion(tx *Tx) driver.Change {
-	return driver.Change{Status: driver.Completed, Data: []byte(`"paid"`), Expires: now.Add(time.Hour), With: tx}
+	return driver.Change{Status: driver.Completed, Data: []byte(`"paid"`), Expires: now.Add(time.Hour), With: (*attachment)(tx)}
 }
 
 func rawDelete(t *testing.T) types.TransactWriteItem {

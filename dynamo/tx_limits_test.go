@@ -14,7 +14,6 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -38,7 +37,7 @@ func TestMistakesAreFoundBeforeTheRequest(t *testing.T) {
 			}
 		}
 	}
-	small := outbound.Message{Aggregate: "a", Destination: "d"}
+	small := driver.OutboxMessage{Aggregate: "a", Destination: "d"}
 	for name, c := range map[string]struct {
 		add   func(*Tx)
 		code  string // "": no mistake
@@ -55,12 +54,12 @@ func TestMistakesAreFoundBeforeTheRequest(t *testing.T) {
 		}, code: CodeTooLarge, index: 0},
 		"messages too large": {add: func(tx *Tx) {
 			for range 3 {
-				tx.Publish(outbound.Message{Aggregate: "a", Destination: "d", Body: large[:140<<10]})
+				tx.Publish(driver.OutboxMessage{Aggregate: "a", Destination: "d", Body: large[:140<<10]})
 			}
 		}, code: CodeTooLarge, index: -1, text: "messages of one aggregate"},
 		"of several aggregates": {add: func(tx *Tx) {
 			for i := range 3 {
-				tx.Publish(outbound.Message{Aggregate: strconv.Itoa(i), Destination: "d", Body: large[:140<<10]})
+				tx.Publish(driver.OutboxMessage{Aggregate: strconv.Itoa(i), Destination: "d", Body: large[:140<<10]})
 			}
 		}},
 		"4 MB": {add: func(tx *Tx) {
@@ -94,11 +93,11 @@ func TestMistakesAreFoundBeforeTheRequest(t *testing.T) {
 			tx.Add(w)
 		}, code: CodeInvalid, text: "one Put, Update"},
 		"raw without table": {add: func(tx *Tx) { tx.Add(types.TransactWriteItem{Put: &types.Put{}}) }, code: CodeInvalid, text: "table is empty"},
-		"an id":             {add: func(tx *Tx) { tx.Publish(outbound.Message{ID: "i", Aggregate: "a", Destination: "d"}) }, code: CodeInvalid, index: -1, text: "with an ID"},
-		"no aggregate":      {add: func(tx *Tx) { tx.Publish(outbound.Message{Destination: "d"}) }, code: CodeInvalid, index: -1, text: "without Aggregate"},
-		"no destination":    {add: func(tx *Tx) { tx.Publish(outbound.Message{Aggregate: "a"}) }, code: CodeInvalid, index: -1, text: "without Destination"},
-		"a long aggregate":  {add: func(tx *Tx) { tx.Publish(outbound.Message{Aggregate: strings.Repeat("a", 2049), Destination: "d"}) }, code: CodeInvalid, index: -1, text: "2048"},
-		"no UTF-8":          {add: func(tx *Tx) { tx.Publish(outbound.Message{Aggregate: "\xff", Destination: "d"}) }, code: CodeInvalid, index: -1, text: "UTF-8"},
+		"an id":             {add: func(tx *Tx) { tx.Publish(driver.OutboxMessage{ID: "i", Aggregate: "a", Destination: "d"}) }, code: CodeInvalid, index: -1, text: "with an ID"},
+		"no aggregate":      {add: func(tx *Tx) { tx.Publish(driver.OutboxMessage{Destination: "d"}) }, code: CodeInvalid, index: -1, text: "without Aggregate"},
+		"no destination":    {add: func(tx *Tx) { tx.Publish(driver.OutboxMessage{Aggregate: "a"}) }, code: CodeInvalid, index: -1, text: "without Destination"},
+		"a long aggregate":  {add: func(tx *Tx) { tx.Publish(driver.OutboxMessage{Aggregate: strings.Repeat("a", 2049), Destination: "d"}) }, code: CodeInvalid, index: -1, text: "2048"},
+		"no UTF-8":          {add: func(tx *Tx) { tx.Publish(driver.OutboxMessage{Aggregate: "\xff", Destination: "d"}) }, code: CodeInvalid, index: -1, text: "UTF-8"},
 		"the first counts": {add: func(tx *Tx) {
 			tx.Delete("t", accountKey("a"))
 			tx.Put("t", nil)
@@ -108,7 +107,7 @@ func TestMistakesAreFoundBeforeTheRequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tx := new(Tx)
 			c.add(tx)
-			empty, err := tx.Freeze()
+			empty, err := (*attachment)(tx).Freeze()
 			if c.code == "" {
 				check.False(t, empty)
 				check.Nil(t, err)
@@ -136,7 +135,7 @@ func TestStoreRefusesTransactionsThatDoNotFit(t *testing.T) {
 		add  func(*Tx)
 		text string
 	}{
-		"no outbox": {func(tx *Tx) { tx.Publish(outbound.Message{Aggregate: "a", Destination: "d"}) }, "Options.Outbox"},
+		"no outbox": {func(tx *Tx) { tx.Publish(driver.OutboxMessage{Aggregate: "a", Destination: "d"}) }, "Options.Outbox"},
 		"4 MB with the record": {func(tx *Tx) {
 			for i := range 10 {
 				tx.Put("t", map[string]any{"id": i, "v": bytes.Repeat([]byte{1}, 390<<10)})
@@ -192,7 +191,7 @@ func TestTransactionErrorsSayWhatToDo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t, wireClient(refusing(400, c.code, c.message)), "records", nil)
-			err := s.Commit(t.Context(), "op#1", twoAccounts(t))
+			err := s.Commit(t.Context(), "op#1", (*attachment)(twoAccounts(t)))
 			failed := check.As[*Error](t, err)
 			check.Contains(t, failed.Advice, c.advice)
 			check.False(t, errors.Is(err, driver.ErrUnavailable))
@@ -206,7 +205,7 @@ func TestTwoPutsOfOneItemAreRefused(t *testing.T) {
 	tx := new(Tx)
 	tx.Put(s.table, account{ID: "a"})
 	tx.Put(s.table, account{ID: "a", Balance: 1})
-	err := s.Commit(t.Context(), "op#1", frozen(t, tx))
+	err := s.Commit(t.Context(), "op#1", (*attachment)(frozen(t, tx)))
 	failed := check.As[*Error](t, err)
 	check.Contains(t, failed.Advice, "one write of the two")
 }

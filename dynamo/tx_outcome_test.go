@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
@@ -136,7 +135,7 @@ func TestOnlyAFailedConditionChoosesItsElse(t *testing.T) {
 			tx := new(Tx)
 			tx.Put("accounts", account{ID: "a"}, If(expression.Name("id").AttributeNotExists()).
 				Else(func(*TransactionError) error { return errors.New("the Else") }))
-			tx.Publish(outbound.Message{Aggregate: "a", Destination: "d"})
+			tx.Publish(driver.OutboxMessage{Aggregate: "a", Destination: "d"})
 			_, _, err := s.Change(t.Context(), fence("op#1"), completion(frozen(t, tx)))
 			e := check.As[*TransactionError](t, err)
 			check.Equal(t, e.Index, c.index)
@@ -154,7 +153,7 @@ func TestTransactionReadsTheRecordThatARefusalOmits(t *testing.T) {
 	done.Status = driver.Completed
 	for name, call := range map[string]func(*Store) (driver.Record, bool, error){
 		"create": func(s *Store) (driver.Record, bool, error) {
-			return s.Create(t.Context(), done, now, twoAccounts(t))
+			return s.Create(t.Context(), done, now, (*attachment)(twoAccounts(t)))
 		},
 		"change": func(s *Store) (driver.Record, bool, error) {
 			return s.Change(t.Context(), fence("op#1"), completion(twoAccounts(t)))

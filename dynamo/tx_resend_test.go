@@ -18,7 +18,6 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
@@ -44,7 +43,7 @@ func TestResentTransactionIsTheSame(t *testing.T) {
 			if edit != nil {
 				edit(&r)
 			}
-			_, _, err := s.Create(t.Context(), r, over, tx)
+			_, _, err := s.Create(t.Context(), r, over, (*attachment)(tx))
 			return err
 		}
 	}
@@ -67,13 +66,13 @@ func TestResentTransactionIsTheSame(t *testing.T) {
 		create(nil, now.Add(time.Second)),
 		create(func(r *driver.Record) { r.Owner = rival }, now),
 		create(func(r *driver.Record) { r.Data = []byte("2") }, now),
-		func(s *Store, tx *Tx) error { return s.Commit(t.Context(), "op#1", tx) },
-		func(s *Store, tx *Tx) error { return s.Commit(t.Context(), "op#2", tx) },
+		func(s *Store, tx *Tx) error { return s.Commit(t.Context(), "op#1", (*attachment)(tx)) },
+		func(s *Store, tx *Tx) error { return s.Commit(t.Context(), "op#2", (*attachment)(tx)) },
 	}
 	s, client := fakeStore(t, &Options{Outbox: "outbox"})
 	tx := new(Tx)
 	tx.Put("accounts", account{ID: "a"})
-	tx.Publish(outbound.Message{Aggregate: "order-1", Destination: "mail"})
+	tx.Publish(driver.OutboxMessage{Aggregate: "order-1", Destination: "mail"})
 	frozen(t, tx)
 	for range 3 {
 		for _, call := range calls {
@@ -139,11 +138,11 @@ func TestTransactionIsExecutedOnceAfterALostResponse(t *testing.T) {
 			"optimistic": func(s *Store, id string, tx *Tx) (bool, error) {
 				r := claim(id)
 				r.Status = driver.Completed
-				_, ok, err := s.Create(t.Context(), r, now, tx)
+				_, ok, err := s.Create(t.Context(), r, now, (*attachment)(tx))
 				return ok, err
 			},
 			"alone": func(s *Store, id string, tx *Tx) (bool, error) {
-				err := s.Commit(t.Context(), id, tx)
+				err := s.Commit(t.Context(), id, (*attachment)(tx))
 				return err == nil, err
 			},
 		} {

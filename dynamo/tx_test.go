@@ -11,7 +11,6 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -108,7 +107,7 @@ func mustPanic(t *testing.T, what string, f func()) {
 
 func TestUseAfterTheHandlerPanics(t *testing.T) {
 	tx := new(Tx)
-	if empty, err := tx.Freeze(); !empty || err != nil {
+	if empty, err := (*attachment)(tx).Freeze(); !empty || err != nil {
 		t.Fatal(empty, err)
 	}
 	for name, use := range map[string]func(){
@@ -117,7 +116,7 @@ func TestUseAfterTheHandlerPanics(t *testing.T) {
 		"Delete":  func() { tx.Delete("t", accountKey("a")) },
 		"Check":   func() { tx.Check("t", accountKey("a"), If(expression.Name("n").AttributeExists())) },
 		"Add":     func() { tx.Add(rawDelete(t)) },
-		"Publish": func() { tx.Publish(outbound.Message{Aggregate: "a", Destination: "d"}) },
+		"Publish": func() { tx.Publish(driver.OutboxMessage{Aggregate: "a", Destination: "d"}) },
 	} {
 		func() {
 			defer func() {
@@ -203,7 +202,7 @@ func TestTransactionsWorkInEveryLayout(t *testing.T) {
 				check.Equal(t, counted.value(), 1)
 				r := claim("op#2")
 				r.Status, r.Data = driver.Completed, []byte(data)
-				if _, ok, err := s.Create(t.Context(), r, now, adding(t, counted)); !ok || err != nil {
+				if _, ok, err := s.Create(t.Context(), r, now, (*attachment)(adding(t, counted))); !ok || err != nil {
 					t.Fatal(ok, err)
 				}
 				stored = get(t, s, "op#2")

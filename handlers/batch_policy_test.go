@@ -14,7 +14,6 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
-	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -119,7 +118,7 @@ func TestFailuresAreLoggedWithoutTheHandlersText(t *testing.T) {
 			snsEvent(t, order{ID: "o0"}), []string{"*errors.errorString"}},
 		"Kinesis": {handlers.Kinesis(plain, nil, func(context.Context, handlers.KinesisRecord[order]) error { return fails }, nil),
 			marshal(t, kinesisEvent(t, "a", order{ID: "o0"})), []string{"*errors.errorString"}},
-		"the relay": {relay.Outbox(func(context.Context, string, []outbound.Message) ([]error, error) { return nil, fails }, nil),
+		"the relay": {relay.Outbox(func(context.Context, string, []driver.OutboxMessage) ([]error, error) { return nil, fails }, nil),
 			golden(t, "../relay/testdata/outbox.json"), nil},
 		"a stored error and a Sealer": {handlers.SQS(sealing, nil, func(context.Context, handlers.SQSMessage[order]) error { return idempotent.Permanent(fails) }, nil),
 			sqsEvent(t, message("m2", order{ID: "o2"})), []string{"*errors.errorString"}},

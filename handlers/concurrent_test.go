@@ -20,8 +20,8 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
-	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -69,8 +69,8 @@ func concurrentFunctions(x *idempotent.Executor) map[string]any {
 		"s3":          handlers.S3(x, nil, func(_ context.Context, r events.S3EventRecord) error { return once(r.S3.Object.Key) }, &handlers.EventOptions{Concurrency: 4}),
 		"dynamodb-stream": handlers.DynamoDBStream(x, nil, func(_ context.Context, r events.DynamoDBEventRecord) error { return once(r.EventID) },
 			&handlers.DynamoDBStreamOptions{Concurrency: 4}),
-		"outbox": relay.Outbox(func(context.Context, string, []outbound.Message) ([]error, error) { return nil, nil },
-			&relay.Options{Concurrency: 4, Mark: func(context.Context, []relay.Key) error { return nil }}),
+		"outbox": relay.Outbox(func(context.Context, string, []driver.OutboxMessage) ([]error, error) { return nil, nil },
+			&relay.Options{Concurrency: 4, Mark: func(context.Context, []driver.OutboxKey) error { return nil }}),
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
-	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -75,7 +75,7 @@ func TestMarginThatLeavesNoRoomFailsTheInvocation(t *testing.T) {
 		"sqs, by default": {timeout: 500 * time.Millisecond, event: sqsEvent(t, message("m0", order{ID: "o0"})),
 			handler: handlers.SQS(keeping(0), nil, place[events.SQSMessage](s), nil)},
 		"outbox": {event: golden(t, "../relay/testdata/outbox.json"),
-			handler: relay.Outbox(func(context.Context, string, []outbound.Message) ([]error, error) {
+			handler: relay.Outbox(func(context.Context, string, []driver.OutboxMessage) ([]error, error) {
 				t.Error("published")
 				return nil, nil
 			}, nil)},

@@ -117,14 +117,14 @@ func TestSilentConnectionAfterALostRaceLeavesTimeToRead(t *testing.T) {
 	check.Equal(t, ok, true)
 	tx := new(Tx)
 	tx.Exec(add, "a", 1)
-	_, err = tx.Freeze()
+	_, err = (*collected)(tx).Freeze()
 	check.Must(t, err)
 	wire.losingOf("silent", "rollback\x00")
 	second := first
 	second.Owner = "two"
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	met, ok, err := s.Create(ctx, second, time.Now(), tx)
+	met, ok, err := s.Create(ctx, second, time.Now(), (*collected)(tx))
 	check.Must(t, err)
 	check.Equal(t, ok, false)
 	check.Equal(t, met.Owner, "one")

@@ -109,11 +109,11 @@ func TestDuplicateDoesNotWaitForACompletion(t *testing.T) {
 	// Nor does one that would be committed with a transaction.
 	with := new(Tx)
 	with.Exec(add, "a", 1)
-	_, err = with.Freeze()
+	_, err = (*collected)(with).Freeze()
 	check.Must(t, err)
 	finished := claim("id", rival)
 	finished.Status = driver.Completed
-	met, ok, err = s.Create(ctx, finished, now, with)
+	met, ok, err = s.Create(ctx, finished, now, (*collected)(with))
 	check.Must(t, err)
 	check.Equal(t, ok, false)
 	check.Equal(t, met.Owner, owner)

@@ -26,8 +26,6 @@ import (
 //
 // A Tx is safe for concurrent use. Its methods panic after the handler has
 // returned: an addition would be lost silently.
-//
-// The zero Tx is for tests of stores, which call Freeze themselves.
 type Tx struct {
 	mu         sync.Mutex
 	statements []addition
@@ -49,7 +47,10 @@ type addition struct {
 	failed    func(*TransactionError) error
 }
 
-var _ attachment = (*Tx)(nil)
+// collected is a Tx as package idempotent and the store see it.
+type collected Tx
+
+var _ attachment = (*collected)(nil)
 
 // Collect returns the Tx of the call that ctx belongs to, the same one each time. It
 // panics outside of a call, under idempotent.Unprotected, and if the call's store is
@@ -58,7 +59,7 @@ var _ attachment = (*Tx)(nil)
 // It also panics within a step or its undo function, because the attempt that commits
 // may not run the step again, and in a call that uses [Transaction].
 func Collect(ctx context.Context) *Tx {
-	return driver.Attach(ctx, func() *Tx { return new(Tx) })
+	return (*Tx)(driver.Attach(ctx, func() *collected { return new(collected) }))
 }
 
 // Exec adds a statement. Values that args point to must not be changed afterwards.
@@ -96,9 +97,8 @@ func (t *Tx) add(method string, a addition) {
 	t.statements = append(t.statements, a)
 }
 
-// Freeze ends the collecting, as [driver.Attachment] requires. Package idempotent
-// calls it after the handler has returned.
-func (t *Tx) Freeze() (empty bool, err error) {
+// Freeze ends the collecting, as [driver.Attachment] requires.
+func (t *collected) Freeze() (empty bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.frozen = true

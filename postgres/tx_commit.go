@@ -24,7 +24,7 @@ var (
 // The record's write is the first statement: if its condition does not hold, the
 // handler's statements do not matter, because an earlier copy of this request may have
 // run them. It also makes it safe to send the request again.
-func (t *Tx) commit(ctx context.Context, s *Store, w recordWrite) (row, error) {
+func (t *collected) commit(ctx context.Context, s *Store, w recordWrite) (row, error) {
 	t.mu.Lock()
 	frozen, doubtful, alone := t.frozen, t.doubtful, t.alone
 	t.mu.Unlock()
@@ -73,7 +73,7 @@ func (t *Tx) commit(ctx context.Context, s *Store, w recordWrite) (row, error) {
 }
 
 // checked returns the statements as they are sent, unless one ends the transaction.
-func (t *Tx) checked(ctx context.Context, conn *pgx.Conn) ([]addition, error) {
+func (t *collected) checked(ctx context.Context, conn *pgx.Conn) ([]addition, error) {
 	all := slices.Clone(t.statements)
 	for i := range all {
 		a := &all[i]

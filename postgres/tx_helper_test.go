@@ -52,7 +52,7 @@ func (e effects) attach(t *testing.T, refused bool) (driver.Attachment, func() i
 	if refused {
 		tx.Require(nil, "UPDATE effects SET n = 0 WHERE id = $1", "nobody")
 	}
-	return tx, func() int { return e.value(id) }
+	return (*collected)(tx), func() int { return e.value(id) }
 }
 
 // A bench is a store with effects, and an executor.

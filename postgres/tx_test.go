@@ -218,16 +218,16 @@ func TestTxOfAnExpiredRecordIsNotSentAgain(t *testing.T) {
 	b := newBench(t, nil, nil, w.through)
 	tx := new(Tx)
 	tx.Exec(add, "a", 1)
-	_, err := tx.Freeze()
+	_, err := (*collected)(tx).Freeze()
 	check.Must(t, err)
 	now := time.Now()
 	r := driver.Record{ID: "op#1", Status: driver.Completed, Owner: "alice", Attempt: 1, Expires: now.Truncate(time.Second).Add(-time.Second)}
 	w.losing("answer")
-	if _, ok, err := b.Create(t.Context(), r, now, tx); ok || !errors.Is(err, driver.ErrUnavailable) {
+	if _, ok, err := b.Create(t.Context(), r, now, (*collected)(tx)); ok || !errors.Is(err, driver.ErrUnavailable) {
 		t.Fatalf("ok %v, %v", ok, err)
 	}
 	execute(t, b.pool, "DELETE FROM idempotency")
-	if _, ok, err := b.Create(t.Context(), r, now, tx); ok || err == nil || errors.Is(err, driver.ErrNotWritten) {
+	if _, ok, err := b.Create(t.Context(), r, now, (*collected)(tx)); ok || err == nil || errors.Is(err, driver.ErrNotWritten) {
 		t.Errorf("ok %v, %v", ok, err)
 	}
 	b.is("a", 1)

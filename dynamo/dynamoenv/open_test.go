@@ -18,7 +18,6 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/emf"
-	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
@@ -84,7 +83,7 @@ func TestOpenFindsTheOutbox(t *testing.T) {
 			x, err := idempotent.New("op", store, nil)
 			check.Must(t, err)
 			_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(ctx context.Context) (int, error) {
-				dynamo.Collect(ctx).Publish(outbound.Message{Aggregate: "a", Destination: "d"})
+				dynamo.Collect(ctx).Publish(driver.OutboxMessage{Aggregate: "a", Destination: "d"})
 				return 0, nil
 			})
 			check.Equal(t, given.outbox, c.want)

@@ -14,7 +14,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // The example runs on DynamoDB Local. A function uses dynamodb.NewFromConfig.
@@ -46,7 +46,7 @@ func placed(ctx context.Context, client *dynamodb.Client) string {
 		log.Fatal(err)
 	}
 	_, err = idempotent.Do(ctx, x, idempotent.Key{ID: "order-7"}, func(ctx context.Context) (string, error) {
-		dynamo.Collect(ctx).Publish(outbound.Message{
+		dynamo.Collect(ctx).Publish(driver.OutboxMessage{
 			Aggregate: "order-7", Destination: "order-events", Type: "OrderPlaced", Body: []byte(`{"id":"order-7"}`),
 		})
 		return "placed", nil

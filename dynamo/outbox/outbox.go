@@ -33,7 +33,6 @@ import (
 	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/dynamo/internal/fault"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/outboxitem"
 )
 
@@ -121,7 +120,7 @@ func (o *Outbox) Mark(ctx context.Context, aggregate, id string, created time.Ti
 // relay.Options. An item that is missing is no error: it was marked before, or it was
 // rewritten, and has an event of its own. If an item cannot be marked, MarkAll marks the
 // others, and returns the first error, which is a [*dynamo.Error].
-func (o *Outbox) MarkAll(ctx context.Context, items []outbound.Key) (failed error) {
+func (o *Outbox) MarkAll(ctx context.Context, items []driver.OutboxKey) (failed error) {
 	for _, i := range items {
 		if err := o.Mark(ctx, i.Aggregate, i.ID, i.Created); failed == nil && !errors.Is(err, ErrNotFound) {
 			failed = err

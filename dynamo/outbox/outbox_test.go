@@ -22,7 +22,6 @@ import (
 	"github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/errortypes"
 	"github.com/lambda-once/once/internal/outboxitem"
@@ -74,9 +73,9 @@ func TestPublish(t *testing.T) {
 	order := func() error {
 		_, err := idempotent.Do(t.Context(), x, idempotent.Key{Record: "order#1"}, func(ctx context.Context) (string, error) {
 			tx := dynamo.Collect(ctx)
-			tx.Publish(outbound.Message{Aggregate: "order-1", Destination: "mail", Type: "placed", Body: []byte{0xff}, Attributes: map[string]string{"a": "b"}})
-			tx.Publish(outbound.Message{Aggregate: "stock-7", Destination: "stock", Body: []byte("x")})
-			tx.Publish(outbound.Message{Aggregate: "order-1", Destination: "mail", Type: "paid"})
+			tx.Publish(driver.OutboxMessage{Aggregate: "order-1", Destination: "mail", Type: "placed", Body: []byte{0xff}, Attributes: map[string]string{"a": "b"}})
+			tx.Publish(driver.OutboxMessage{Aggregate: "stock-7", Destination: "stock", Body: []byte("x")})
+			tx.Publish(driver.OutboxMessage{Aggregate: "order-1", Destination: "mail", Type: "paid"})
 			if first {
 				first = false
 				return "", errBusy
@@ -103,11 +102,11 @@ func TestPublish(t *testing.T) {
 		t.Errorf("the ids %q and %q", id, other)
 	}
 	want := []outbox.Item{
-		{Aggregate: "order-1", ID: id, Created: got[0].Created, Messages: []outbound.Message{
+		{Aggregate: "order-1", ID: id, Created: got[0].Created, Messages: []driver.OutboxMessage{
 			{ID: id + "-0", Aggregate: "order-1", Destination: "mail", Type: "placed", Body: []byte{0xff}, Attributes: map[string]string{"a": "b"}},
 			{ID: id + "-1", Aggregate: "order-1", Destination: "mail", Type: "paid", Body: []byte{}},
 		}},
-		{Aggregate: "stock-7", ID: other, Created: got[0].Created, Messages: []outbound.Message{
+		{Aggregate: "stock-7", ID: other, Created: got[0].Created, Messages: []driver.OutboxMessage{
 			{ID: other + "-0", Aggregate: "stock-7", Destination: "stock", Body: []byte("x")},
 		}},
 	}
@@ -153,13 +152,13 @@ func TestMarkAllMarksTheOthersBesideAMissingItem(t *testing.T) {
 	client, _, table, o := newOutbox(t)
 	created := time.UnixMilli(1_700_000_000_000)
 	put(t, client, table, attribute.ItemOf(outboxitem.Item{Aggregate: "a", ID: "id", Created: created,
-		Messages: []outbound.Message{{ID: "id-0", Destination: "d", Body: []byte("{}")}}}.Encode()))
-	keys := []outbound.Key{{Aggregate: "gone", ID: "id", Created: created}, {Aggregate: "a", ID: "id", Created: created}}
+		Messages: []driver.OutboxMessage{{ID: "id-0", Destination: "d", Body: []byte("{}")}}}.Encode()))
+	keys := []driver.OutboxKey{{Aggregate: "gone", ID: "id", Created: created}, {Aggregate: "a", ID: "id", Created: created}}
 	check.Nil(t, o.MarkAll(t.Context(), keys))
 	if rest := pending(t, o, time.Now()); len(rest) > 0 {
 		t.Errorf("%+v", rest)
 	}
-	check.Failed(t, o.MarkAll(t.Context(), []outbound.Key{{ID: "id", Created: created}, keys[1]}), "an aggregate without a name is marked")
+	check.Failed(t, o.MarkAll(t.Context(), []driver.OutboxKey{{ID: "id", Created: created}, keys[1]}), "an aggregate without a name is marked")
 }
 
 // The messages of the later item may not be published yet.
@@ -168,7 +167,7 @@ func TestMarkLeavesARewrittenItem(t *testing.T) {
 	write := func(body string, created time.Time) outbox.Item {
 		t.Helper()
 		put(t, client, table, attribute.ItemOf(outboxitem.Item{Aggregate: "a", ID: "id", Created: created,
-			Messages: []outbound.Message{{ID: "id-0", Destination: "d", Body: []byte(body)}}}.Encode()))
+			Messages: []driver.OutboxMessage{{ID: "id-0", Destination: "d", Body: []byte(body)}}}.Encode()))
 		items := pending(t, o, time.Now())
 		if len(items) != 1 || string(items[0].Messages[0].Body) != body {
 			t.Fatalf("%+v", items)

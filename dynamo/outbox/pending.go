@@ -11,15 +11,15 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/dynamo/internal/attribute"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/outboxitem"
 )
 
 // Item holds the messages of one transaction for one aggregate.
 type Item struct {
 	Aggregate, ID string
-	Created       time.Time          // in UTC, to the millisecond
-	Messages      []outbound.Message // in their order
+	Created       time.Time              // in UTC, to the millisecond
+	Messages      []driver.OutboxMessage // in their order
 }
 
 // Pending returns an iterator over the items that are not marked and were

@@ -16,7 +16,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/dynamo/outbox"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/outboxitem"
 )
@@ -26,7 +26,7 @@ func TestPendingReadsEveryPage(t *testing.T) {
 	client, _, table, _ := newOutbox(t)
 	for i := range 12 {
 		item := outboxitem.Item{Aggregate: fmt.Sprintf("%02d", i), ID: "id",
-			Messages: []outbound.Message{{ID: "id-0", Destination: "d", Body: make([]byte, 300<<10)}}}
+			Messages: []driver.OutboxMessage{{ID: "id-0", Destination: "d", Body: make([]byte, 300<<10)}}}
 		item.Created = time.UnixMilli(1)
 		put(t, client, table, attribute.ItemOf(item.Encode()))
 	}
@@ -68,7 +68,7 @@ func TestPendingContinuesAfterAnItemOfAnotherProgram(t *testing.T) {
 		return &types.AttributeValueMemberL{Value: []types.AttributeValue{v}}
 	}
 	broken := func(edit func(map[string]types.AttributeValue)) types.AttributeValue {
-		item := outboxitem.Item{Messages: []outbound.Message{{ID: "id", Destination: "d", Attributes: map[string]string{"a": "b"}}}}
+		item := outboxitem.Item{Messages: []driver.OutboxMessage{{ID: "id", Destination: "d", Attributes: map[string]string{"a": "b"}}}}
 		messages := attribute.ItemOf(item.Encode())["messages"].(*types.AttributeValueMemberL)
 		edit(messages.Value[0].(*types.AttributeValueMemberM).Value)
 		return messages

@@ -12,7 +12,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -35,7 +35,7 @@ func TestKeyThatRunsAgainPublishesAnotherMessage(t *testing.T) {
 			check.Must(t, err)
 			for run := range 2 {
 				_, err := idempotent.Do(t.Context(), x, idempotent.Key{Record: "order#1"}, func(ctx context.Context) (string, error) {
-					dynamo.Collect(ctx).Publish(outbound.Message{Aggregate: "order-1", Destination: "mail", Body: []byte(strconv.Itoa(run))})
+					dynamo.Collect(ctx).Publish(driver.OutboxMessage{Aggregate: "order-1", Destination: "mail", Body: []byte(strconv.Itoa(run))})
 					return "placed", nil
 				})
 				check.Must(t, err)

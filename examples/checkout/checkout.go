@@ -9,7 +9,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // order is the event.
@@ -75,6 +75,6 @@ func (s *shop) place(ctx context.Context, r receipt) (receipt, error) {
 	tx.Put(s.orders, r, dynamo.If(isNew.Or(isThis)).Else(func(*dynamo.TransactionError) error {
 		return idempotent.Permanent(&OrderExistsError{OrderID: r.OrderID})
 	}))
-	tx.Publish(outbound.Message{Aggregate: r.ID, Destination: "order-events", Type: "OrderPlaced", Body: body})
+	tx.Publish(driver.OutboxMessage{Aggregate: r.ID, Destination: "order-events", Type: "OrderPlaced", Body: body})
 	return r, nil
 }

@@ -22,7 +22,7 @@ import (
 	dynamooutbox "github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
@@ -120,7 +120,7 @@ func (f *function) publish(order string, bodies ...string) {
 	}
 	_, err = idempotent.Do(f.t.Context(), x, idempotent.Key{ID: order}, func(ctx context.Context) (any, error) {
 		for _, body := range bodies {
-			dynamo.Collect(ctx).Publish(outbound.Message{Aggregate: order, Destination: "order-events", Type: "OrderPlaced", Body: []byte(body)})
+			dynamo.Collect(ctx).Publish(driver.OutboxMessage{Aggregate: order, Destination: "order-events", Type: "OrderPlaced", Body: []byte(body)})
 		}
 		return nil, nil
 	})

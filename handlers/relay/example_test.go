@@ -10,18 +10,18 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/relay"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // A relay publishes to two destinations. The mail service is down: later messages
 // of its aggregate wait, and the stream is delivered again from there. The packages
 // below this one publish to SQS, SNS and EventBridge.
 func ExampleOutbox() {
-	send := map[string]func(outbound.Message) error{
-		"orders": func(m outbound.Message) error { fmt.Println("order", m.ID); return nil },
-		"mails":  func(outbound.Message) error { return errors.New("503") },
+	send := map[string]func(driver.OutboxMessage) error{
+		"orders": func(m driver.OutboxMessage) error { fmt.Println("order", m.ID); return nil },
+		"mails":  func(driver.OutboxMessage) error { return errors.New("503") },
 	}
-	publish := func(ctx context.Context, destination string, batch []outbound.Message) ([]error, error) {
+	publish := func(ctx context.Context, destination string, batch []driver.OutboxMessage) ([]error, error) {
 		to, ok := send[destination]
 		if !ok {
 			return nil, fmt.Errorf("the destination %q is unknown", destination)
@@ -32,7 +32,7 @@ func ExampleOutbox() {
 		}
 		return failed, nil
 	}
-	mark := func(ctx context.Context, keys []relay.Key) error {
+	mark := func(ctx context.Context, keys []driver.OutboxKey) error {
 		fmt.Println("published", keys)
 		return nil
 	}

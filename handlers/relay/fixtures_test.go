@@ -14,7 +14,7 @@ import (
 
 	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/handlers/relay"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func readEvent(file string, event any) error {
@@ -73,7 +73,7 @@ type mailbox struct {
 	before  func(destination string) // each call
 }
 
-func (p *mailbox) publish(_ context.Context, destination string, batch []outbound.Message) (failed []error, err error) {
+func (p *mailbox) publish(_ context.Context, destination string, batch []driver.OutboxMessage) (failed []error, err error) {
 	if p.before != nil {
 		p.before(destination)
 	}
@@ -91,7 +91,7 @@ func (p *mailbox) publish(_ context.Context, destination string, batch []outboun
 	return failed, p.fail["call"]
 }
 
-func (p *mailbox) mark(_ context.Context, keys []relay.Key) error {
+func (p *mailbox) mark(_ context.Context, keys []driver.OutboxKey) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, key := range keys {

@@ -7,16 +7,16 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/outboxitem"
 )
 
 // An item holds the messages of a transaction for one aggregate, or why they cannot be
 // published.
 type item struct {
-	key      Key
+	key      driver.OutboxKey
 	event    string // id of the stream's event, or ""
-	messages []outbound.Message
+	messages []driver.OutboxMessage
 	err      error
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/handlers/relay"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -95,7 +95,7 @@ func FuzzOutbox(f *testing.F) {
 			}
 		}
 		calls := 0
-		handler := relay.Outbox(func(_ context.Context, destination string, batch []outbound.Message) ([]error, error) {
+		handler := relay.Outbox(func(_ context.Context, destination string, batch []driver.OutboxMessage) ([]error, error) {
 			for _, m := range batch {
 				calls++
 				if m.ID == "" || m.Aggregate == "" || m.Destination != destination || destination == "" || m.Attributes[handlers.ChainAttribute] == "" {

@@ -10,11 +10,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/outbound"
 )
-
-// Key names an item of the outbox.
-type Key = outbound.Key
 
 // Options are the options of [Outbox]. The zero value of every field
 // stands for its default, and a nil *Options for all of them.
@@ -36,7 +32,7 @@ type Options struct {
 	// tried again: OnFailure receives an [*UnmarkedError] for each. An unmarked item
 	// stays in the table until a search for pending items finds it. Default: nothing is
 	// marked, and nothing expires.
-	Mark func(context.Context, []Key) error
+	Mark func(context.Context, []driver.OutboxKey) error
 
 	// OnFailure receives every record that is not done, when the batch has been
 	// handled, and every item that could not be marked. It must not panic.
@@ -103,7 +99,7 @@ var ErrUnmarked = errors.New("relay: published but not marked")
 // published, but the item, or one that was to be marked with it, is not marked, so it
 // never expires. Mark it, or publish its messages again: their ids are the same.
 type UnmarkedError struct {
-	Key Key
+	Key driver.OutboxKey
 	Err error
 }
 

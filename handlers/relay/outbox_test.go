@@ -17,7 +17,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/handlers/relay"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -31,11 +31,11 @@ func checkRelay(t *testing.T, p *mailbox, event events.DynamoDBEvent, want strin
 func TestOutboxGoldenEvent(t *testing.T) {
 	type sent struct {
 		destination string
-		outbound.Message
+		driver.OutboxMessage
 	}
 	var all []sent
 	var p mailbox
-	handler := relay.Outbox(func(_ context.Context, destination string, batch []outbound.Message) ([]error, error) {
+	handler := relay.Outbox(func(_ context.Context, destination string, batch []driver.OutboxMessage) ([]error, error) {
 		for _, m := range batch {
 			all = append(all, sent{destination, m})
 		}
@@ -46,11 +46,11 @@ func TestOutboxGoldenEvent(t *testing.T) {
 	}
 	const one, two = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae", "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9"
 	want := []sent{
-		{"orders", outbound.Message{ID: one + "-0", Aggregate: "order-1", Destination: "orders", Type: "placed", Body: []byte(`{"id":"o1"}`),
+		{"orders", driver.OutboxMessage{ID: one + "-0", Aggregate: "order-1", Destination: "orders", Type: "placed", Body: []byte(`{"id":"o1"}`),
 			Attributes: map[string]string{"tenant": "ada", "once_key": one + "-0"}}},
-		{"orders", outbound.Message{ID: two + "-0", Aggregate: "order-2", Destination: "orders", Type: "placed", Body: []byte(`{"id":"o2"}`),
+		{"orders", driver.OutboxMessage{ID: two + "-0", Aggregate: "order-2", Destination: "orders", Type: "placed", Body: []byte(`{"id":"o2"}`),
 			Attributes: map[string]string{"once_key": two + "-0"}}},
-		{"mails", outbound.Message{ID: one + "-1", Aggregate: "order-1", Destination: "mails", Body: []byte{},
+		{"mails", driver.OutboxMessage{ID: one + "-1", Aggregate: "order-1", Destination: "mails", Body: []byte{},
 			Attributes: map[string]string{"once_key": "0123456789abcdef0123456789abcdef:mail"}}},
 	}
 	check.Equal(t, fmt.Sprintf("%q", all), fmt.Sprintf("%q", want))
@@ -110,18 +110,18 @@ func TestOutboxRemembersWhatItPublished(t *testing.T) {
 }
 
 func TestOutboxWholeCallsFail(t *testing.T) {
-	for name, publish := range map[string]func(context.Context, string, []outbound.Message) ([]error, error){
-		"an error": func(context.Context, string, []outbound.Message) ([]error, error) { return nil, errFull },
-		"an error, too": func(context.Context, string, []outbound.Message) ([]error, error) {
+	for name, publish := range map[string]func(context.Context, string, []driver.OutboxMessage) ([]error, error){
+		"an error": func(context.Context, string, []driver.OutboxMessage) ([]error, error) { return nil, errFull },
+		"an error, too": func(context.Context, string, []driver.OutboxMessage) ([]error, error) {
 			return make([]error, 2), errFull
 		},
-		"a list too short": func(context.Context, string, []outbound.Message) ([]error, error) { return []error{nil}, nil },
-		"an empty list":    func(context.Context, string, []outbound.Message) ([]error, error) { return []error{}, nil },
-		"a panic":          func(context.Context, string, []outbound.Message) ([]error, error) { panic("secret") },
-		"a typed nil": func(context.Context, string, []outbound.Message) ([]error, error) {
+		"a list too short": func(context.Context, string, []driver.OutboxMessage) ([]error, error) { return []error{nil}, nil },
+		"an empty list":    func(context.Context, string, []driver.OutboxMessage) ([]error, error) { return []error{}, nil },
+		"a panic":          func(context.Context, string, []driver.OutboxMessage) ([]error, error) { panic("secret") },
+		"a typed nil": func(context.Context, string, []driver.OutboxMessage) ([]error, error) {
 			return []error{(*os.PathError)(nil), (*os.PathError)(nil)}, nil
 		},
-		"the end of its goroutine": func(context.Context, string, []outbound.Message) ([]error, error) {
+		"the end of its goroutine": func(context.Context, string, []driver.OutboxMessage) ([]error, error) {
 			runtime.Goexit()
 			return nil, nil
 		},
@@ -141,10 +141,10 @@ func TestOutboxWholeCallsFail(t *testing.T) {
 // Nothing is published again because it could not be marked, and nothing stops
 // for it.
 func TestOutboxMarkFails(t *testing.T) {
-	for name, mark := range map[string]func(context.Context, []relay.Key) error{
-		"error": func(context.Context, []relay.Key) error { return errFull },
-		"panic": func(context.Context, []relay.Key) error { panic("secret") },
-		"exit":  func(context.Context, []relay.Key) error { runtime.Goexit(); return nil },
+	for name, mark := range map[string]func(context.Context, []driver.OutboxKey) error{
+		"error": func(context.Context, []driver.OutboxKey) error { return errFull },
+		"panic": func(context.Context, []driver.OutboxKey) error { panic("secret") },
+		"exit":  func(context.Context, []driver.OutboxKey) error { runtime.Goexit(); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p mailbox
@@ -154,7 +154,7 @@ func TestOutboxMarkFails(t *testing.T) {
 			check.Slice(t, p.out, []string{"item0-0", "item1-0", "item1-1"}, "out")
 			check.Equal(t, len(failures.Failed), 2)
 			check.Is(t, failures.Failed[0], relay.ErrUnmarked)
-			check.Equal(t, check.As[*relay.UnmarkedError](t, failures.Failed[1]).Key, relay.Key{Aggregate: "b", ID: "item1", Created: writtenAt(1)})
+			check.Equal(t, check.As[*relay.UnmarkedError](t, failures.Failed[1]).Key, driver.OutboxKey{Aggregate: "b", ID: "item1", Created: writtenAt(1)})
 			check.Lacks(t, fmt.Sprint(failures.Failed), "secret")
 		})
 	}
@@ -181,13 +181,13 @@ func TestOutboxMarksWhatItHasRead(t *testing.T) {
 	second.EventID, second.EventName, second.Change.SequenceNumber = "e1", "MODIFY", "seq1"
 	second.Change.NewImage = maps.Clone(second.Change.NewImage)
 	second.Change.NewImage["created"] = millis(writtenAt(1))
-	var marked []relay.Key
-	handler := relay.Outbox((&mailbox{}).publish, &relay.Options{Mark: func(_ context.Context, keys []relay.Key) error {
+	var marked []driver.OutboxKey
+	handler := relay.Outbox((&mailbox{}).publish, &relay.Options{Mark: func(_ context.Context, keys []driver.OutboxKey) error {
 		marked = append(marked, keys...)
 		return nil
 	}})
 	continuesFrom(t, t.Context(), handler, event, "")
-	check.Slice(t, marked, []relay.Key{{Aggregate: "a", ID: "item0", Created: writtenAt(0)}, {Aggregate: "a", ID: "item0", Created: writtenAt(1)}})
+	check.Slice(t, marked, []driver.OutboxKey{{Aggregate: "a", ID: "item0", Created: writtenAt(0)}, {Aggregate: "a", ID: "item0", Created: writtenAt(1)}})
 }
 
 func TestOutboxOutOfTime(t *testing.T) {
@@ -226,7 +226,7 @@ func TestAMarkThatHangsEndsBeforeTheInvocation(t *testing.T) {
 		defer cancel()
 		var p mailbox
 		var failures handlertest.Received
-		handler := relay.Outbox(p.publish, &relay.Options{OnFailure: failures.Receive, Mark: func(ctx context.Context, _ []relay.Key) error {
+		handler := relay.Outbox(p.publish, &relay.Options{OnFailure: failures.Receive, Mark: func(ctx context.Context, _ []driver.OutboxKey) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // A Publisher publishes messages to one destination. It returns an error for all of
@@ -13,13 +13,13 @@ import (
 // than 1. It may receive a message again, with the same ID.
 //
 // Packages sqspublisher, snspublisher and eventbridgepublisher publish to AWS.
-type Publisher = func(ctx context.Context, destination string, batch []outbound.Message) (failed []error, err error)
+type Publisher = func(ctx context.Context, destination string, batch []driver.OutboxMessage) (failed []error, err error)
 
 // Route returns a Publisher that calls one of several, by the name of the destination.
 // Messages of any other destination fail with a [*MessageError], and stay in the
 // outbox until a relay knows it.
 func Route(routes map[string]Publisher) Publisher {
-	return func(ctx context.Context, destination string, batch []outbound.Message) ([]error, error) {
+	return func(ctx context.Context, destination string, batch []driver.OutboxMessage) ([]error, error) {
 		if publish := routes[destination]; publish != nil {
 			return publish(ctx, destination, batch)
 		}

@@ -18,12 +18,12 @@ import (
 	"github.com/lambda-once/once/handlers/relay/eventbridgepublisher"
 	"github.com/lambda-once/once/handlers/relay/snspublisher"
 	"github.com/lambda-once/once/handlers/relay/sqspublisher"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 )
 
 // published publishes messages, and returns the error of each.
-func published(t *testing.T, publish relay.Publisher, messages []outbound.Message) []error {
+func published(t *testing.T, publish relay.Publisher, messages []driver.OutboxMessage) []error {
 	t.Helper()
 	failed, err := publish(t.Context(), "x", messages)
 	check.Must(t, err)

@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/lambda-once/once/handlers/internal/lanes"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // A queue returns the messages of one event in rounds. A round contains the
@@ -29,7 +29,7 @@ type lane struct {
 // A batch is messages of one destination, each of a different aggregate.
 type batch struct {
 	destination string
-	messages    []outbound.Message
+	messages    []driver.OutboxMessage
 	lanes       []*lane
 }
 

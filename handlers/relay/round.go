@@ -9,6 +9,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/internal/lanes"
 	"github.com/lambda-once/once/handlers/internal/panics"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // source is the name of the source in errors and logs.
@@ -104,7 +105,7 @@ func (e *event) markPublished(ctx context.Context, published []int) {
 	if len(published) == 0 || e.options.Mark == nil {
 		return
 	}
-	keys := make([]Key, len(published))
+	keys := make([]driver.OutboxKey, len(published))
 	for i, at := range published {
 		keys[i] = e.queue.items[at].key
 	}

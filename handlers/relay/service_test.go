@@ -26,7 +26,7 @@ import (
 	"github.com/lambda-once/once/handlers/relay/eventbridgepublisher"
 	"github.com/lambda-once/once/handlers/relay/snspublisher"
 	"github.com/lambda-once/once/handlers/relay/sqspublisher"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // sent is an entry as a service received it.
@@ -200,10 +200,10 @@ func (s *service) publishers() map[string]relay.Publisher {
 }
 
 // batch returns a message for each body, as the relay makes them.
-func batch(bodies ...string) (messages []outbound.Message) {
+func batch(bodies ...string) (messages []driver.OutboxMessage) {
 	for i, body := range bodies {
 		id := fmt.Sprintf("id-%d", i)
-		messages = append(messages, outbound.Message{ID: id, Aggregate: fmt.Sprint("order-", i), Destination: "orders", Type: "placed",
+		messages = append(messages, driver.OutboxMessage{ID: id, Aggregate: fmt.Sprint("order-", i), Destination: "orders", Type: "placed",
 			Body: []byte(body), Attributes: map[string]string{handlers.ChainAttribute: id}})
 	}
 	return messages

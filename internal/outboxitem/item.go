@@ -17,7 +17,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // The attributes of an item. Until it is marked, an item contains neither
@@ -44,7 +44,7 @@ const (
 type Item struct {
 	Aggregate, ID string
 	Created       time.Time // in UTC, to the millisecond
-	Messages      []outbound.Message
+	Messages      []driver.OutboxMessage
 }
 
 // NewID returns the id of the item that an attempt writes for an aggregate. Each
@@ -74,7 +74,7 @@ func (i Item) Encode() map[string]any {
 	return map[string]any{Aggregate: i.Aggregate, ID: i.ID, Created: i.Created.UnixMilli(), Messages: messages}
 }
 
-func encode(m outbound.Message) map[string]any {
+func encode(m driver.OutboxMessage) map[string]any {
 	body := m.Body
 	if body == nil {
 		body = []byte{}
@@ -122,24 +122,24 @@ func Decode(v map[string]any) (Item, error) {
 }
 
 // decodeMessage returns the attribute that is wrong, or "".
-func decodeMessage(v map[string]any) (m outbound.Message, wrong string) {
+func decodeMessage(v map[string]any) (m driver.OutboxMessage, wrong string) {
 	attributes, present := v[messageAttributes]
 	switch {
 	case !required(v, messageID, &m.ID):
-		return outbound.Message{}, messageID
+		return driver.OutboxMessage{}, messageID
 	case !required(v, messageDestination, &m.Destination):
-		return outbound.Message{}, messageDestination
+		return driver.OutboxMessage{}, messageDestination
 	case !read(v, messageType, &m.Type):
-		return outbound.Message{}, messageType
+		return driver.OutboxMessage{}, messageType
 	case !read(v, messageBody, &m.Body):
-		return outbound.Message{}, messageBody
+		return driver.OutboxMessage{}, messageBody
 	case present && !readAttributes(&m, attributes):
-		return outbound.Message{}, messageAttributes
+		return driver.OutboxMessage{}, messageAttributes
 	}
 	return m, ""
 }
 
-func readAttributes(m *outbound.Message, v any) bool {
+func readAttributes(m *driver.OutboxMessage, v any) bool {
 	attributes, ok := v.(map[string]any)
 	m.Attributes = make(map[string]string, len(attributes))
 	for name, value := range attributes {

@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 )
 
 func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
 	for name, item := range map[string]Item{
-		"one message": {Aggregate: "a", ID: "i", Created: time.UnixMilli(1).UTC(), Messages: []outbound.Message{{ID: "i-0", Aggregate: "a", Destination: "d", Body: []byte{0xff}}}},
-		"two messages": {Aggregate: "a", ID: "i", Created: time.UnixMilli(0).UTC(), Messages: []outbound.Message{
+		"one message": {Aggregate: "a", ID: "i", Created: time.UnixMilli(1).UTC(), Messages: []driver.OutboxMessage{{ID: "i-0", Aggregate: "a", Destination: "d", Body: []byte{0xff}}}},
+		"two messages": {Aggregate: "a", ID: "i", Created: time.UnixMilli(0).UTC(), Messages: []driver.OutboxMessage{
 			{ID: "i-0", Aggregate: "a", Destination: "d", Type: "t", Body: []byte{}, Attributes: map[string]string{"x": "", "y": "z"}},
 			{ID: "i-1", Aggregate: "a", Destination: "e", Body: []byte("b")},
 		}},
@@ -23,7 +23,7 @@ func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
 }
 
 func TestDecodeNamesTheAttributeThatIsWrong(t *testing.T) {
-	item := Item{Aggregate: "a", ID: "i", Created: time.UnixMilli(1), Messages: []outbound.Message{{ID: "i-0", Destination: "d", Attributes: map[string]string{"x": "y"}}}}
+	item := Item{Aggregate: "a", ID: "i", Created: time.UnixMilli(1), Messages: []driver.OutboxMessage{{ID: "i-0", Destination: "d", Attributes: map[string]string{"x": "y"}}}}
 	for path, damage := range map[string]func(item, message map[string]any){
 		"aggregate":               func(i, _ map[string]any) { i["aggregate"] = "" },
 		"id":                      func(i, _ map[string]any) { delete(i, "id") },

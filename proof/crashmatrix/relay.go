@@ -16,7 +16,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/kill"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/proof/internal/tables"
@@ -113,7 +113,7 @@ func (s *stage) publish(ctx context.Context, t outboxTables, transaction int) er
 	_, err = idempotent.Do(ctx, x, idempotent.Key{ID: strconv.Itoa(transaction)}, func(ctx context.Context) (any, error) {
 		for aggregate, bodies := range transactions[transaction] {
 			for _, body := range bodies {
-				dynamo.Collect(ctx).Publish(outbound.Message{
+				dynamo.Collect(ctx).Publish(driver.OutboxMessage{
 					Aggregate: aggregate, Destination: "order-events", Type: "Order", Body: []byte(aggregate + " " + body),
 				})
 			}

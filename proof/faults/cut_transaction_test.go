@@ -153,11 +153,9 @@ func TestLateTransaction(t *testing.T) {
 			if _, ok, err := l.direct.Create(t.Context(), claim, time.Time{}, nil); !ok || err != nil {
 				t.Fatal(ok, err)
 			}
-			tx := new(dynamo.Tx)
-			tx.Update(l.table, map[string]string{"id": tr.to}, expression.Add(expression.Name("balance"), expression.Value(1)))
-			if _, err := tx.Freeze(); err != nil {
-				t.Fatal(err)
-			}
+			tx := abandoned(t, l.direct, func(tx *dynamo.Tx) {
+				tx.Update(l.table, map[string]string{"id": tr.to}, expression.Add(expression.Name("balance"), expression.Value(1)))
+			})
 			type result struct {
 				met driver.Record
 				ok  bool
@@ -183,4 +181,20 @@ func TestLateTransaction(t *testing.T) {
 			check.Equal(t, tr.balance(tr.to), 0, "the balance")
 		})
 	}
+}
+
+// abandoned returns the transaction of a call whose handler has failed: it is frozen, and
+// was not sent.
+func abandoned(t *testing.T, store driver.Store, add func(*dynamo.Tx)) (tx driver.Attachment) {
+	t.Helper()
+	x, err := idempotent.New("abandoned", store, nil)
+	check.Must(t, err)
+	fails := errors.New("the handler fails")
+	_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: rand.Text()}, func(ctx context.Context) (string, error) {
+		add(dynamo.Collect(ctx))
+		tx = driver.CallOf(ctx).Attached()[0]
+		return "", fails
+	})
+	check.Is(t, err, fails)
+	return tx
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/handlers/relay/internal/calls"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // Client is the part of EventBridge that a publisher calls: an *eventbridge.Client.
@@ -34,7 +33,7 @@ func New(client Client, bus, source string) relay.Publisher {
 	mistakes.If(client == nil, "eventbridgepublisher: the client is nil")
 	mistakes.If(bus == "" || source == "", "eventbridgepublisher: the name of the bus or of the source is empty")
 	mistakes.Panic()
-	return calls.Publisher(func(_ string, m outbound.Message) (types.PutEventsRequestEntry, int, error) {
+	return calls.Publisher(func(_ string, m driver.OutboxMessage) (types.PutEventsRequestEntry, int, error) {
 		others := len(m.Attributes) > 1 || len(m.Attributes) == 1 && m.Attributes[handlers.ChainAttribute] == ""
 		if m.Type == "" || others {
 			return types.PutEventsRequestEntry{}, 0, &relay.MessageError{Reason: "an event needs a type, and cannot have attributes; put them into the body", Permanent: true}

@@ -11,7 +11,6 @@ import (
 	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/handlers/relay/internal/calls"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // Client is the part of SNS that a publisher calls: an *sns.Client.
@@ -28,7 +27,7 @@ func New(client Client, topicARN string) relay.Publisher {
 	mistakes.If(client == nil, "snspublisher: the client is nil")
 	mistakes.If(topicARN == "", "snspublisher: the ARN of the topic is empty")
 	mistakes.Panic()
-	return calls.Publisher(func(id string, m outbound.Message) (types.PublishBatchRequestEntry, int, error) {
+	return calls.Publisher(func(id string, m driver.OutboxMessage) (types.PublishBatchRequestEntry, int, error) {
 		attributes := map[string]types.MessageAttributeValue{}
 		t, err := calls.NewText(m, topicARN, func(name, value string) {
 			attributes[name] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: &value}

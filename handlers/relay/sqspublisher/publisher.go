@@ -11,7 +11,6 @@ import (
 	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/handlers/relay/internal/calls"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // Client is the part of SQS that a publisher calls: an *sqs.Client.
@@ -32,7 +31,7 @@ func New(client Client, queueURL string) relay.Publisher {
 	mistakes.If(client == nil, "sqspublisher: the client is nil")
 	mistakes.If(queueURL == "", "sqspublisher: the URL of the queue is empty")
 	mistakes.Panic()
-	return calls.Publisher(func(id string, m outbound.Message) (types.SendMessageBatchRequestEntry, int, error) {
+	return calls.Publisher(func(id string, m driver.OutboxMessage) (types.SendMessageBatchRequestEntry, int, error) {
 		attributes := map[string]types.MessageAttributeValue{}
 		t, err := calls.NewText(m, queueURL, func(name, value string) {
 			attributes[name] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: &value}

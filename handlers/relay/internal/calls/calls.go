@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/lambda-once/once/handlers/relay"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // EventBridge took less than 256 KiB until 2026. A queue or topic may have that as its
@@ -19,10 +19,10 @@ const maxEntries, maxBytes = 10, 256<<10 - 1
 // applies to its message. send deletes the ids of the messages that are sent from failed;
 // its error applies to all ids.
 func Publisher[E any](
-	prepare func(id string, m outbound.Message) (entry E, bytes int, err error),
+	prepare func(id string, m driver.OutboxMessage) (entry E, bytes int, err error),
 	send func(ctx context.Context, ids []string, entries []E, failed map[string]error) error,
 ) relay.Publisher {
-	return func(ctx context.Context, _ string, batch []outbound.Message) ([]error, error) {
+	return func(ctx context.Context, _ string, batch []driver.OutboxMessage) ([]error, error) {
 		failed := make(map[string]error, len(batch))
 		ids, entries, size := []string{}, []E{}, 0 // of the next call
 		flush := func() {

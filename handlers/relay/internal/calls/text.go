@@ -11,7 +11,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/relay"
-	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Text is what SQS and SNS need beside the body and the attributes of a message.
@@ -22,7 +22,7 @@ type Text struct {
 
 // NewText calls set for each attribute. It returns an error for a message that would
 // fail its whole call. The name of a FIFO destination ends with ".fifo".
-func NewText(m outbound.Message, destination string, set func(name, value string)) (Text, error) {
+func NewText(m driver.OutboxMessage, destination string, set func(name, value string)) (Text, error) {
 	t := Text{Bytes: len(m.Body)}
 	attributes := map[string]string{}
 	if m.Type != "" {
@@ -52,7 +52,7 @@ func NewText(m outbound.Message, destination string, set func(name, value string
 }
 
 // ChainKey returns the chain key of a message, which may have none outside the relay.
-func ChainKey(m outbound.Message) string {
+func ChainKey(m driver.OutboxMessage) string {
 	return cmp.Or(m.Attributes[handlers.ChainAttribute], m.ID)
 }
 

@@ -1,14 +1,10 @@
-// Package outbound is the message of an outbox, as its three sides see it: package
-// dynamo writes it in a transaction, a relay of package handlers publishes it, and
-// package dynamo/outbox finds those that no relay has published. The package imports
-// nothing of Once, so that a relay need not link the store, nor a store the events of Lambda.
-package outbound
+package driver
 
 import "time"
 
-// A Message is published if and only if the transaction commits that it was added to
-// with dynamo.Tx.Publish.
-type Message struct {
+// An OutboxMessage is published if and only if the transaction commits that it was added
+// to with dynamo.Tx.Publish: the store keeps it in an outbox, and a relay sends it.
+type OutboxMessage struct {
 	// ID is the same whenever the message is published: at most 128 letters,
 	// digits and '-', which a FIFO queue takes as a deduplication id. The store
 	// derives it. It must be empty in a message that is added to a transaction.
@@ -28,11 +24,11 @@ type Message struct {
 	Attributes map[string]string
 }
 
-// A Key names an item of an outbox, with the messages of one transaction for an
+// An OutboxKey names an item of an outbox, with the messages of one transaction for an
 // aggregate: its key in the table, and the time at which it was written. Earlier versions
 // of package dynamo wrote over the item of a key that ran again: only Created tells the
 // two apart.
-type Key struct {
+type OutboxKey struct {
 	Aggregate, ID string
 	Created       time.Time // in UTC, to the millisecond
 }
