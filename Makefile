@@ -15,7 +15,7 @@ compile       = CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go -C examples build -trim
 # Compiles an example for SAM. Without ARTIFACTS_DIR, it would write /bootstrap.
 artifact      = $(if $(filter /%,$(firstword $(ARTIFACTS_DIR))),,$(error ARTIFACTS_DIR must be an absolute path: run "sam build", which sets it, or make $@ ARTIFACTS_DIR=$(CURDIR)/build/$(1)))$(call compile,$(1),$(ARTIFACTS_DIR)/bootstrap)
 
-.PHONY: demo crash-matrix queue-kills once once-large test test-short check mutants torture bench fuzz version tidy release-check binaries workflows build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-SharedFunction build-CheckoutFunction build-RelayFunction
+.PHONY: demo crash-matrix queue-kills once once-large test test-short check mutants torture bench fuzz version tidy release-check binaries workflows build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-SharedFunction build-CheckoutFunction build-RelayFunction site
 
 demo:
 	@local/needs.sh demo
@@ -177,6 +177,13 @@ build:
 		$(call compile,$$name,$(CURDIR)/build/$$name/bootstrap) || exit 1; \
 		go run ./local/cmd/lambdazip build/$$name/bootstrap.zip build/$$name/bootstrap || exit 1; \
 		ls -l build/$$name/bootstrap.zip; done
+
+# The pages as a static site, with one page to print, in build/site/.vitepress/dist. Needs
+# Node, and npm's registry.
+site:
+	@rm -rf build/site && mkdir -p build && cp -R docs build/site
+	@cd build/site && npm install --no-save --no-audit --no-fund vitepress@1.6.4 vitepress-plugin-mermaid@2.0.17 mermaid@11.17.2
+	@cd build/site && npx vitepress build
 
 # The CDK app without the CDK's command line, which only deploying needs.
 synth: build

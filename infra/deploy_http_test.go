@@ -22,7 +22,7 @@ import (
 	"github.com/lambda-once/once/infra/internal/fake"
 )
 
-// The code of docs/deploy-http.md.
+// The code of HTTP in docs/deploy.md.
 
 func httpAPI(stack awscdk.Stack, payments *infra.IdempotentFunction, certificate awscertificatemanager.ICertificate) awsapigatewayv2.HttpApi {
 	callers := awsapigatewayv2authorizers.NewHttpJwtAuthorizer(jsii.String("Callers"), jsii.String("https://id.example.com"),

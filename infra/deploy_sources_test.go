@@ -19,7 +19,7 @@ import (
 	"github.com/lambda-once/once/infra/internal/fake"
 )
 
-// The code of docs/deploy.md, deploy-sources.md and durable.md that examples do not have.
+// The code of docs/deploy.md and durable.md that examples do not have.
 
 func asynchronousSources(orders *infra.IdempotentFunction, shipped awssns.ITopic, paid awsevents.IRule, uploads awss3.IBucket) {
 	orders.AddTopic(shipped)

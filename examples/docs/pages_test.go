@@ -122,7 +122,9 @@ func TestPagesAreShort(t *testing.T) {
 		switch p.path {
 		case "README.md":
 			most = 1700
-		case "docs/performance.md", "docs/reference.md":
+		case "docs/deploy.md", "docs/operate.md":
+			most = 4000
+		case "docs/performance.md", "docs/reference.md", "docs/reference-infra.md":
 			most = 5000
 		}
 		if words := len(strings.Fields(p.text)); words > most {

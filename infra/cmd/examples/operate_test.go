@@ -13,7 +13,7 @@ const alarmsJSON = "../../terraform/alarms/alarms.json"
 
 // A person who is paged looks for the alarm's name.
 func TestPageExplainsEveryAlarm(t *testing.T) {
-	_, section, _ := strings.Cut(read(t, "../../../docs/operate.md"), "\n## When an alarm rings\n")
+	_, section, _ := strings.Cut(read(t, "../../../docs/operate.md"), "\n## When an alarm fires\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	var names []string
 	for _, row := range regexp.MustCompile("(?m)^\\| (`.*?) \\|").FindAllStringSubmatch(section, -1) {

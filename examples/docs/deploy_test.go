@@ -12,11 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// The code of docs/deploy-sources.md.
-
-func servePipe(x *idempotent.Executor) {
-	lambda.Start(fromPipe(handlers.SQS(x, orderID, placeOrder, nil)))
-}
+// The code of docs/deploy.md.
 
 type queueHandler = func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
 
@@ -34,17 +30,6 @@ type PayTask struct {
 func taskID(t PayTask) (idempotent.Key, error) {
 	return idempotent.Key{ID: t.ID, Payload: t.Input}, nil
 }
-
-func serveTask(x *idempotent.Executor) {
-	lambda.Start(handlers.Invoke(x, taskID, payOrder))
-}
-
-func payOrder(ctx context.Context, t PayTask) (string, error) { return "paid", nil }
-
-var (
-	_ = servePipe
-	_ = serveTask
-)
 
 // A pipe sends a list, also of one message, and takes the same report as a queue.
 func TestPipeReportsTheMessagesThatFailed(t *testing.T) {

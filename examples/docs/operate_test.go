@@ -12,7 +12,7 @@ import (
 )
 
 // A handler that refuses while a flag is set uses up no attempt, and stores nothing.
-func TestIncidentsPageOfAKillSwitch(t *testing.T) {
+func TestOperatePageOfAKillSwitch(t *testing.T) {
 	stopped, runs := true, 0
 	handler := httpapi.APIGatewayV2(executor(t, "create-payment", &idempotent.Config{MaxAttempts: 1}), httpapi.NoIdentity(),
 		func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
