@@ -74,7 +74,7 @@ test-postgres:
 
 test-redis:
 	@echo "== the store on Redis, against a real server, a replica and a cluster"
-	@env REDISLOCAL_REAL=1 go -C redis $(GO_TEST) ./...
+	@go -C redis $(GO_TEST) ./...
 
 # The pages are outside of the module, so the cache does not see their changes.
 test-examples:

@@ -14,9 +14,6 @@ import (
 )
 
 func TestCluster(t *testing.T) {
-	if emulated(t) {
-		t.Skip("needs a real server")
-	}
 	nodes := redislocal.NewCluster(t, 3)
 	open := func(t *testing.T, o *redis.ClusterOptions) *redis.ClusterClient {
 		o.Addrs = nodes.Addrs()

@@ -45,7 +45,7 @@ func expectError(t *testing.T, err error, unavailable, throttled bool, advice st
 }
 
 func TestErrorsOfServersAreClassified(t *testing.T) {
-	primary := realServer(t, "--lua-time-limit", "1", "--repl-diskless-sync-delay", "0")
+	primary := newServer(t, "--lua-time-limit", "1", "--repl-diskless-sync-delay", "0")
 	admin := redis.NewClient(&redis.Options{Addr: primary.Addr(), Password: "pw", PoolSize: 1})
 	defer admin.Close()
 	do := func(args ...any) {
@@ -100,7 +100,7 @@ func TestErrorsOfServersAreClassified(t *testing.T) {
 	t.Run("a replica", func(t *testing.T) {
 		host, port, err := net.SplitHostPort(primary.Addr())
 		must(t, err)
-		replica := realServer(t, "--replicaof", host, port, "--masterauth", "pw")
+		replica := newServer(t, "--replicaof", host, port, "--masterauth", "pw")
 		for {
 			role, err := replica.Client().Do(t.Context(), "ROLE").Slice()
 			must(t, err)
@@ -112,7 +112,7 @@ func TestErrorsOfServersAreClassified(t *testing.T) {
 		expectError(t, errorOf(t, &redis.Options{Addr: replica.Addr()}), true, false, "replica")
 	})
 	t.Run("a cluster without slots", func(t *testing.T) {
-		expectError(t, errorOf(t, &redis.Options{Addr: realServer(t, "--cluster-enabled", "yes", "--cluster-port", "0").Addr()}), true, false, "cluster")
+		expectError(t, errorOf(t, &redis.Options{Addr: newServer(t, "--cluster-enabled", "yes", "--cluster-port", "0").Addr()}), true, false, "cluster")
 	})
 }
 

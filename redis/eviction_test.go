@@ -14,7 +14,7 @@ import (
 )
 
 func TestClaimsAreRefusedWhereLiveOnesMayBeEvicted(t *testing.T) {
-	server := realServer(t, "--maxmemory", "100mb")
+	server := newServer(t, "--maxmemory", "100mb")
 	client := server.Client()
 	s := storeOn(t, client, nil)
 	r := created(t, s, claim("before"))
@@ -42,7 +42,7 @@ func TestClaimsAreRefusedWhereLiveOnesMayBeEvicted(t *testing.T) {
 }
 
 func TestTakeoverIsRefusedWhereLiveClaimsMayBeEvicted(t *testing.T) {
-	server := realServer(t, "--maxmemory", "100mb")
+	server := newServer(t, "--maxmemory", "100mb")
 	client := server.Client()
 	s := storeOn(t, client, nil)
 	r := created(t, s, claim("a"))
@@ -64,7 +64,7 @@ func TestTakeoverIsRefusedWhereLiveClaimsMayBeEvicted(t *testing.T) {
 }
 
 func TestAPolicyThatIsNotReadableIsReportedOnce(t *testing.T) {
-	server := realServer(t)
+	server := newServer(t)
 	must(t, server.Client().Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~once:*", "+@all", "-info", "-config").Err())
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Username: "app", Password: "secret"})
 	defer client.Close()
@@ -87,7 +87,7 @@ func TestAPolicyThatIsNotReadableIsReportedOnce(t *testing.T) {
 // With the memory full, claims are refused and nothing is lost: running calls can still be
 // recorded.
 func TestRunningCallsAreRecordedWithTheMemoryFull(t *testing.T) {
-	server := realServer(t)
+	server := newServer(t)
 	s := storeOn(t, server.Client(), nil)
 	r := created(t, s, claim("a"))
 	over := claim("over")

@@ -6,28 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/redis/redislocal"
 )
 
-// Without a real server, the tests run against miniredis, which has no replicas, no
-// cluster and no memory limit. With REDISLOCAL_REAL, as in make test, they then fail.
-func TestMain(m *testing.M) {
-	var o redislocal.Options
-	if os.Getenv("REDISLOCAL_REAL") == "" {
-		o.Emulator = func() (string, func() error, error) {
-			m, err := miniredis.Run()
-			if err != nil {
-				return "", nil, err
-			}
-			return m.Addr(), func() error { m.Close(); return nil }, nil
-		}
-	}
-	os.Exit(redislocal.Main(m, &o))
-}
+func TestMain(m *testing.M) { os.Exit(redislocal.Main(m, nil)) }
 
 // newStore returns a store with a prefix of its own.
 func newStore(t *testing.T) (*Store, *redis.Client) {
@@ -43,16 +28,11 @@ func storeOn(t *testing.T, client Client, o *Options) *Store {
 	return s
 }
 
-// realServer returns a server of its own, which the emulator cannot replace.
-func realServer(t *testing.T, args ...string) *redislocal.Server {
+// newServer returns a server that no other test uses.
+func newServer(t *testing.T, args ...string) *redislocal.Server {
 	t.Helper()
-	if emulated(t) {
-		t.Skip("needs a real server")
-	}
 	return redislocal.NewServer(t, &redislocal.Options{Args: append([]string{"--maxclients", "1000"}, args...)})
 }
-
-func emulated(t *testing.T) bool { return redislocal.NewServer(t, nil).Emulated() }
 
 // plant returns a function that writes a record as it is.
 func plant(s *Store, client redis.Cmdable) func(*testing.T, driver.Record) {

@@ -60,7 +60,7 @@ func noted(t *testing.T, client Client) *Store {
 }
 
 func TestAClaimReadsThePolicyUnlessItWasReadInTheLastTenSeconds(t *testing.T) {
-	server := realServer(t)
+	server := newServer(t)
 	s := noted(t, server.Client())
 	known, _ := noteOf(t, s)
 	evict(t, server)
@@ -102,7 +102,7 @@ func TestAClaimReadsThePolicyUnlessItWasReadInTheLastTenSeconds(t *testing.T) {
 
 // The note is of the last time that the policy was read: claims do not put off the next.
 func TestAClaimLeavesANoteAsItIs(t *testing.T) {
-	s := noted(t, realServer(t).Client())
+	s := noted(t, newServer(t).Client())
 	age(t, s, 9)
 	server, at := noteOf(t, s)
 	created(t, s, claim("second"))
@@ -139,9 +139,6 @@ func TestAfterAFailoverThePolicyOfTheNewPrimaryCounts(t *testing.T) {
 
 // A store remembers each primary of a cluster by itself.
 func TestEachPrimaryOfAClusterHasAPolicyOfItsOwn(t *testing.T) {
-	if emulated(t) {
-		t.Skip("needs a real server")
-	}
 	nodes := redislocal.NewCluster(t, 3)
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: nodes.Addrs()})
 	defer client.Close()
@@ -170,7 +167,7 @@ func TestEachPrimaryOfAClusterHasAPolicyOfItsOwn(t *testing.T) {
 
 // A claim that relies on a note sends INFO once, for the section that names the server.
 func TestAClaimWithANoteDoesNotReadThePolicy(t *testing.T) {
-	server := realServer(t)
+	server := newServer(t)
 	s := noted(t, server.Client())
 	infos := func() (calls int) {
 		t.Helper()

@@ -27,7 +27,7 @@ func withRights(t *testing.T) limited {
 	t.Helper()
 	page, err := os.ReadFile("../docs/redis.md")
 	must(t, err)
-	return limited{realServer(t), strings.Fields(regexp.MustCompile(`(?m)^ACL SETUSER .*$`).FindString(string(page)))}
+	return limited{newServer(t), strings.Fields(regexp.MustCompile(`(?m)^ACL SETUSER .*$`).FindString(string(page)))}
 }
 
 // store returns a store of an empty server for a user without right n of the page, or with

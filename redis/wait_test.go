@@ -20,10 +20,10 @@ import (
 // replicated returns a primary and its replica, which receives the primary's writes.
 func replicated(t *testing.T) (primary, replica *redislocal.Server) {
 	t.Helper()
-	primary = realServer(t, "--repl-diskless-sync-delay", "0")
+	primary = newServer(t, "--repl-diskless-sync-delay", "0")
 	host, port, err := net.SplitHostPort(primary.Addr())
 	must(t, err)
-	replica = realServer(t, "--replicaof", host, port)
+	replica = newServer(t, "--replicaof", host, port)
 	for {
 		n, err := primary.Client().Wait(t.Context(), 1, 100*time.Millisecond).Result()
 		must(t, err)
@@ -128,7 +128,7 @@ func TestAWriteThatNoReplicaHasAcknowledgedIsUnavailable(t *testing.T) {
 // Since Redis 7.2, WAIT waits only for the writes of its own connection. Older servers do
 // not show the difference.
 func TestADuplicateThatWaitsWritesWhatItReads(t *testing.T) {
-	server := realServer(t)
+	server := newServer(t)
 	s := storeOn(t, server.Client(), &Options{Replicas: 1, WaitTimeout: time.Millisecond})
 	writes := func() string {
 		t.Helper()

@@ -71,7 +71,7 @@ var unlinked = map[string]string{
 	"dynamo":                              "aws-lambda-go aws-cdk aws-sdk-go-v2/config testing... testify",
 	"dynamo/dynamoenv":                    "aws-lambda-go/events aws-cdk service/s3 service/kms service/sqs service/sns service/eventbridge jmespath httpsfv testing... testify",
 	"postgres":                            "aws testing... testify",
-	"redis":                               "aws testing... testify miniredis local/",
+	"redis":                               "aws testing... testify local/",
 	"handlers":                            "aws-sdk-go smithy-go aws-cdk httpsfv testing... testify",
 	"handlers/durablefunc":                "aws-sdk-go smithy-go aws-cdk httpsfv testing... testify",
 	"handlers/httpapi":                    "aws-sdk-go smithy-go aws-cdk testing... testify",

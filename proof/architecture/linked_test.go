@@ -41,7 +41,7 @@ func main() {
 // beginning of those of symbols.
 var (
 	elsewhere = []string{
-		"github.com/jackc/", "github.com/redis/", "github.com/alicebob/miniredis", "github.com/aws/aws-cdk-go", "github.com/aws/jsii-runtime-go",
+		"github.com/jackc/", "github.com/redis/", "github.com/aws/aws-cdk-go", "github.com/aws/jsii-runtime-go",
 		"github.com/aws/constructs-go", "go.opentelemetry.io/otel/sdk", "github.com/johannesboyne/gofakes3",
 		"github.com/anishathalye/porcupine", "github.com/stretchr/testify", "github.com/jmespath",
 	}

@@ -9,8 +9,7 @@ import (
 )
 
 // A test that is skipped otherwise is silent: package notrun says it at the end of make test.
-// With REDISLOCAL_REAL, as in make test, emulated fails.
-func TestOnlyShortRunsAndTheEmulatorSkipInSilence(t *testing.T) {
+func TestOnlyShortRunsSkipInSilence(t *testing.T) {
 	files, err := exec.CommandContext(t.Context(), "git", "-C", root, "grep", "-nE", "-B1", `\bt\.Skip(f|Now)?\(`, "--", "*_test.go").Output()
 	check.Must(t, err)
 	lines := strings.Split(string(files), "\n")
@@ -18,7 +17,7 @@ func TestOnlyShortRunsAndTheEmulatorSkipInSilence(t *testing.T) {
 		if !strings.Contains(line, "t.Skip") || strings.HasPrefix(line, "proof/architecture/") {
 			continue
 		}
-		if before := lines[i-1]; !strings.Contains(before, "testing.Short()") && !strings.Contains(before, "emulated(t)") && !strings.Contains(before, "notrun.Say(t") {
+		if before := lines[i-1]; !strings.Contains(before, "testing.Short()") && !strings.Contains(before, "notrun.Say(t") {
 			t.Error(line)
 		}
 	}

@@ -15,8 +15,7 @@
 //   - valkey-server or redis-server on PATH;
 //   - one from Debian's packages, where there is apt-get. They are fetched once for each
 //     user, and unpacked into a cache without being installed. That needs no root;
-//   - one started with Docker;
-//   - the emulator of [Options]. A line in the log says so.
+//   - one started with Docker.
 //
 // Without any, Start fails with [ErrNoRuntime].
 //

@@ -3,7 +3,6 @@ package redislocal
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -19,14 +18,11 @@ const addrVar = "REDISLOCAL_ADDR"
 // Options are the options of [Start]. A field with its zero value has its default.
 type Options struct {
 	// Args are further arguments of the server, such as "--maxmemory", "10mb". With
-	// Args, a server of its own is started, and never the emulator.
+	// Args, a server of its own is started.
 	Args []string
 	// CacheDir is the directory of the fetched programs. Default: once/redis in
 	// os.UserCacheDir.
 	CacheDir string
-	// Emulator starts an emulator in this process if there is no real server, and
-	// returns its address. Default: none, so that [Start] fails.
-	Emulator func() (addr string, stop func() error, err error)
 	// Log receives a line for each long step. Default: nothing is logged.
 	Log io.Writer
 	// Timeout limits the start of the server without fetching. Default: one
@@ -34,12 +30,11 @@ type Options struct {
 	Timeout time.Duration
 }
 
-// A Server is a running server, or the emulator.
+// A Server is a running server.
 type Server struct {
-	addr     string
-	client   *redis.Client
-	emulated bool
-	stop     func() error
+	addr   string
+	client *redis.Client
+	stop   func() error
 }
 
 // Start finds or starts a server, and returns when it responds. The context limits only
@@ -48,20 +43,7 @@ func Start(ctx context.Context, o *Options) (*Server, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	s, err := start(ctx, kindOf(o.Args), &serving.Options{CacheDir: o.CacheDir, Log: o.Log, Timeout: o.Timeout})
-	if err == nil || o.Emulator == nil || o.Args != nil || !errors.Is(err, ErrNoRuntime) {
-		return s, err
-	}
-	if o.Log != nil {
-		if _, err := fmt.Fprintf(o.Log, "no real server, so the tests run against an emulator: %v\n", err); err != nil {
-			return nil, fmt.Errorf("redislocal: log: %w", err)
-		}
-	}
-	addr, stop, err := o.Emulator()
-	if err != nil {
-		return nil, fmt.Errorf("redislocal: %w", err)
-	}
-	return newServer(addr, true, stop), nil
+	return start(ctx, kindOf(o.Args), &serving.Options{CacheDir: o.CacheDir, Log: o.Log, Timeout: o.Timeout})
 }
 
 func start(ctx context.Context, k serving.Kind, o *serving.Options) (*Server, error) {
@@ -69,17 +51,9 @@ func start(ctx context.Context, k serving.Kind, o *serving.Options) (*Server, er
 	if err != nil {
 		return nil, err
 	}
-	emulated, err := look(ctx, addr)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("redislocal: %w", err), stop())
-	}
-	return newServer(addr, emulated, stop), nil
-}
-
-func newServer(addr string, emulated bool, stop func() error) *Server {
 	client := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true, PoolSize: 64})
-	return &Server{addr: addr, emulated: emulated, client: client,
-		stop: sync.OnceValue(func() error { return errors.Join(client.Close(), stop()) })}
+	return &Server{addr: addr, client: client,
+		stop: sync.OnceValue(func() error { return errors.Join(client.Close(), stop()) })}, nil
 }
 
 // answers connects before it asks the client, which logs each failure.
@@ -88,27 +62,14 @@ func answers(ctx context.Context, addr string) error {
 	if err == nil {
 		err = conn.Close()
 	}
-	if err == nil {
-		_, err = look(ctx, addr)
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-// look reports whether the server at addr is the emulator, which knows hardly any
-// section of INFO.
-func look(ctx context.Context, addr string) (emulated bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	client := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true, MaxRetries: -1})
 	defer client.Close()
-	if err := client.Ping(ctx).Err(); err != nil {
-		return false, err
-	}
-	err = client.Info(ctx, "server").Err()
-	if _, refused := errors.AsType[redis.Error](err); refused {
-		return true, nil
-	}
-	return false, err
+	return client.Ping(ctx).Err()
 }
 
 // Addr returns the host and port of the server.
@@ -116,9 +77,6 @@ func (s *Server) Addr() string { return s.addr }
 
 // Client returns a client of the server.
 func (s *Server) Client() *redis.Client { return s.client }
-
-// Emulated reports whether the server is the emulator.
-func (s *Server) Emulated() bool { return s.emulated }
 
 // Env returns the environment variable with which [Start] finds the server in a child
 // process.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/internal/notrun"
@@ -44,7 +43,7 @@ func TestStartFindsARunningServer(t *testing.T) {
 		t.Errorf("address %s, want %s", s.Addr(), want)
 	}
 	must(t, s.Stop())
-	if _, err := look(t.Context(), s.Addr()); err != nil {
+	if err := answers(t.Context(), s.Addr()); err != nil {
 		t.Errorf("Stop stopped a server that it had not started: %v", err)
 	}
 }
@@ -55,8 +54,8 @@ func TestAServerWithArgumentsIsANewOneThatStopsWithItsTest(t *testing.T) {
 		s := NewServer(t, &Options{Args: []string{"--maxmemory", "12mb"}})
 		addr = s.Addr()
 		got, err := s.Client().ConfigGet(t.Context(), "maxmemory").Result()
-		if err != nil || got["maxmemory"] != "12582912" || s.Emulated() {
-			t.Errorf("maxmemory is %v, %v; emulated %v", got, err, s.Emulated())
+		if err != nil || got["maxmemory"] != "12582912" {
+			t.Errorf("maxmemory is %v, %v", got, err)
 		}
 	})
 	if err := answers(t.Context(), addr); err == nil {
@@ -87,21 +86,13 @@ func TestDebianPackagesRunWithoutBeingInstalled(t *testing.T) {
 	}
 }
 
-func TestTheEmulatorIsRecognized(t *testing.T) {
-	m := miniredis.RunT(t)
+func TestStartNamesWhatItDoesNotFind(t *testing.T) {
 	// Neither a program, nor Docker.
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv(addrVar, "")
 	o := &Options{CacheDir: t.TempDir(), Log: t.Output()}
 	if _, err := Start(t.Context(), o); !errors.Is(err, ErrNoRuntime) || !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("got %v", err)
-	}
-	o.Emulator = func() (string, func() error, error) { return m.Addr(), func() error { return nil }, nil }
-	s, err := Start(t.Context(), o)
-	must(t, err)
-	defer func() { must(t, s.Stop()) }()
-	if emulated, err := look(t.Context(), s.Addr()); !emulated || err != nil || !s.Emulated() {
-		t.Errorf("emulated: %v, %v", emulated, err)
 	}
 }
 
