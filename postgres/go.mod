@@ -1,6 +1,6 @@
 module github.com/lambda-once/once/postgres
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/jackc/pgx/v5 v5.12.0
