@@ -1,5 +1,5 @@
-// Idempotency by hand with the AWS SDK, as internal/work/hand.go does it in Go: a conditional
-// PutItem, and an UpdateItem that the owner fences.
+// Idempotency by hand with the AWS SDK, as hand_test.go has it in Go: a conditional PutItem,
+// and an UpdateItem that the owner fences.
 import { randomUUID } from 'node:crypto';
 import { ConditionalCheckFailedException, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 

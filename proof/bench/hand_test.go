@@ -1,4 +1,4 @@
-package work
+package bench
 
 import (
 	"context"
@@ -18,10 +18,10 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// hand is idempotency written by hand: a claim, and a completion that the owner fences. It
-// takes nothing over, fingerprints nothing and stores no failure.
-type hand struct {
-	run caller
+// byHand is idempotency written by hand: a claim, and a completion that the owner fences.
+// It takes nothing over, fingerprints nothing and stores no failure.
+type byHand struct {
+	run handler
 	// claim stores a record, or returns the status and the result of the one it met.
 	claim    func(ctx context.Context, id, owner string) (status string, data []byte, err error)
 	complete func(ctx context.Context, id, owner string, data []byte) error
@@ -29,7 +29,7 @@ type hand struct {
 
 const inProgress, finished = "INPROGRESS", "COMPLETED"
 
-func (h hand) call(ctx context.Context, p payment) (r receipt, err error) {
+func (h byHand) call(ctx context.Context, p payment) (r receipt, err error) {
 	id, owner := "payment#"+p.ID, rand.Text()
 	status, data, err := h.claim(ctx, id, owner)
 	switch {
@@ -49,9 +49,25 @@ func (h hand) call(ctx context.Context, p payment) (r receipt, err error) {
 	return r, h.complete(ctx, id, owner, data)
 }
 
+// hand returns the function that makes the calls of a series by hand.
+func (s *series) hand(latency time.Duration, run handler) (handler, error) {
+	endpoint, table := s.at(latency)
+	switch s.on {
+	case onDynamoDB:
+		return handDynamoDB(s.dynamodb(endpoint), table, run).call, nil
+	case onRedis:
+		return handRedis(s.redis(endpoint), table+":", run).call, nil
+	}
+	pool, err := s.pool(endpoint)
+	if err != nil {
+		return nil, err
+	}
+	return handPostgreSQL(pool, table, run).call, nil
+}
+
 // handDynamoDB is a conditional PutItem and a fenced UpdateItem.
-func handDynamoDB(client *dynamodb.Client, table string, run caller) hand {
-	return hand{run: run, claim: func(ctx context.Context, id, owner string) (string, []byte, error) {
+func handDynamoDB(client *dynamodb.Client, table string, run handler) byHand {
+	return byHand{run: run, claim: func(ctx context.Context, id, owner string) (string, []byte, error) {
 		_, err := client.PutItem(ctx, &dynamodb.PutItemInput{
 			ConditionExpression:       aws.String("attribute_not_exists(#id) OR #exp < :now"),
 			ExpressionAttributeNames:  map[string]string{"#exp": "expiration", "#id": "id"},
@@ -84,14 +100,14 @@ func handDynamoDB(client *dynamodb.Client, table string, run caller) hand {
 }
 
 // handPostgreSQL is an INSERT and a fenced UPDATE, in the table of package postgres. Both
-// store when the record expires, as on DynamoDB and Redis. A
-// duplicate needs a SELECT as well, because INSERT does not return the row that it met.
-func handPostgreSQL(pool *pgxpool.Pool, table string, run caller) hand {
+// store when the record expires, as on DynamoDB and Redis. A duplicate also needs a
+// SELECT, because INSERT does not return the row that it met.
+func handPostgreSQL(pool *pgxpool.Pool, table string, run handler) byHand {
 	table = pgx.Identifier{table}.Sanitize()
 	insert := "INSERT INTO " + table + " (id, status, owner, expires) VALUES ($1, 'INPROGRESS', $2, $3) ON CONFLICT (id) DO NOTHING"
 	update := "UPDATE " + table + " SET status = 'COMPLETED', data = $3, expires = $4 WHERE id = $1 AND owner = $2 AND status = 'INPROGRESS'"
 	lookup := "SELECT status, data FROM " + table + " WHERE id = $1"
-	return hand{run: run, claim: func(ctx context.Context, id, owner string) (status string, data []byte, err error) {
+	return byHand{run: run, claim: func(ctx context.Context, id, owner string) (status string, data []byte, err error) {
 		claimed, err := pool.Exec(ctx, insert, id, owner, tomorrow())
 		if err == nil && claimed.RowsAffected() == 0 {
 			err = pool.QueryRow(ctx, lookup, id).Scan(&status, &data)
@@ -106,10 +122,10 @@ func handPostgreSQL(pool *pgxpool.Pool, table string, run caller) hand {
 	}}
 }
 
-// handRedis is SET NX, and a SET that nothing fences. A duplicate needs a GET as well.
-func handRedis(client *redis.Client, prefix string, run caller) hand {
+// handRedis is SET NX, and a SET that nothing fences. A duplicate also needs a GET.
+func handRedis(client *redis.Client, prefix string, run handler) byHand {
 	const day = 24 * time.Hour
-	return hand{run: run, claim: func(ctx context.Context, id, _ string) (status string, data []byte, err error) {
+	return byHand{run: run, claim: func(ctx context.Context, id, _ string) (status string, data []byte, err error) {
 		claimed, err := client.SetNX(ctx, prefix+id, inProgress, day).Result()
 		if err != nil || claimed {
 			return "", nil, err
