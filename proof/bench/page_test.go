@@ -131,39 +131,6 @@ func TestPageHasTheFiguresOfItsRun(t *testing.T) {
 	}
 }
 
-// Other pages cite figures, with fewer digits.
-func TestOtherPagesCiteTheFigures(t *testing.T) {
-	f, err := read(figuresFile)
-	must(t, err)
-	names, err := filepath.Glob("../../docs/*.md")
-	must(t, err)
-	var text strings.Builder
-	for _, name := range names {
-		page, err := os.ReadFile(name)
-		must(t, err)
-		text.WriteString(strings.Join(strings.Fields(string(page)), " "))
-	}
-	micros := func(series string) float64 { return 1e6 * f.figure(callName(first, 0, 16, series), cpu).mid }
-	for cited, want := range map[string]float64{
-		`16 callers at \+10 ms made ([\d.]+) times the calls`:  f.ratio(callName(first, latencies[2], 16, "once"), callName(first, latencies[2], 16, "grouped"), wall).mid,
-		`a first call takes ([\d.]+) µs of client CPU`:         micros("postgres"),
-		`two statements by hand ([\d.]+) `:                     micros("postgres-hand"),
-		`client's CPU time of such a batch falls by ([\d.]+)%`: f.oneCPU(),
-		`to a function of ([\d.]+) MB`:                         f.figure("ColdStart", "bare-B").mid / 1e6,
-		`claim or a completion takes some ([\d.]+) µs`:         1e6 * f.figure(callName(first, 0, 16, "redis"), "server-sec/script").mid,
-	} {
-		m := regexp.MustCompile(cited).FindStringSubmatch(text.String())
-		if m == nil {
-			t.Errorf("no page says %q: it has changed, and so must this table", cited)
-			continue
-		}
-		_, after, _ := strings.Cut(m[1], ".")
-		if got := strconv.FormatFloat(want, 'f', len(after), 64); got != m[1] {
-			t.Errorf("a page says %q, but the figure is %s", m[0], got)
-		}
-	}
-}
-
 // store stores the figures of a run that the page shows.
 func store(name string) error {
 	file, err := os.Open(name)
