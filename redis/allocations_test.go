@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // applied answers each script with the same command, and allocates nothing.
@@ -24,9 +26,9 @@ func TestAllocationsOfAFirstCall(t *testing.T) {
 	finish := completed("1")
 	got := testing.AllocsPerRun(100, func() {
 		_, claimed, err := s.Create(context.Background(), r, now, nil)
-		must(t, err)
+		check.Must(t, err)
 		_, finished, err := s.Change(context.Background(), fenceOf(r), finish)
-		must(t, err)
+		check.Must(t, err)
 		if !claimed || !finished {
 			t.Fatal("not applied")
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // enabled are the options of a client that waits for an hour unless its context has a
@@ -80,10 +81,8 @@ func TestACallReturnsWhenItsContextEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := redis.NewClient(c.options)
-			if err := ended(t, client, c.want, c.call); !errors.Is(err, c.want) {
-				t.Errorf("%v, want %v", err, c.want)
-			}
-			noError(t, client.Close())
+			check.Is(t, ended(t, client, c.want, c.call), c.want)
+			check.Nil(t, client.Close())
 		})
 	}
 }
@@ -129,13 +128,9 @@ func TestOnlyAClientThatEndsAtDeadlinesNeedsNoGoroutine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := where{stack: make(chan string, 10)}
 			c.client.AddHook(w)
-			if err := ended(t, c.client, driver.ErrUnavailable, c.call); !errors.Is(err, driver.ErrUnavailable) {
-				t.Error(err)
-			}
-			if got := !strings.Contains(<-w.stack, "redis.ended."); got != c.goroutine {
-				t.Errorf("on a goroutine of its own: %v, want %v", got, c.goroutine)
-			}
-			noError(t, c.client.Close())
+			check.Is(t, ended(t, c.client, driver.ErrUnavailable, c.call), driver.ErrUnavailable)
+			check.Equal(t, !strings.Contains(<-w.stack, "redis.ended."), c.goroutine, "on a goroutine of its own")
+			check.Nil(t, c.client.Close())
 		})
 	}
 }

@@ -13,7 +13,7 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	if err := c.Validate(f); err != nil {
 		return driver.Record{}, false, refused("Change", err)
 	}
-	if err := check(c.With, c.Lease, c.Expires); err != nil {
+	if err := checkValues(c.With, c.Lease, c.Expires); err != nil {
 		return driver.Record{}, false, refused("Change", err)
 	}
 	r := driver.Record{ID: f.ID, Status: driver.InProgress, Owner: f.Owner,

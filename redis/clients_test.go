@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/redis/redislocal"
 )
 
@@ -61,9 +62,7 @@ func TestEveryClientGetsTheSameAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer client.Close()
-			if got := story(t, storeOn(t, client, &Options{Prefix: prefix + name})); got != want {
-				t.Errorf("got\n%swant\n%s", got, want)
-			}
+			check.Equal(t, story(t, storeOn(t, client, &Options{Prefix: prefix + name})), want)
 		})
 	}
 }
@@ -101,8 +100,6 @@ func TestNewReportsAllMistakes(t *testing.T) {
 		t.Fatalf("%T: %v", err, err)
 	}
 	for _, want := range []string{"client", "Replicas", "WaitTimeout"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("no %q in %v", want, err)
-		}
+		check.Says(t, err, want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/storetest"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/redis/redislocal"
 )
 
@@ -19,7 +20,7 @@ func TestCluster(t *testing.T) {
 		o.Addrs = nodes.Addrs()
 		client := redis.NewClusterClient(o)
 		t.Cleanup(func() {
-			noError(t, client.Close())
+			check.Nil(t, client.Close())
 		})
 		return client
 	}
@@ -37,9 +38,7 @@ func TestCluster(t *testing.T) {
 		for name, o := range map[string]*redis.ClusterOptions{
 			"RESP3": {}, "RESP2": {Protocol: 2}, "spread reads": {ReadOnly: true, RouteByLatency: true},
 		} {
-			if got := story(t, storeOn(t, open(t, o), &Options{Prefix: prefix + name})); got != want {
-				t.Errorf("%s: got\n%swant\n%s", name, got, want)
-			}
+			check.Equal(t, story(t, storeOn(t, open(t, o), &Options{Prefix: prefix + name})), want, name)
 		}
 	})
 	t.Run("follows a slot that moves", func(t *testing.T) {
@@ -66,9 +65,7 @@ func TestCluster(t *testing.T) {
 				moved++
 			}
 		}
-		if moved != 2 {
-			t.Errorf("%d nodes refused, want 2", moved)
-		}
+		check.Equal(t, moved, 2, "nodes that refused")
 	})
 }
 
@@ -84,17 +81,17 @@ func followsASlot(t *testing.T, nodes *redislocal.Cluster, id string, s *Store) 
 	}
 	key := s.options.Prefix + id
 	slot, err := nodes.Nodes[0].Client().ClusterKeySlot(t.Context(), key).Result()
-	must(t, err)
+	check.Must(t, err)
 	from := nodes.Nodes[int(slot)*len(nodes.Nodes)/16384]
 	to := nodes.Nodes[(int(slot)*len(nodes.Nodes)/16384+1)%len(nodes.Nodes)]
 	name := func(n *redislocal.Server) string {
 		name, err := n.Client().ClusterMyID(t.Context()).Result()
-		must(t, err)
+		check.Must(t, err)
 		return name
 	}
 	do := func(n *redislocal.Server, args ...any) {
 		t.Helper()
-		must(t, n.Client().Do(t.Context(), args...).Err())
+		check.Must(t, n.Client().Do(t.Context(), args...).Err())
 	}
 	meets := func(when string) {
 		t.Helper()
@@ -116,7 +113,7 @@ func followsASlot(t *testing.T, nodes *redislocal.Cluster, id string, s *Store) 
 	do(from, "CLUSTER", "SETSLOT", slot, "MIGRATING", name(to))
 	meets("before the key moves")
 	host, port, err := net.SplitHostPort(to.Addr())
-	must(t, err)
+	check.Must(t, err)
 	do(from, "MIGRATE", host, port, key, 0, 5000)
 	if s.options.Replicas == 0 {
 		meets("while the slot moves") // a pipeline does not follow until it has
@@ -125,7 +122,5 @@ func followsASlot(t *testing.T, nodes *redislocal.Cluster, id string, s *Store) 
 		do(n, "CLUSTER", "SETSLOT", slot, "NODE", name(to))
 	}
 	meets("after the slot has moved")
-	if got := to.Client().HGet(t.Context(), key, "owner").Val(); got != "alice" {
-		t.Errorf("the owner at the new node is %q", got)
-	}
+	check.Equal(t, to.Client().HGet(t.Context(), key, "owner").Val(), "alice", "the owner at the new node")
 }

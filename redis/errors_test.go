@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/errortypes"
 	"github.com/lambda-once/once/redis/redislocal"
 )
@@ -23,9 +24,8 @@ func errorOf(t *testing.T, o *redis.Options) error {
 	client := redis.NewClient(o)
 	defer client.Close()
 	_, ok, err := storeOn(t, client, nil).Create(t.Context(), claim("secret-id"), time.Now(), nil)
-	if ok || err == nil {
-		t.Errorf("ok %v, %v", ok, err)
-	}
+	check.False(t, ok)
+	check.Failed(t, err)
 	return err
 }
 
@@ -39,9 +39,7 @@ func expectError(t *testing.T, err error, unavailable, throttled bool, advice st
 		!strings.Contains(e.Advice, advice) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("unavailable %v, throttled %v, advice %q: %v", errors.Is(err, driver.ErrUnavailable), errors.Is(err, driver.ErrThrottled), e.Advice, err)
 	}
-	if errors.Is(err, driver.ErrDenied) != (advice == "access denied") {
-		t.Errorf("denied %v: %v", errors.Is(err, driver.ErrDenied), err)
-	}
+	check.Equal(t, errors.Is(err, driver.ErrDenied), advice == "access denied", "denied", err)
 }
 
 func TestErrorsOfServersAreClassified(t *testing.T) {
@@ -50,9 +48,9 @@ func TestErrorsOfServersAreClassified(t *testing.T) {
 	defer admin.Close()
 	do := func(args ...any) {
 		t.Helper()
-		must(t, admin.Do(t.Context(), args...).Err())
+		check.Must(t, admin.Do(t.Context(), args...).Err())
 	}
-	must(t, primary.Client().ConfigSet(t.Context(), "requirepass", "pw").Err())
+	check.Must(t, primary.Client().ConfigSet(t.Context(), "requirepass", "pw").Err())
 	with := func(password string) *redis.Options {
 		return &redis.Options{Addr: primary.Addr(), Password: password, ReadTimeout: longRead}
 	}
@@ -93,17 +91,15 @@ func TestErrorsOfServersAreClassified(t *testing.T) {
 		}
 		expectError(t, errorOf(t, with("pw")), true, true, "another script")
 		do("SCRIPT", "KILL")
-		if err := <-done; err == nil {
-			t.Error("the script ended by itself")
-		}
+		check.Failed(t, <-done, "the script ended by itself")
 	})
 	t.Run("a replica", func(t *testing.T) {
 		host, port, err := net.SplitHostPort(primary.Addr())
-		must(t, err)
+		check.Must(t, err)
 		replica := newServer(t, "--replicaof", host, port, "--masterauth", "pw")
 		for {
 			role, err := replica.Client().Do(t.Context(), "ROLE").Slice()
-			must(t, err)
+			check.Must(t, err)
 			if role[3] == "connected" {
 				break
 			}
@@ -129,7 +125,7 @@ func TestErrorsOfTheNetworkAreUnavailable(t *testing.T) {
 		defer one.Close()
 		conn := one.Conn()
 		defer conn.Close()
-		must(t, conn.Ping(t.Context()).Err())
+		check.Must(t, conn.Ping(t.Context()).Err())
 		_, _, err := storeOn(t, one, nil).Create(t.Context(), claim("a"), time.Now(), nil)
 		expectError(t, err, true, false, "PoolSize")
 	})
@@ -146,18 +142,14 @@ func TestErrorTexts(t *testing.T) {
 		"MISCONF Redis is configured to save RDB snapshots":       driver.ErrUnavailable,
 		"ERR Error running script (call to f_0): @user_script:9: -OOM command not allowed when used memory > 'maxmemory'.": driver.ErrThrottled,
 	} {
-		if err := error(&Error{Op: "create", Err: serverError(text)}); !errors.Is(err, want) {
-			t.Errorf("%s: is not %v", text, want)
-		}
+		check.Is(t, error(&Error{Op: "create", Err: serverError(text)}), want, text)
 	}
 	for _, err := range []error{serverError("ERR unknown command"), context.Canceled, redis.ErrClosed, errNoRecord} {
 		if e := error(&Error{Op: "create", Err: err}); errors.Is(e, driver.ErrUnavailable) {
 			t.Errorf("%v is unavailable", err)
 		}
 	}
-	if e := error(&Error{Err: io.ErrUnexpectedEOF}); !errors.Is(e, driver.ErrUnavailable) {
-		t.Errorf("%v is not unavailable", e)
-	}
+	check.Is(t, error(&Error{Err: io.ErrUnexpectedEOF}), driver.ErrUnavailable)
 }
 
 type serverError string
@@ -169,7 +161,7 @@ func (serverError) RedisError()     {}
 func silent(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	check.Must(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l.Addr().String()
 }
@@ -177,7 +169,7 @@ func silent(t *testing.T) string {
 // Step Functions match the name of a type, so that each error that leaves has one.
 func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	walked, err := errortypes.Parse(".")
-	must(t, err)
+	check.Must(t, err)
 	const failed = "Store.fail makes it an Error"
 	for _, fault := range walked.Unexplained(map[string]string{
 		"readable": failed, "set": failed, "Store.ask": failed, "Store.Inspect": failed, "Store.node": failed,

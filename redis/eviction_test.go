@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestClaimsAreRefusedWhereLiveOnesMayBeEvicted(t *testing.T) {
@@ -19,20 +20,18 @@ func TestClaimsAreRefusedWhereLiveOnesMayBeEvicted(t *testing.T) {
 	s := storeOn(t, client, nil)
 	r := created(t, s, claim("before"))
 	for _, policy := range []string{"allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl"} {
-		must(t, client.ConfigSet(t.Context(), "maxmemory-policy", policy).Err())
+		check.Must(t, client.ConfigSet(t.Context(), "maxmemory-policy", policy).Err())
 		age(t, s, 10)
 		_, ok, err := s.Create(t.Context(), claim("a"), time.Now(), nil)
 		var evicts *EvictionError
 		if ok || !errors.As(err, &evicts) || evicts.Policy != policy || errors.Is(err, driver.ErrUnavailable) {
 			t.Errorf("%s: ok %v, %v", policy, ok, err)
 		}
-		if n := client.Exists(t.Context(), "once:a").Val(); n != 0 {
-			t.Errorf("%s: the claim is written", policy)
-		}
-		must(t, client.ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err())
+		check.Equal(t, client.Exists(t.Context(), "once:a").Val(), 0, policy, "the claim is written")
+		check.Must(t, client.ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err())
 	}
 	// A running call can be finished under any policy.
-	must(t, client.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
+	check.Must(t, client.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
 	if _, ok, err := s.Change(t.Context(), fenceOf(r), completed("1")); !ok || err != nil {
 		t.Errorf("a completion: ok %v, %v", ok, err)
 	}
@@ -51,12 +50,10 @@ func TestTakeoverIsRefusedWhereLiveClaimsMayBeEvicted(t *testing.T) {
 		policy string
 		ok     bool
 	}{{"volatile-lru", false}, {"noeviction", true}} { // each ten seconds after the claim
-		must(t, client.ConfigSet(t.Context(), "maxmemory-policy", c.policy).Err())
+		check.Must(t, client.ConfigSet(t.Context(), "maxmemory-policy", c.policy).Err())
 		age(t, s, 10)
-		met, ok, err := s.Change(t.Context(), fenceOf(r), over)
-		if ok != c.ok {
-			t.Errorf("%s: ok %v, %v", c.policy, ok, met)
-		}
+		_, ok, err := s.Change(t.Context(), fenceOf(r), over)
+		check.Equal(t, ok, c.ok, c.policy)
 		if evicts := (*EvictionError)(nil); errors.As(err, &evicts) == c.ok {
 			t.Errorf("%s: %v", c.policy, err)
 		}
@@ -65,7 +62,7 @@ func TestTakeoverIsRefusedWhereLiveClaimsMayBeEvicted(t *testing.T) {
 
 func TestAPolicyThatIsNotReadableIsReportedOnce(t *testing.T) {
 	server := newServer(t)
-	must(t, server.Client().Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~once:*", "+@all", "-info", "-config").Err())
+	check.Must(t, server.Client().Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~once:*", "+@all", "-info", "-config").Err())
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Username: "app", Password: "secret"})
 	defer client.Close()
 	var log bytes.Buffer
@@ -79,9 +76,7 @@ func TestAPolicyThatIsNotReadableIsReportedOnce(t *testing.T) {
 	if met, ok, err := s.Change(t.Context(), fenceOf(r), over); !ok || err != nil || met.Attempt != 2 {
 		t.Errorf("a takeover: ok %v, %+v, %v", ok, met, err)
 	}
-	if n := strings.Count(log.String(), "maxmemory-policy"); n != 1 {
-		t.Errorf("%d lines:\n%s", n, &log)
-	}
+	check.Equal(t, strings.Count(log.String(), "maxmemory-policy"), 1, &log)
 }
 
 // With the memory full, claims are refused and nothing is lost: running calls can still be
@@ -93,7 +88,7 @@ func TestRunningCallsAreRecordedWithTheMemoryFull(t *testing.T) {
 	over := claim("over")
 	over.Lease, over.Expires = time.Now().Add(-time.Minute), time.Now().Add(-time.Minute)
 	created(t, s, over)
-	must(t, server.Client().ConfigSet(t.Context(), "maxmemory", "1").Err())
+	check.Must(t, server.Client().ConfigSet(t.Context(), "maxmemory", "1").Err())
 	_, ok, err := s.Create(t.Context(), claim("b"), time.Now(), nil)
 	if ok || !errors.Is(err, driver.ErrThrottled) || !errors.Is(err, driver.ErrUnavailable) {
 		t.Errorf("a claim: ok %v, %v", ok, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/redis/redislocal"
 )
 
@@ -24,7 +25,7 @@ func newStore(t *testing.T) (*Store, *redis.Client) {
 func storeOn(t *testing.T, client Client, o *Options) *Store {
 	t.Helper()
 	s, err := New(client, o)
-	must(t, err)
+	check.Must(t, err)
 	return s
 }
 
@@ -39,11 +40,11 @@ func plant(s *Store, client redis.Cmdable) func(*testing.T, driver.Record) {
 	return func(t *testing.T, r driver.Record) {
 		t.Helper()
 		key := s.options.Prefix + r.ID
-		must(t, client.Del(t.Context(), key).Err())
+		check.Must(t, client.Del(t.Context(), key).Err())
 		if r.Status == driver.Absent {
 			return
 		}
-		must(t, client.HSet(t.Context(), key, steps(fields(nil, r), r.Steps)...).Err())
+		check.Must(t, client.HSet(t.Context(), key, steps(fields(nil, r), r.Steps)...).Err())
 	}
 }
 
@@ -72,20 +73,4 @@ func show(r driver.Record) string {
 	lease := r.Lease.UnixMilli()
 	r.Lease, r.Expires = time.Time{}, time.Time{}
 	return fmt.Sprintf("%q lease %d", fmt.Sprintf("%+v", r), lease)
-}
-
-// must ends the test if err is an error.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// noError fails the test if err is an error.
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Error(err)
-	}
 }

@@ -18,7 +18,7 @@ func (s *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (dr
 	case !ok:
 		err = driver.ErrForeignEntry
 	default:
-		err = check(nil, c.Lease, c.Expires)
+		err = checkValues(nil, c.Lease, c.Expires)
 	}
 	if err != nil {
 		return driver.Entry{}, false, refused("Settle", err)

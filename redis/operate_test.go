@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // moved fails the commands on one key of each pipeline, as a cluster does whose slot has
@@ -37,8 +38,8 @@ func (m moved) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 // A page with a record that was not read is an error, also beside a foreign key.
 func TestScanLosesNoRecord(t *testing.T) {
 	s, client := newStore(t)
-	must(t, client.Set(t.Context(), s.options.Prefix+"text", "of another program", 0).Err())
-	must(t, client.HSet(t.Context(), s.options.Prefix+"pay#1", "status", "COMPLETED").Err())
+	check.Must(t, client.Set(t.Context(), s.options.Prefix+"text", "of another program", 0).Err())
+	check.Must(t, client.HSet(t.Context(), s.options.Prefix+"pay#1", "status", "COMPLETED").Err())
 	if found, err := scanned(t, s); err != nil || found != 1 {
 		t.Fatalf("%d records, %v", found, err)
 	}

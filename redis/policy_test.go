@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/redis/redislocal"
 )
 
@@ -35,7 +36,7 @@ func age(t *testing.T, s *Store, by int64) {
 // evict sets a policy of a server that evicts live claims.
 func evict(t *testing.T, server *redislocal.Server) {
 	t.Helper()
-	must(t, server.Client().ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
+	check.Must(t, server.Client().ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
 }
 
 // refuses reports whether a claim is refused because of the policy.
@@ -66,7 +67,7 @@ func TestAClaimReadsThePolicyUnlessItWasReadInTheLastTenSeconds(t *testing.T) {
 	evict(t, server)
 	clock := func() int64 {
 		now, err := server.Client().Time(t.Context()).Result()
-		must(t, err)
+		check.Must(t, err)
 		return now.Unix()
 	}
 	for name, c := range map[string]struct {
@@ -124,9 +125,9 @@ func TestAfterAFailoverThePolicyOfTheNewPrimaryCounts(t *testing.T) {
 	defer client.Close()
 	s := noted(t, client)
 	lapsed := created(t, patient(t, primary, ""), claim("lapsed"))
-	must(t, replica.Client().Do(t.Context(), "REPLICAOF", "NO", "ONE").Err())
+	check.Must(t, replica.Client().Do(t.Context(), "REPLICAOF", "NO", "ONE").Err())
 	addr.Store(replica.Addr())
-	must(t, primary.Stop())
+	check.Must(t, primary.Stop())
 	over := driver.Change{Owner: "bob", Lease: lapsed.Lease.Add(time.Minute), Expires: lapsed.Expires}
 	_, ok, err := s.Change(t.Context(), fenceOf(lapsed), over)
 	if evicts := (*EvictionError)(nil); ok || !errors.As(err, &evicts) {
@@ -148,10 +149,8 @@ func TestEachPrimaryOfAClusterHasAPolicyOfItsOwn(t *testing.T) {
 	for n := range 20 {
 		id := fmt.Sprint(n)
 		node, err := client.MasterForKey(t.Context(), "once:"+id)
-		must(t, err)
-		if want := node.Options().Addr == bad.Addr(); refuses(t, s, id) != want {
-			t.Errorf("%s at %s: refused is not %v", id, node.Options().Addr, want)
-		}
+		check.Must(t, err)
+		check.Equal(t, refuses(t, s, id), node.Options().Addr == bad.Addr(), id, "is refused at", node.Options().Addr)
 	}
 	notes := 0
 	s.notes.Range(func(_, note any) bool {
@@ -160,9 +159,7 @@ func TestEachPrimaryOfAClusterHasAPolicyOfItsOwn(t *testing.T) {
 		}
 		return true
 	})
-	if notes != 2 {
-		t.Errorf("%d notes, want those of 2 primaries", notes)
-	}
+	check.Equal(t, notes, 2, "notes, which are those of 2 primaries")
 }
 
 // A claim that relies on a note sends INFO once, for the section that names the server.
@@ -172,9 +169,9 @@ func TestAClaimWithANoteDoesNotReadThePolicy(t *testing.T) {
 	infos := func() (calls int) {
 		t.Helper()
 		info, err := server.Client().InfoMap(t.Context(), "commandstats").Result()
-		must(t, err)
+		check.Must(t, err)
 		_, err = fmt.Sscanf(info["Commandstats"]["cmdstat_info"], "calls=%d", &calls)
-		must(t, err)
+		check.Must(t, err)
 		return calls
 	}
 	before := infos()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/redis/redislocal"
 )
 
@@ -26,7 +27,7 @@ type limited struct {
 func withRights(t *testing.T) limited {
 	t.Helper()
 	page, err := os.ReadFile("../docs/redis.md")
-	must(t, err)
+	check.Must(t, err)
 	return limited{newServer(t), strings.Fields(regexp.MustCompile(`(?m)^ACL SETUSER .*$`).FindString(string(page)))}
 }
 
@@ -42,19 +43,17 @@ func (l limited) store(t *testing.T, without int) *Store {
 	}
 	args = append(args, "+hello", "+client")
 	for _, command := range [][]any{{"FLUSHALL"}, {"SCRIPT", "FLUSH"}, append(args, "reset"), args} {
-		must(t, l.Client().Do(t.Context(), command...).Err())
+		check.Must(t, l.Client().Do(t.Context(), command...).Err())
 	}
 	client := redis.NewClient(&redis.Options{Addr: l.Addr(), Username: "once", Password: "secret"})
-	t.Cleanup(func() { noError(t, client.Close()) })
+	t.Cleanup(func() { check.Nil(t, client.Close()) })
 	return storeOn(t, client, nil)
 }
 
 // The page names exactly the rights that the store needs.
 func TestTheRightsOfThePageSuffice(t *testing.T) {
 	server := withRights(t)
-	if got := story(t, server.store(t, -1)); strings.Contains(got, "access denied") {
-		t.Errorf("with %s:\n%s", server.page, got)
-	}
+	check.Lacks(t, story(t, server.store(t, -1)), "access denied", "with", server.page)
 	for n, right := range server.page {
 		if !strings.HasPrefix(right, "+") || right == "+info" {
 			continue
@@ -63,9 +62,7 @@ func TestTheRightsOfThePageSuffice(t *testing.T) {
 		s := server.store(t, n)
 		note, _ := known.notes.Load("")
 		s.notes.Store("", note) // a claim then does not look at the rights of later writes
-		if !strings.Contains(story(t, s), "access denied") {
-			t.Errorf("%s is not needed", right)
-		}
+		check.Contains(t, story(t, s), "access denied", right, "is not needed")
 	}
 }
 
@@ -77,7 +74,7 @@ func TestACallWhoseLaterWritesAreDeniedDoesNotRun(t *testing.T) {
 			continue
 		}
 		x, err := idempotent.New("op", server.store(t, n), nil)
-		must(t, err)
+		check.Must(t, err)
 		runs := 0
 		_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: "a"}, func(context.Context) (string, error) {
 			runs++
@@ -94,13 +91,9 @@ func TestARightThatIsTakenAwayEndsTakeovers(t *testing.T) {
 	s := server.store(t, -1)
 	r := claim("a")
 	created(t, s, r)
-	must(t, server.Client().Do(t.Context(), "ACL", "SETUSER", "once", "-hkeys").Err())
+	check.Must(t, server.Client().Do(t.Context(), "ACL", "SETUSER", "once", "-hkeys").Err())
 	age(t, s, 10)
 	_, _, err := s.Change(t.Context(), fenceOf(r), driver.Change{Owner: "bob", Lease: r.Lease.Add(time.Minute), Expires: r.Expires})
-	if !errors.Is(err, driver.ErrDenied) {
-		t.Errorf("the takeover: %v", err)
-	}
-	if !strings.Contains(fmt.Sprint(err), "HKEYS") {
-		t.Errorf("the error does not name the right: %v", err)
-	}
+	check.Is(t, err, driver.ErrDenied, "the takeover")
+	check.Contains(t, fmt.Sprint(err), "HKEYS", "the error does not name the right")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestRoundTrips(t *testing.T) {
@@ -15,7 +16,7 @@ func TestRoundTrips(t *testing.T) {
 	w := &lossy{}
 	s.client = behind(t, client, w)
 	x, err := idempotent.New("op", s, nil)
-	must(t, err)
+	check.Must(t, err)
 	// run returns the number of requests and of runs of one call.
 	run := func(id string, end error) (requests, runs int, err error) {
 		before := w.count()
@@ -34,7 +35,7 @@ func TestRoundTrips(t *testing.T) {
 
 	// A server gets each script once, when it is first used.
 	for _, sc := range []*script{s.scripts.create, s.scripts.takeOver, s.scripts.extend, s.scripts.step, s.scripts.finish, s.scripts.delete, s.scripts.keep} {
-		must(t, client.ScriptLoad(t.Context(), sc.source).Err())
+		check.Must(t, client.ScriptLoad(t.Context(), sc.source).Err())
 	}
 	for _, c := range []struct {
 		name     string
@@ -83,12 +84,12 @@ func TestEveryWriteThatTheClientSendsAgainIsAppliedOnce(t *testing.T) {
 				w.lose(n)
 				before := w.count()
 				_, _, err := s.Change(t.Context(), fenceOf(r), c)
-				must(t, err)
+				check.Must(t, err)
 				if sent := w.count() - before; s == twice && sent < 2 {
 					t.Errorf("%d requests", sent)
 				}
 				stored[n], err = s.Get(t.Context(), r.ID)
-				must(t, err)
+				check.Must(t, err)
 			}
 			if a, b := show(stored[0]), show(stored[1]); a != b {
 				t.Errorf("sent once:\n\t%s\nsent twice:\n\t%s", a, b)

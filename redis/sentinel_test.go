@@ -9,6 +9,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/redis/redislocal"
 )
 
@@ -22,10 +23,10 @@ func TestACallSurvivesAFailoverBehindSentinel(t *testing.T) {
 	defer client.Close()
 	waits := storeOn(t, client, &Options{Replicas: 1, WaitTimeout: longWait})
 	alice := created(t, waits, claim("a"))
-	must(t, primary.Stop())
+	check.Must(t, primary.Stop())
 
 	x, err := idempotent.New("op", storeOn(t, client, nil), nil)
-	must(t, err)
+	check.Must(t, err)
 	for {
 		_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: "a", Fingerprint: "f"}, func(context.Context) (string, error) {
 			t.Error("a second caller runs")
@@ -35,14 +36,10 @@ func TestACallSurvivesAFailoverBehindSentinel(t *testing.T) {
 			break
 		}
 	}
-	if !errors.Is(err, idempotent.ErrInProgress) {
-		t.Errorf("after the failover: %v", err)
-	}
+	check.Is(t, err, idempotent.ErrInProgress, "after the failover")
 	s := storeOn(t, client, nil)
 	if _, ok, err := s.Change(t.Context(), fenceOf(alice), completed("1")); !ok || err != nil {
 		t.Errorf("the completion: ok %v, %v", ok, err)
 	}
-	if got := replica.Client().HGet(t.Context(), "once:a", "data").Val(); got != "1" {
-		t.Errorf("the new primary has %q", got)
-	}
+	check.Equal(t, replica.Client().HGet(t.Context(), "once:a", "data").Val(), "1", "the new primary")
 }

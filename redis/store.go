@@ -86,12 +86,12 @@ func checkCreate(r driver.Record, with any) error {
 	if r.Attempt < 0 || r.Refunds < 0 {
 		return &driver.InvalidWriteError{Reason: "Create of a record with a negative number of attempts or refunds"}
 	}
-	return check(with, r.Lease, r.Expires)
+	return checkValues(with, r.Lease, r.Expires)
 }
 
-// check refuses values that no write of this store can contain. Scripts compare times as
+// checkValues refuses values that no write of this store can contain. Scripts compare times as
 // floating-point numbers, which are exact up to the year 9999.
-func check(with any, lease, expires time.Time) error {
+func checkValues(with any, lease, expires time.Time) error {
 	if with != nil {
 		return &driver.InvalidWriteError{Reason: fmt.Sprintf("the Redis store cannot commit a %T together with a record", with)}
 	}

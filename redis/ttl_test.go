@@ -7,13 +7,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // deadline returns when the server deletes the key of a record.
 func deadline(t *testing.T, s *Store, client *redis.Client, id string) time.Time {
 	t.Helper()
 	ms, err := client.Do(t.Context(), "PEXPIRETIME", s.options.Prefix+id).Int64()
-	must(t, err)
+	check.Must(t, err)
 	if ms < 0 {
 		return time.Time{}
 	}

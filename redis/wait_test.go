@@ -14,6 +14,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/storetest"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/redis/redislocal"
 )
 
@@ -22,11 +23,11 @@ func replicated(t *testing.T) (primary, replica *redislocal.Server) {
 	t.Helper()
 	primary = newServer(t, "--repl-diskless-sync-delay", "0")
 	host, port, err := net.SplitHostPort(primary.Addr())
-	must(t, err)
+	check.Must(t, err)
 	replica = newServer(t, "--replicaof", host, port)
 	for {
 		n, err := primary.Client().Wait(t.Context(), 1, 100*time.Millisecond).Result()
-		must(t, err)
+		check.Must(t, err)
 		if n == 1 {
 			return primary, replica
 		}
@@ -39,7 +40,7 @@ func patient(t *testing.T, primary *redislocal.Server, prefix string) *Store {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: primary.Addr(), ContextTimeoutEnabled: true, ReadTimeout: longRead})
 	t.Cleanup(func() {
-		noError(t, client.Close())
+		check.Nil(t, client.Close())
 	})
 	return storeOn(t, client, &Options{Prefix: prefix, Replicas: 1, WaitTimeout: longWait})
 }
@@ -50,11 +51,11 @@ const longWait, longRead = 2 * time.Minute, 3 * time.Minute
 func stop(t *testing.T, s *redislocal.Server) (resume func()) {
 	t.Helper()
 	info, err := s.Client().InfoMap(t.Context(), "server").Result()
-	must(t, err)
+	check.Must(t, err)
 	pid, err := strconv.Atoi(info["Server"]["process_id"])
-	must(t, err)
+	check.Must(t, err)
 	signal := func(sig syscall.Signal) {
-		noError(t, syscall.Kill(pid, sig))
+		check.Nil(t, syscall.Kill(pid, sig))
 	}
 	signal(syscall.SIGSTOP)
 	resume = sync.OnceFunc(func() { signal(syscall.SIGCONT) })
@@ -67,9 +68,7 @@ func TestAnAnswerWaitsForReplicas(t *testing.T) {
 	s := patient(t, primary, "")
 	copied := func(status driver.Status) {
 		t.Helper()
-		if got := replica.Client().HGet(t.Context(), "once:a", "status").Val(); got != string(status) {
-			t.Errorf("the replica has status %q, want %q", got, status)
-		}
+		check.Equal(t, replica.Client().HGet(t.Context(), "once:a", "status").Val(), string(status), "the replica has status")
 	}
 	r := created(t, s, claim("a"))
 	copied(driver.InProgress)
@@ -77,7 +76,7 @@ func TestAnAnswerWaitsForReplicas(t *testing.T) {
 		t.Fatalf("ok %v, %v", ok, err)
 	}
 	copied(driver.Completed)
-	must(t, primary.Client().ScriptFlush(t.Context()).Err())
+	check.Must(t, primary.Client().ScriptFlush(t.Context()).Err())
 	if met, ok, err := s.Create(t.Context(), claim("a"), time.Now(), nil); ok || err != nil || string(met.Data) != "1" {
 		t.Errorf("a duplicate: ok %v, %v, %v", ok, met, err)
 	}
@@ -116,9 +115,8 @@ func TestAWriteThatNoReplicaHasAcknowledgedIsUnavailable(t *testing.T) {
 	second := storeOn(t, other, o)
 	_, okAgain, err := second.Create(t.Context(), claim("a"), time.Now(), nil)
 	unacknowledged("a duplicate on another connection", err)
-	if ok || okAgain {
-		t.Error("ok in spite of the error")
-	}
+	check.False(t, ok, "ok in spite of the error")
+	check.False(t, okAgain, "ok in spite of the error")
 	resume()
 	if met, ok, err := patient.Create(t.Context(), claim("a"), time.Now(), nil); ok || err != nil || met.Owner != "alice" {
 		t.Errorf("with the replica back: ok %v, %v, %v", ok, met, err)
@@ -133,7 +131,7 @@ func TestADuplicateThatWaitsWritesWhatItReads(t *testing.T) {
 	writes := func() string {
 		t.Helper()
 		info, err := server.Client().InfoMap(t.Context(), "commandstats").Result()
-		must(t, err)
+		check.Must(t, err)
 		calls, _, _ := strings.Cut(info["Commandstats"]["cmdstat_hset"], ",")
 		return calls
 	}
@@ -171,7 +169,7 @@ func TestAServerThatMayHaveOldRecordsAnswersNothing(t *testing.T) {
 	}
 	t.Run("a replica", func(t *testing.T) { refuses(t, replica, "replica") })
 	t.Run("a primary without its replicas", func(t *testing.T) {
-		must(t, primary.Client().ConfigSet(t.Context(), "min-replicas-to-write", "2").Err())
+		check.Must(t, primary.Client().ConfigSet(t.Context(), "min-replicas-to-write", "2").Err())
 		refuses(t, primary, "min-replicas-to-write")
 	})
 }
@@ -182,7 +180,7 @@ func TestAFailoverCanLoseAClaimAndStillRecordsOneResult(t *testing.T) {
 	primary, replica := replicated(t)
 	before, after := storeOn(t, primary.Client(), nil), storeOn(t, replica.Client(), nil)
 	// The replica is promoted before it receives the claim.
-	must(t, replica.Client().Do(t.Context(), "REPLICAOF", "NO", "ONE").Err())
+	check.Must(t, replica.Client().Do(t.Context(), "REPLICAOF", "NO", "ONE").Err())
 	alice := created(t, before, claim("a"))
 	bob := claim("a")
 	bob.Owner = "bob"

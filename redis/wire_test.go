@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
 
@@ -54,10 +55,10 @@ func (w *lossy) count() int {
 func behind(t *testing.T, client *redis.Client, w *lossy) *redis.Client {
 	t.Helper()
 	p, err := wire.Redis(client.Options().Addr, w.carry)
-	must(t, err)
+	check.Must(t, err)
 	c := redis.NewClient(&redis.Options{Addr: p.Addr(), Protocol: 2, MinRetryBackoff: -1, MaxRetryBackoff: -1})
 	t.Cleanup(func() {
-		noError(t, errors.Join(c.Close(), p.Close()))
+		check.Nil(t, errors.Join(c.Close(), p.Close()))
 	})
 	return c
 }

@@ -10,41 +10,20 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/notrun"
 	"github.com/lambda-once/once/internal/serving"
 )
 
 func TestMain(m *testing.M) { os.Exit(Main(m, nil)) }
 
-// must ends the test if err is an error.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestEachTestHasAPrefixOfItsOwn(t *testing.T) {
 	client, prefix := NewClient(t)
 	_, other := NewClient(t)
-	if prefix == other {
-		t.Errorf("two tests share the prefix %q", prefix)
-	}
-	must(t, client.Set(t.Context(), prefix+"a", "b", 0).Err())
+	check.Differ(t, prefix, other, "two tests share the prefix")
+	check.Must(t, client.Set(t.Context(), prefix+"a", "b", 0).Err())
 	if got, err := client.Get(t.Context(), prefix+"a").Result(); got != "b" || err != nil {
 		t.Errorf("read %q, %v", got, err)
-	}
-}
-
-func TestStartFindsARunningServer(t *testing.T) {
-	s, err := Start(t.Context(), nil)
-	must(t, err)
-	if want := os.Getenv(addrVar); s.Addr() != want {
-		t.Errorf("address %s, want %s", s.Addr(), want)
-	}
-	must(t, s.Stop())
-	if err := answers(t.Context(), s.Addr()); err != nil {
-		t.Errorf("Stop stopped a server that it had not started: %v", err)
 	}
 }
 
@@ -58,9 +37,7 @@ func TestAServerWithArgumentsIsANewOneThatStopsWithItsTest(t *testing.T) {
 			t.Errorf("maxmemory is %v, %v", got, err)
 		}
 	})
-	if err := answers(t.Context(), addr); err == nil {
-		t.Errorf("%s outlived its test", addr)
-	}
+	check.Failed(t, answers(t.Context(), addr), addr, "outlived its test")
 }
 
 func TestDebianPackagesRunWithoutBeingInstalled(t *testing.T) {
@@ -73,10 +50,10 @@ func TestDebianPackagesRunWithoutBeingInstalled(t *testing.T) {
 		return
 	}
 	cache, err := os.UserCacheDir()
-	must(t, err)
+	check.Must(t, err)
 	o := serving.Options{CacheDir: filepath.Join(cache, "once", "redis"), Log: t.Output()}
 	server, err := install(t.Context(), o)
-	must(t, err)
+	check.Must(t, err)
 	again, err := install(t.Context(), o)
 	if err != nil || again.Path != server.Path || !slices.Equal(again.Env, server.Env) {
 		t.Errorf("the cache has %v, %v; want %v", again, err, server)
@@ -98,9 +75,7 @@ func TestStartNamesWhatItDoesNotFind(t *testing.T) {
 
 func TestPlannedPackages(t *testing.T) {
 	plan := "NOTE: only a simulation\nInst libx (1 Debian:12 [amd64])\nInst redis-server (2 Debian:12 [amd64])\nConf libx (1)\n"
-	if got := planned(plan); !slices.Equal(got, []string{"libx", "redis-server"}) {
-		t.Errorf("planned %q", got)
-	}
+	check.Slice(t, planned(plan), []string{"libx", "redis-server"}, "planned")
 }
 
 func TestAClusterServesEveryKey(t *testing.T) {
@@ -108,6 +83,6 @@ func TestAClusterServesEveryKey(t *testing.T) {
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: nodes.Addrs()})
 	defer client.Close()
 	for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
-		must(t, client.Set(t.Context(), key, key, 0).Err())
+		check.Must(t, client.Set(t.Context(), key, key, 0).Err())
 	}
 }
