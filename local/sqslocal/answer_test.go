@@ -71,9 +71,7 @@ func TestAnswersAreIgnoredWithoutReports(t *testing.T) {
 		if _, err := play(t, s, sqslocal.Mapping{Invoke: answers(answer)}); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.deleted(); len(got) != 2 {
-			t.Errorf("%s: deleted %q", answer, got)
-		}
+		check.Equal(t, len(s.deleted()), 2, answer, "deleted")
 	}
 }
 

@@ -3,7 +3,6 @@ package sqslocal_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -62,9 +61,8 @@ func TestBatches(t *testing.T) {
 					t.Errorf("received with %+v", in)
 				}
 			}
-			if !slices.Equal(got, test.want) || !slices.Equal(requested, test.requested) {
-				t.Errorf("batches of %v, want %v; requested %v, want %v", got, test.want, requested, test.requested)
-			}
+			check.Slice(t, got, test.want, "batches")
+			check.Slice(t, requested, test.requested, "requested")
 			check.Equal(t, len(s.deleted()), total, "deleted")
 			for _, request := range s.deletes {
 				check.True(t, len(request) <= 10, len(request), "messages in one request")
@@ -140,9 +138,8 @@ func TestAQueueThatCannotBeReceivedFrom(t *testing.T) {
 	if !errors.Is(err, errDown) || !errors.As(err, &failed) || failed.Queue != "url" {
 		t.Errorf("Run returned %v", err)
 	}
-	if len(batches) != 1 || len(s.deleted()) != 1 {
-		t.Errorf("received messages were not handled: %+v", batches)
-	}
+	check.Equal(t, len(batches), 1, "received messages were not handled")
+	check.Equal(t, len(s.deleted()), 1, "received messages were not handled")
 }
 
 // once is a queue that fails one request.

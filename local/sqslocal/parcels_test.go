@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/sqslocal"
 )
@@ -30,9 +31,7 @@ func receive(t *testing.T, client *sqs.Client, url string) string {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		out, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if len(out.Messages) > 0 {
 			return *out.Messages[0].Body
 		}
@@ -44,9 +43,7 @@ func receive(t *testing.T, client *sqs.Client, url string) string {
 func TestParcelWithoutAddressRunsOnceAndReachesTheDeadLetterQueue(t *testing.T) {
 	client, queue := sqslocal.NewQueue(t, &sqslocal.QueueOptions{MaxReceiveCount: 2, VisibilityTimeout: time.Second})
 	x, err := idempotent.New("ship-parcel", memory.New(0), &idempotent.Config{Retention: 28 * 24 * time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	runs := map[string]int{}
 	handler := lambda.NewHandler(handlers.SQS(x, parcelKey, func(_ context.Context, m handlers.SQSMessage[parcel]) error {
 		runs[m.Body.ID]++
@@ -74,17 +71,9 @@ func TestParcelWithoutAddressRunsOnceAndReachesTheDeadLetterQueue(t *testing.T) 
 	go func() { ended <- mapping.Run(ctx) }()
 	dead := receive(t, client, queue.DeadLetterURL)
 	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	check.Nil(t, <-ended)
 
-	if dead != `{"id": "p-2"}` {
-		t.Errorf("the dead-letter queue has %s", dead)
-	}
-	if runs["p-1"] != 1 {
-		t.Errorf("p-1, which was sent twice, ran %d times", runs["p-1"])
-	}
-	if runs["p-2"] != 1 {
-		t.Errorf("p-2, which was received twice, ran %d times", runs["p-2"])
-	}
+	check.Equal(t, dead, `{"id": "p-2"}`, "the dead-letter queue")
+	check.Equal(t, runs["p-1"], 1, "p-1, which was sent twice, ran")
+	check.Equal(t, runs["p-2"], 1, "p-2, which was received twice, ran")
 }
