@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 )
 
 func TestRoundTrips(t *testing.T) {
 	s, client := newStore(t)
-	w := &lossy{}
+	w := &counter{}
 	s.client = behind(t, client, w)
 	x, err := idempotent.New("op", s, nil)
 	check.Must(t, err)
@@ -58,42 +57,5 @@ func TestRoundTrips(t *testing.T) {
 		if requests != c.requests || runs != c.runs || !errors.Is(err, c.err) {
 			t.Errorf("%s: %d requests, %d runs, %v; want %d, %d, %v", c.name, requests, runs, err, c.requests, c.runs, c.err)
 		}
-	}
-}
-
-func TestEveryWriteThatTheClientSendsAgainIsAppliedOnce(t *testing.T) {
-	finish := driver.Change{Status: driver.Completed, Data: []byte("1"), Expires: time.Now().Add(time.Hour)}
-	for name, c := range map[string]driver.Change{
-		"take over": {Owner: "bob", Lease: time.Now().Add(2 * time.Minute), Expires: time.Now().Add(time.Hour)},
-		"extend":    {Lease: time.Now().Add(2 * time.Minute), Expires: time.Now().Add(time.Hour)},
-		"step":      {Steps: map[string][]byte{"charge": []byte("1")}},
-		"finish":    finish,
-		"delete":    {Release: driver.ReleaseDelete},
-		"keep":      {Release: driver.ReleaseKeep},
-		"refund":    {Release: driver.ReleaseRefund},
-	} {
-		t.Run(name, func(t *testing.T) {
-			once, client := newStore(t)
-			twice := storeOn(t, client, &Options{Prefix: once.options.Prefix + "twice:"})
-			w := &lossy{}
-			twice.client = behind(t, client, w)
-			var stored [2]driver.Record
-			r := claim("a")
-			for n, s := range []*Store{once, twice} {
-				created(t, s, r)
-				w.lose(n)
-				before := w.count()
-				_, _, err := s.Change(t.Context(), fenceOf(r), c)
-				check.Must(t, err)
-				if sent := w.count() - before; s == twice && sent < 2 {
-					t.Errorf("%d requests", sent)
-				}
-				stored[n], err = s.Get(t.Context(), r.ID)
-				check.Must(t, err)
-			}
-			if a, b := show(stored[0]), show(stored[1]); a != b {
-				t.Errorf("sent once:\n\t%s\nsent twice:\n\t%s", a, b)
-			}
-		})
 	}
 }

@@ -12,47 +12,30 @@ import (
 	"github.com/lambda-once/once/internal/wire"
 )
 
-// lossy counts the requests of a client, and loses answers. It also sees the requests
+// counter counts the requests of a client that have a script. It also sees the requests
 // that the client repeats by itself.
-type lossy struct {
-	mu    sync.Mutex
-	sent  int // requests with a script
-	loses int // answers to scripts that are still to be lost
+type counter struct {
+	mu   sync.Mutex
+	sent int
 }
 
-// carry loses the answer to a script after it has run.
-func (w *lossy) carry(r *wire.Request) (*wire.Response, error) {
-	if !bytes.Contains(r.Body, []byte("\r\nevalsha\r\n")) && !bytes.Contains(r.Body, []byte("\r\neval\r\n")) {
-		return r.Send()
+func (w *counter) carry(r *wire.Request) (*wire.Response, error) {
+	if bytes.Contains(r.Body, []byte("\r\nevalsha\r\n")) || bytes.Contains(r.Body, []byte("\r\neval\r\n")) {
+		w.mu.Lock()
+		w.sent++
+		w.mu.Unlock()
 	}
-	w.mu.Lock()
-	w.sent++
-	lost := w.loses > 0
-	if lost {
-		w.loses--
-	}
-	w.mu.Unlock()
-	res, err := r.Send()
-	if lost {
-		return nil, errors.Join(wire.ErrCut, err)
-	}
-	return res, err
+	return r.Send()
 }
 
-func (w *lossy) lose(answers int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.loses = answers
-}
-
-func (w *lossy) count() int {
+func (w *counter) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.sent
 }
 
 // behind returns a client of the same server behind w.
-func behind(t *testing.T, client *redis.Client, w *lossy) *redis.Client {
+func behind(t *testing.T, client *redis.Client, w *counter) *redis.Client {
 	t.Helper()
 	p, err := wire.Redis(client.Options().Addr, w.carry)
 	check.Must(t, err)
