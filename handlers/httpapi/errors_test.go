@@ -191,30 +191,6 @@ func TestHTTPPanic(t *testing.T) {
 	})
 }
 
-// Fail-open runs the handler, and says nothing to its client.
-func TestHTTPFailOpen(t *testing.T) {
-	down := fmt.Errorf("down: %w", driver.ErrUnavailable)
-	runsEachTime(t, &hooked{Store: memory.New(0),
-		create: func(driver.Record) error { return down },
-		change: func(driver.Fence, driver.Change) error { return down }}, &idempotent.Config{OnStoreError: idempotent.FailOpen})
-}
-
-// A handler whose Executor is disabled can be tested without repetitions.
-func TestHTTPDisabled(t *testing.T) {
-	t.Setenv("ONCE_DISABLED", "1")
-	runsEachTime(t, memory.New(0), nil)
-}
-
-func runsEachTime(t *testing.T, store driver.Store, config *idempotent.Config) {
-	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		s := newSite(t, d, newExecutor(t, store, config), nil, created)
-		for run := 1; run <= 2; run++ {
-			r := s.get(k)
-			isReply(t, r, 201, fmt.Sprint("run ", run), "")
-		}
-	})
-}
-
 // The client receives the handler's response, whether or not the key could be
 // released.
 func TestHTTPReleaseFails(t *testing.T) {
