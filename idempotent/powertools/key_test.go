@@ -44,9 +44,8 @@ func TestKeysAreThoseOfPowertools(t *testing.T) {
 		for d, want := range map[powertools.Dialect]string{powertools.Python: test.python, powertools.TypeScript: test.typescript} {
 			key := powertools.Key[json.RawMessage](d, "charge", "value", nil)
 			got, err := key(json.RawMessage(`{"value": ` + test.event + `}`))
-			if err != nil || got.Record != "charge#"+want {
-				t.Errorf("%v, %s: %q, %v, want %s", d, test.event, got.Record, err, want)
-			}
+			check.Nil(t, err, d, test.event)
+			check.Equal(t, got.Record, "charge#"+want, d, test.event)
 		}
 	}
 }

@@ -13,9 +13,8 @@ import (
 func TestDialectsHaveNames(t *testing.T) {
 	for _, name := range []string{"typescript", "python"} {
 		d, err := powertools.ParseDialect(name)
-		if err != nil || d.String() != name {
-			t.Errorf("%s: %v, %v", name, d, err)
-		}
+		check.Nil(t, err, name)
+		check.Equal(t, d.String(), name)
 	}
 	if d, err := powertools.ParseDialect("Python"); err == nil || !strings.Contains(err.Error(), "use typescript or python") {
 		t.Errorf("%v, %v", d, err)
