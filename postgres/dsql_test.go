@@ -155,18 +155,14 @@ func TestCheckerRefusesWhatAuroraDSQLLacks(t *testing.T) {
 		`SELECT "a" FROM "b" WHERE "c" < $1 FOR UPDATE`,
 		`NOTIFY changed`,
 	} {
-		if checkDSQL(sql, nil) == nil {
-			t.Errorf("accepted: %s", sql)
-		}
+		check.Failed(t, checkDSQL(sql, nil), "accepted", sql)
 	}
 	for name, args := range map[string][]any{
 		"a long key":     {strings.Repeat("k", maxDSQLKey+1)},
 		"a large result": {"id", make([]byte, maxDSQLColumn+1)},
 		"many rows":      {"id", maxDSQLRows + 1},
 	} {
-		if checkDSQL(`SELECT $1`, args) == nil {
-			t.Errorf("accepted: %s", name)
-		}
+		check.Failed(t, checkDSQL(`SELECT $1`, args), "accepted", name)
 	}
 	if _, err := (likeDSQL{}).Query(t.Context(), "SAVEPOINT s"); err == nil {
 		t.Error("a statement that is refused is sent")

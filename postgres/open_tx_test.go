@@ -61,9 +61,7 @@ func TestTransactionKeepsTheContextOfOneStatement(t *testing.T) {
 			check.Must(t, adds(ctx, tx))
 		}
 		for n, of := range seen.of[:9] {
-			if of.Err() == nil {
-				t.Errorf("the context of statement %d is kept", n)
-			}
+			check.Failed(t, of.Err(), "the context is kept of statement", n)
 		}
 		return nil
 	}))
@@ -77,9 +75,7 @@ func TestRowsOfATransactionOutliveARefusedStatement(t *testing.T) {
 	_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, "SELECT generate_series(1, 100000)")
 		check.Must(t, err)
-		if adds(ctx, tx) == nil {
-			t.Error("a statement beside open rows is sent")
-		}
+		check.Failed(t, adds(ctx, tx), "a statement beside open rows is sent")
 		read, err := pgx.CollectRows(rows, pgx.RowTo[int])
 		check.Equal(t, len(read), 100000)
 		return err

@@ -50,9 +50,8 @@ CREATE INDEX IF NOT EXISTS "idempotency_expires" ON "idempotency" ("expires")`
 // Migrations of users contain this text.
 func TestSQLOfTheTableStaysAsItIs(t *testing.T) {
 	got, err := SQL(table, nil)
-	if err != nil || strings.Join(got, ";\n") != wantSQL {
-		t.Errorf("%v\n%s", err, strings.Join(got, ";\n"))
-	}
+	check.Nil(t, err)
+	check.Equal(t, strings.Join(got, ";\n"), wantSQL)
 }
 
 func TestTableIsCreatedOnce(t *testing.T) {

@@ -99,9 +99,7 @@ func TestTransactionIsNotEndedByACommand(t *testing.T) {
 					b := b.in(t)
 					_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
 						err := adds(ctx, tx)
-						if send(ctx, tx, sql) == nil {
-							t.Error("it was sent")
-						}
+						check.Failed(t, send(ctx, tx, sql), "it was sent")
 						return err
 					}))
 					b.refused(err)
@@ -128,9 +126,7 @@ func TestTransactionIsNotEndedByACommand(t *testing.T) {
 func (b bench) refused(err error) *TransactionError {
 	b.t.Helper()
 	failed, ok := err.(*TransactionError)
-	if !ok {
-		b.t.Errorf("%T: %v", err, err)
-	}
+	check.True(b.t, ok, err)
 	b.is("a", 0)
 	b.is("b", 0)
 	b.noneHeld()

@@ -86,9 +86,8 @@ func TestTransactionSendsWhatARewriterReturned(t *testing.T) {
 					return err
 				}
 				tag, err := tx.Exec(ctx, "", pgx.QueryExecModeExec, once())
-				if err != nil || tag.RowsAffected() != 1 {
-					t.Errorf("%s, %v", tag, err)
-				}
+				check.Nil(t, err)
+				check.Equal(t, tag.RowsAffected(), 1)
 				var n int
 				const sum = "SELECT n + @more FROM effects WHERE id = @id; "
 				if err := tx.QueryRow(ctx, sum, pgx.NamedArgs{"id": "a", "more": 1}).Scan(&n); err != nil || n != 8 {
