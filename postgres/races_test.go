@@ -175,23 +175,6 @@ func waitForLock(t *testing.T, pool *pgxpool.Pool) {
 	}
 }
 
-// A lock is written to disk, and makes duplicates wait for each other.
-func TestDuplicateNeitherLocksNorWaits(t *testing.T) {
-	pool := newPool(t)
-	s := newStore(t, pool, nil)
-	r := claim("id", owner)
-	create(t, s, r)
-	hold(t, pool, s)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if _, ok, err := s.Create(ctx, claim("id", rival), now, nil); ok || err != nil {
-		t.Errorf("a duplicate claim: ok %v, %v", ok, err)
-	}
-	if _, ok, err := s.Change(ctx, driver.Fence{ID: "id", Owner: rival}, complete("1")); ok || err != nil {
-		t.Errorf("a write of another owner: ok %v, %v", ok, err)
-	}
-}
-
 // Somebody may end a lease by hand.
 func TestLeaseWithMicrosecondsIsTakenOver(t *testing.T) {
 	pool := newPool(t)

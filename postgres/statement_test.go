@@ -117,6 +117,10 @@ func TestDuplicateDoesNotWaitForACompletion(t *testing.T) {
 	check.Must(t, err)
 	check.Equal(t, ok, false)
 	check.Equal(t, met.Owner, owner)
+	// Nor does a write of another owner.
+	_, ok, err = s.Change(ctx, driver.Fence{ID: "id", Owner: rival}, complete("2"))
+	check.Must(t, err)
+	check.Equal(t, ok, false)
 }
 
 // between returns a store that runs sql before its second statement.

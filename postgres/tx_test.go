@@ -16,25 +16,6 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-func TestTxIsCommittedWithTheCompletion(t *testing.T) {
-	b := newBench(t, nil, nil)
-	runs := 0
-	for range 3 {
-		got, err := b.do(func(ctx context.Context) (string, error) {
-			runs++
-			Collect(ctx).Exec(add, "a", 1)
-			Collect(ctx).Exec("UPDATE effects SET n = n + 10 WHERE id = 'a'; -- a comment")
-			check.Equal(t, b.value("a"), 0, "before the handler")
-			return "paid", nil
-		})
-		if err != nil || got != "paid" {
-			t.Fatalf("%q, %v", got, err)
-		}
-	}
-	check.Equal(t, runs, 1, "times run")
-	b.is("a", 11)
-}
-
 func TestTxOfAFailedHandlerIsNotSent(t *testing.T) {
 	b := newBench(t, nil, nil)
 	errNo := errors.New("no")
@@ -125,9 +106,8 @@ func TestTxThatLosesAConflictIsSentAgain(t *testing.T) {
 				Collect(ctx).Exec("UPDATE effects SET n = n + 1 WHERE id = 'a' AND pg_sleep(0.02) IS NOT NULL")
 				return 0, nil
 			})
-			if err != nil || runs != 1 {
-				t.Errorf("%d runs: %v", runs, err)
-			}
+			check.Nil(t, err)
+			check.Equal(t, runs, 1)
 		})
 	}
 	wg.Wait()
@@ -143,25 +123,12 @@ func TestTxIsOptimistic(t *testing.T) {
 				Collect(ctx).Exec(add, "a", 1)
 				return "paid", nil
 			})
-			if err != nil || got != "paid" {
-				t.Errorf("%q, %v", got, err)
-			}
+			check.Nil(t, err)
+			check.Equal(t, got, "paid")
 		})
 	}
 	wg.Wait()
 	b.is("a", 1)
-}
-
-func TestTxOfACallWithoutARecord(t *testing.T) {
-	b := newBench(t, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey}, nil)
-	for range 2 {
-		_, err := idempotent.Do(t.Context(), b.x, idempotent.Key{}, func(ctx context.Context) (string, error) {
-			Collect(ctx).Exec(add, "a", 1)
-			return "", nil
-		})
-		check.Nil(t, err)
-	}
-	b.is("a", 2)
 }
 
 // An outage before anything is sent leaves no doubt.
