@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -14,35 +15,88 @@ import (
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
-// TestCallCost measures what docs/cost-and-scale.md says of a first call: its
-// round trips and write units, and the bytes of its record. What a write costs
-// that fails, or is in a transaction, DynamoDB Local does not tell.
+// reading is a client that asks what each read and each write has cost, and
+// counts the writes that fail: their errors do not tell what they cost.
+type reading struct {
+	metered
+	reads, failed int
+	readUnits     float64
+}
+
+func (r *reading) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	out, err := r.Client.GetItem(ctx, in, o...)
+	if err == nil {
+		r.reads++
+		r.readUnits += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
+	}
+	return out, err
+}
+
+func (r *reading) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	out, err := r.metered.PutItem(ctx, in, o...)
+	if err != nil {
+		r.failed++
+	}
+	return out, err
+}
+
+// consumed is what a call took from the table.
+type consumed struct {
+	writes     int
+	writeUnits float64
+	failed     int // conditional writes
+	reads      int
+	readUnits  float64
+}
+
+func (r *reading) consumed() consumed {
+	writes, units := r.spent()
+	c := consumed{writes, units, r.failed, r.reads, r.readUnits}
+	r.failed, r.reads, r.readUnits = 0, 0, 0
+	return c
+}
+
+// TestCallCost measures what docs/cost-and-scale.md says of calls: their round trips
+// and units, and the bytes of a record. With ReadFirst, a duplicate takes read units
+// and no write. Without it, a duplicate is one write that fails. DynamoDB bills that as
+// a write of the record, and its answer does not tell.
 func TestCallCost(t *testing.T) {
-	const operation = "create-payment"
-	for result, want := range map[int]float64{0: 2, 100: 2, 500: 2, 1000: 3, 4000: 6, 10_000: 11} {
+	const operation, quotes = "create-payment", 2
+	for result, units := range map[int]struct{ written, read float64 }{
+		0: {2, 1}, 100: {2, 1}, 500: {2, 1}, 1000: {3, 1}, 3500: {5, 1}, 4000: {6, 2}, 10_000: {11, 3}, 100 << 10: {102, 26},
+	} {
 		t.Run(fmt.Sprintf("%d bytes", result), func(t *testing.T) {
 			client, table := dynamodblocal.NewTable(t)
-			m := &metered{Client: client}
+			r := &reading{metered: metered{Client: client}}
 			// Compressed, even noise has fewer bytes: its letters have six bits each.
-			compressing, err := dynamo.New(m, table, nil)
+			compressing, err := dynamo.New(r, table, nil)
 			check.Must(t, err)
 			store, err := compressing.Shared(false)
 			check.Must(t, err)
-			x, err := idempotent.New(operation, store, nil)
-			check.Must(t, err)
-			key := idempotent.Key{Scope: "ada", ID: "p-1", Payload: result}
-			if _, err := idempotent.Do(t.Context(), x, key, func(context.Context) (string, error) { return noisy(result), nil }); err != nil {
-				t.Fatal(err)
+			call := func(id string, config *idempotent.Config) consumed {
+				t.Helper()
+				x, err := idempotent.New(operation, store, config)
+				check.Must(t, err)
+				key := idempotent.Key{Scope: "ada", ID: id, Payload: result}
+				value, err := idempotent.Do(t.Context(), x, key, func(context.Context) (string, error) { return noisy(result), nil })
+				check.Must(t, err)
+				check.Equal(t, len(value), result)
+				return r.consumed()
 			}
-			calls, units := m.spent()
-			check.Equal(t, calls, 2)
-			check.Equal(t, units, want)
+			first := consumed{writes: 2, writeUnits: units.written}
+			check.Equal(t, call("a", nil), first, "first call")
+			check.Equal(t, call("a", nil), consumed{failed: 1}, "duplicate")
+			readFirst := &idempotent.Config{ReadFirst: true}
+			first.reads, first.readUnits = 1, 1
+			check.Equal(t, call("b", readFirst), first, "first call that reads first")
+			check.Equal(t, call("b", readFirst), consumed{reads: 1, readUnits: units.read}, "duplicate that reads first")
 			all, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table})
-			if err != nil || len(all.Items) != 1 {
-				t.Fatal(len(all.Items), err)
+			check.Must(t, err)
+			check.Equal(t, len(all.Items), 2)
+			for _, item := range all.Items {
+				check.Equal(t, recordBytes(item)-len(operation)-result-quotes, 215, "bytes of a record besides")
 			}
-			const quotes = 2
-			check.Equal(t, recordBytes(all.Items[0])-len(operation)-result-quotes, 215)
 		})
 	}
 }
