@@ -94,9 +94,7 @@ func TestEveryWriteArrivesOnce(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
-		if left := siblings.left.Load(); left != 0 {
-			t.Errorf("%s: it arrived %d times", name, 1-left)
-		}
+		check.Equal(t, siblings.left.Load(), 0, name, "arrivals that are left")
 	}
 }
 
@@ -139,9 +137,7 @@ func TestCallerThatLeavesReturnsItsOwnError(t *testing.T) {
 			t.Errorf("%d: %+v", i, m)
 		}
 	}
-	if r := get(t, s, "op#queued"); r.Status != driver.Absent {
-		t.Errorf("the one that left the queue was sent: %+v", r)
-	}
+	check.Equal(t, get(t, s, "op#queued").Status, driver.Absent, "the one that left the queue was sent")
 }
 
 // panicking is a client of HTTP that calls a function before each request.

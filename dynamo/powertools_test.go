@@ -217,20 +217,6 @@ func (hugeNumber) MarshalJSON() ([]byte, error) {
 	return []byte("1234567890123456789012345678901234567890"), nil
 }
 
-// Its takeover replaces the item, and what our transaction would have written
-// was not: the call has lost its lease, as among our own.
-func TestTransactionLosesItsLeaseToPowertools(t *testing.T) {
-	s := localStore(t)
-	p := newPowertools(t, s)
-	_, err := call(t, mixed(t, s, nil), func(ctx context.Context) (string, error) {
-		Collect(ctx).Put(s.table, map[string]any{"id": "business"})
-		check.True(t, p.claims(shared, get(t, s, shared).Lease.Add(time.Millisecond)), "Powertools does not take over")
-		return "done", nil
-	})
-	check.As[*idempotent.LeaseLostError](t, err)
-	check.True(t, rawItem(t, s, "business") == nil, "it was written")
-}
-
 // The remaining time of a TypeScript function may be a fraction, and its lease is
 // then one. Once reads it rounded up, and takes it over like any other.
 func TestLeaseOfPowertoolsMayBeAFraction(t *testing.T) {

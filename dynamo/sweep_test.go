@@ -23,18 +23,11 @@ var sweptOptions = map[string]*Options{
 	"composite": {Layout: Layout{ID: "pk", SortKey: "sk", Status: "state", Partition: "idempotency#f", Shards: 3}},
 }
 
-func sweptStore(t *testing.T, o *Options) *Store {
-	t.Helper()
-	client, table := newClient(t), tableName(t)
-	check.Must(t, CreateTable(t.Context(), client, table, o))
-	return loneStore(t, client, table, o)
-}
-
 func TestSweepDeletesOnlyExpiredRecords(t *testing.T) {
 	for name, o := range sweptOptions {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := sweptStore(t, o)
+			s := inOwnTable(t, o)
 			never := expired("never")
 			never.Expires = time.Time{}
 			extended := claim("a lease past its retention")
@@ -78,7 +71,7 @@ func TestSweepContinuesWhereTheLastOneStopped(t *testing.T) {
 	for name, o := range sweptOptions {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := sweptStore(t, o)
+			s := inOwnTable(t, o)
 			const all = 25
 			for i := range all {
 				s.plant(t, expired(fmt.Sprint("expired ", i)))
@@ -144,8 +137,8 @@ func TestSweepLeavesARecordThatIsClaimedAgain(t *testing.T) {
 }
 
 func TestSweepRefusesWhatItCannotUse(t *testing.T) {
-	s := sweptStore(t, nil)
-	composite := sweptStore(t, sweptOptions["composite"])
+	s := inOwnTable(t, nil)
+	composite := inOwnTable(t, sweptOptions["composite"])
 	for _, position := range []string{"?", "YQ.YQ.YQ", composite.encodePosition(composite.format.Key("id"))} {
 		if _, next, err := s.Sweep(t.Context(), now, 10, position); !isConfigError(err) || next.Next != position {
 			t.Errorf("position %q: next %q, %v", position, next.Next, err)

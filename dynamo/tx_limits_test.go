@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"strconv"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 )
@@ -158,19 +156,6 @@ func TestStoreRefusesTransactionsThatDoNotFit(t *testing.T) {
 			check.True(t, len(client.sent) <= 0, len(client.sent))
 		})
 	}
-}
-
-// A mistake is the handler's error: the call is released.
-func TestMistakeFailsTheCall(t *testing.T) {
-	s := localStore(t)
-	x, err := idempotent.New("op", s, nil)
-	check.Must(t, err)
-	_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: "op#1"}, func(ctx context.Context) (string, error) {
-		Collect(ctx).Put("", account{ID: "a"})
-		return "done", nil
-	})
-	check.Is(t, err, ErrTransaction)
-	check.Equal(t, get(t, s, "op#1").Status, driver.Absent)
 }
 
 // Advice on what DynamoDB refuses as a whole names the cause in the
