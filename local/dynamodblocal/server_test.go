@@ -1,7 +1,6 @@
 package dynamodblocal
 
 import (
-	"bytes"
 	"net"
 	"os"
 	"strings"
@@ -48,30 +47,6 @@ func TestNewTableWithoutAServer(t *testing.T) {
 		check.Must(t, err)
 	})
 	check.False(t, listens(endpoint), "outlived its test")
-}
-
-func TestStartFindsARunningServer(t *testing.T) {
-	s, err := Start(t.Context(), nil)
-	check.Must(t, err)
-	check.Equal(t, s.Endpoint(), os.Getenv(endpointVar))
-	check.Must(t, s.Stop())
-	check.True(t, listens(s.Endpoint()), "Stop stopped a server that it had not started")
-}
-
-func TestStartWhereNobodyAnswers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a server of its own")
-	}
-	dead := "http://127.0.0.1:1"
-	t.Setenv(endpointVar, dead)
-	var log bytes.Buffer
-	s, err := Start(t.Context(), &Options{Log: &log})
-	check.Must(t, err)
-	check.Differ(t, s.Endpoint(), dead)
-	check.Contains(t, log.String(), "does not respond")
-	check.Equal(t, s.Env()[0], endpointVar+"="+s.Endpoint())
-	check.Must(t, s.Stop())
-	check.False(t, listens(s.Endpoint()), "it runs after Stop")
 }
 
 func listens(endpoint string) bool {
