@@ -162,26 +162,6 @@ func TestDurableEndsAnExecutionThatNoRetryHelps(t *testing.T) {
 	check.Equal(t, runs, 1)
 }
 
-// A replay for another execution, and for the same one.
-func TestDurableReplaysTheResponse(t *testing.T) {
-	handler := sold(t, memory.New(0), answers(succeededResponse))
-	for _, request := range []string{"durable-request.json", "durable-request.json", "durable-request-paged.json"} {
-		got, err := handler(t.Context(), begun(t, request))
-		check.Nil(t, err)
-		var response struct{ Status, Result string }
-		check.Nil(t, json.Unmarshal(got, &response))
-		check.Equal(t, response.Status, "SUCCEEDED")
-		check.Equal(t, response.Result, `{"Receipt":"r<1>"}`)
-	}
-}
-
-// The service keeps a result above 6 MB in the history of the execution.
-func TestDurableSaysThatAResultIsTooLarge(t *testing.T) {
-	store := memory.New(0)
-	answered(t, sold(t, store, answers(`{"Status":"SUCCEEDED","Result":""}`)), begun(t, "durable-request.json"), `{"Status":"SUCCEEDED","Result":""}`)
-	check.Equal(t, durableRecord(t, store).Unavailable, "the result was too large")
-}
-
 // Another kind of handler has stored its own result under the key. No retry would
 // find another one.
 func TestDurableReplaysNothingThatIsNoResponse(t *testing.T) {
