@@ -19,7 +19,7 @@ func (t *table) check(ctx context.Context, id string, group bool, found *finding
 		return
 	}
 	if t.function != nil {
-		t.function.checkRole(ctx, of, id, group, found)
+		t.function.checkRole(ctx, of, t.partitions(id), group, found)
 		return
 	}
 	t.checkAccess(ctx, id, found)

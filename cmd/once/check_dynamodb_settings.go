@@ -12,17 +12,17 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// checkSettings checks the description of the table. It returns the ARN of the table, if
-// known, and reports whether its items can be tried.
-func (t *table) checkSettings(ctx context.Context, found *findings) (arn string, usable bool) {
+// checkSettings checks the description of the table. It returns the description, if known, and
+// reports whether the items of the table can be tried.
+func (t *table) checkSettings(ctx context.Context, found *findings) (of *types.TableDescription, usable bool) {
 	out, err := t.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.name})
 	var missing *types.ResourceNotFoundException
 	switch {
 	case errors.As(err, &missing):
 		found.say("table", wrong, "there is no table "+t.name+" in this account and Region", "see --table, --region and --profile, or deploy it: infra.NewIdempotencyTable, or template.yaml")
-		return "", false
+		return nil, false
 	case err != nil:
-		return "", found.notKnown("table", err)
+		return nil, found.notKnown("table", err)
 	}
 	usable = t.checkKeys(out.Table, found)
 	several, strong := len(out.Table.Replicas) > 0, out.Table.MultiRegionConsistency == types.MultiRegionConsistencyStrong
@@ -34,7 +34,7 @@ func (t *table) checkSettings(ctx context.Context, found *findings) (arn string,
 	found.first("replicas",
 		outcome{several && strong, warning, "strongly consistent: there are no transactions on such a table", "use neither dynamo.Collect nor Config.Optimistic with it"},
 		outcome{several, warning, "eventually consistent: callers in two Regions can both own a key", "give each key one home Region"})
-	return aws.ToString(out.Table.TableArn), usable
+	return out.Table, usable
 }
 
 func (t *table) checkKeys(d *types.TableDescription, found *findings) bool {

@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
+	ddb "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -27,6 +30,7 @@ type deployed struct {
 	sqs    *sqs.Client
 	iam    *iam.Client
 
+	function  string // its name, without an alias
 	variables map[string]string
 	timeout   time.Duration
 	role      string
@@ -78,9 +82,13 @@ func (d *deployed) describe(ctx context.Context) (*lambda.GetFunctionConfigurati
 	if err != nil {
 		return nil, err
 	}
-	if out.Environment != nil {
-		d.variables = out.Environment.Variables
+	if e := out.Environment; e != nil {
+		d.variables = e.Variables
+		if e.Error != nil {
+			return nil, fmt.Errorf("the variables of %s cannot be read, as they are encrypted: %s", d.name, aws.ToString(e.Error.Message))
+		}
 	}
+	d.function = aws.ToString(out.FunctionName)
 	d.timeout, d.role = time.Duration(aws.ToInt32(out.Timeout))*time.Second, aws.ToString(out.Role)
 	return out, nil
 }
@@ -91,17 +99,20 @@ func (d *deployed) checkVariables(of *lambda.GetFunctionConfigurationOutput, tab
 	found.first("IDEMPOTENCY_TABLE",
 		outcome{table == "", fine, "not asked for, as the records are not in DynamoDB", ""},
 		outcome{own == "", warning, "not set: dynamoenv opens no table", "set it, unless the program names its table itself"},
-		outcome{tableName(own) != tableName(table), wrong, own + ", and the table is " + table, "set the variable to the table, or give --table"},
+		outcome{!isTable(own, table), wrong, own + ", and the table is " + table, "set the variable to the table, or give --table"},
 		outcome{true, fine, own, ""})
-	_, disabled := d.variables["ONCE_DISABLED"]
+	off, set := d.variables["ONCE_DISABLED"]
+	disabled, err := strconv.ParseBool(cmp.Or(off, "false"))
 	found.first("ONCE_DISABLED",
-		outcome{disabled, wrong, "set: every duplicate runs", "remove the variable"})
+		outcome{disabled, wrong, off + ": every duplicate runs", "remove the variable"},
+		outcome{set && err != nil, wrong, strconv.Quote(off) + " is no truth value: the function does not start", "remove the variable"})
 	level := ""
 	if of.LoggingConfig != nil {
 		level = string(of.LoggingConfig.ApplicationLogLevel)
 	}
 	found.first("metrics",
 		outcome{d.variables["ONCE_METRICS"] == "", warning, "off: no alarm on an operation can ring", "set ONCE_METRICS to emf, unless the program names an Observer"},
+		outcome{d.variables["ONCE_METRICS"] != "emf", wrong, strconv.Quote(d.variables["ONCE_METRICS"]) + " is none: the function does not start", "set it to emf"},
 		outcome{slices.Contains([]string{"WARN", "ERROR", "FATAL"}, level), wrong, "Lambda drops them, because the application log level is " + level, "set it to INFO, and the level of the program's logger instead"},
 		outcome{true, fine, d.variables["ONCE_METRICS"], ""})
 }
@@ -139,9 +150,10 @@ func (d *deployed) checkAsync(ctx context.Context, of *lambda.GetFunctionConfigu
 		outcome{true, fine, "of " + from + "; those that fail are kept", ""})
 }
 
-// checkRole asks IAM what the role of the function may do on the record with this id.
-func (d *deployed) checkRole(ctx context.Context, table, id string, group bool, found *findings) {
-	if table == "" {
+// checkRole asks IAM what the role of the function may do on items with these partition keys,
+// and with the key that encrypts the table.
+func (d *deployed) checkRole(ctx context.Context, table *ddb.TableDescription, keys []string, group bool, found *findings) {
+	if table == nil {
 		found.say("role", warning, "not known, as the ARN of the table is not", "once policy --for check prints the permissions")
 		return
 	}
@@ -149,26 +161,30 @@ func (d *deployed) checkRole(ctx context.Context, table, id string, group bool, 
 	if group {
 		actions = append(actions[:len(actions):len(actions)], policy.Group...)
 	}
+	of := aws.ToString(table.TableArn)
+	d.simulate(ctx, of, actions, "dynamodb:LeadingKeys", keys, found)
+	if sse := table.SSEDescription; sse != nil && sse.KMSMasterKeyArn != nil {
+		d.simulate(ctx, *sse.KMSMasterKeyArn, policy.Key, "kms:ViaService", []string{policy.Service(of)}, found)
+	}
+	if of, role := account(of), account(d.role); of != role {
+		found.say("account", warning, "the table is of account "+of+", and the role of "+role+": the policy of the table is not known",
+			"in account "+of+", allow the role the same actions in the policy of the table")
+	}
+}
+
+func (d *deployed) simulate(ctx context.Context, resource string, actions []string, condition string, values []string, found *findings) {
 	out, err := d.iam.SimulatePrincipalPolicy(ctx, &iam.SimulatePrincipalPolicyInput{
-		PolicySourceArn: &d.role, ActionNames: actions, ResourceArns: []string{table},
-		ContextEntries: []iamtypes.ContextEntry{{
-			ContextKeyName: aws.String("dynamodb:LeadingKeys"), ContextKeyType: iamtypes.ContextKeyTypeEnumStringList,
-			ContextKeyValues: []string{id},
-		}},
+		PolicySourceArn: &d.role, ActionNames: actions, ResourceArns: []string{resource},
+		ContextEntries: []iamtypes.ContextEntry{{ContextKeyName: &condition, ContextKeyType: iamtypes.ContextKeyTypeEnumStringList, ContextKeyValues: values}},
 	})
 	if err != nil {
 		found.notKnownOf("IAM", "role", err)
 		return
 	}
 	for _, result := range out.EvaluationResults {
-		action := aws.ToString(result.EvalActionName)
-		found.first(action,
+		found.first(aws.ToString(result.EvalActionName),
 			outcome{result.EvalDecision == iamtypes.PolicyEvaluationDecisionTypeAllowed, fine, "the role may", ""},
 			outcome{true, wrong, "the role may not: " + string(result.EvalDecision), toGrant})
-	}
-	if of, role := account(table), account(d.role); of != role {
-		found.say("account", warning, "the table is of account "+of+", and the role of "+role+": the policy of the table is not known",
-			"in account "+of+", allow the role the same actions in the policy of the table")
 	}
 }
 
@@ -177,12 +193,17 @@ func account(text string) string {
 	return parsed.AccountID
 }
 
-// tableName returns the name in an ARN of a table, or the name itself.
-func tableName(text string) string {
-	if _, name, is := strings.Cut(text, ":table/"); is {
-		return name
+// isTable reports whether two names or ARNs can name one table.
+func isTable(a, b string) bool {
+	_, nameOfA, isA := strings.Cut(a, ":table/")
+	_, nameOfB, isB := strings.Cut(b, ":table/")
+	switch {
+	case isA && !isB:
+		return nameOfA == b
+	case isB && !isA:
+		return nameOfB == a
 	}
-	return text
+	return a == b
 }
 
 // notKnownOf is notKnown for a service that --endpoint does not name.

@@ -33,6 +33,7 @@ func TestCheckFindsWhatIsWrongOfADeployedFunction(t *testing.T) {
 		"IDEMPOTENCY_TABLE": func(a *deployment) { a.setVariable("IDEMPOTENCY_TABLE", "other") },
 		"ONCE_DISABLED":     func(a *deployment) { a.setVariable("ONCE_DISABLED", "1") },
 		"metrics":           func(a *deployment) { a.level = "WARN" },
+		"kms:Decrypt":       func(a *deployment) { a.denied = "kms:Decrypt" },
 		"asynchronous events": func(a *deployment) {
 			_, err := a.lambda.AddPermission(a.Context(), &lambda.AddPermissionInput{
 				FunctionName: aws.String("pay"), StatementId: aws.String("topic"), Action: aws.String("lambda:InvokeFunction"), Principal: aws.String("sns.amazonaws.com"),
@@ -70,4 +71,39 @@ func TestCheckFindsWhatIsWrongOfADeployedFunction(t *testing.T) {
 		check.Equal(t, got.code, codeFailed)
 		check.Contains(t, got.err, "there is no function nowhere")
 	})
+}
+
+// Moto has no Kafka, and no variable that a function would refuse.
+func TestCheckFindsWhatMotoDoesNotHave(t *testing.T) {
+	kafka := types.EventSourceMappingConfiguration{Topics: []string{"orders"}, FunctionResponseTypes: reported, ProvisionedPollerConfig: &types.ProvisionedPollerConfig{}}
+	for name, c := range map[string]struct {
+		damage func(*types.EventSourceMappingConfiguration, map[string]string)
+		wrong  string
+	}{
+		"nothing":      {func(*types.EventSourceMappingConfiguration, map[string]string) {}, ""},
+		"reports":      {func(m *types.EventSourceMappingConfiguration, _ map[string]string) { m.FunctionResponseTypes = nil }, "orders: reports"},
+		"pollers":      {func(m *types.EventSourceMappingConfiguration, _ map[string]string) { m.ProvisionedPollerConfig = nil }, "orders: pollers"},
+		"metrics":      {func(_ *types.EventSourceMappingConfiguration, v map[string]string) { v["ONCE_METRICS"] = "on" }, "metrics"},
+		"not disabled": {func(_ *types.EventSourceMappingConfiguration, v map[string]string) { v["ONCE_DISABLED"] = "false" }, ""},
+		"no truth":     {func(_ *types.EventSourceMappingConfiguration, v map[string]string) { v["ONCE_DISABLED"] = "off" }, "ONCE_DISABLED"},
+		"table by ARN": {func(_ *types.EventSourceMappingConfiguration, v map[string]string) { v["IDEMPOTENCY_TABLE"] = tableARN }, ""},
+		"another table": {func(_ *types.EventSourceMappingConfiguration, v map[string]string) {
+			v["IDEMPOTENCY_TABLE"] = tableARN + "-2"
+		}, "IDEMPOTENCY_TABLE"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, d := kafka, &deployed{variables: map[string]string{"IDEMPOTENCY_TABLE": "records", "ONCE_METRICS": "emf"}}
+			c.damage(&m, d.variables)
+			var all findings
+			d.checkVariables(&lambda.GetFunctionConfigurationOutput{}, "records", &all)
+			d.checkSource(t.Context(), m, &all)
+			found := ""
+			for _, f := range all {
+				if f.Verdict == wrong {
+					found += f.Check
+				}
+			}
+			check.Equal(t, found, c.wrong)
+		})
+	}
 }

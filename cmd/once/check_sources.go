@@ -33,33 +33,38 @@ func (d *deployed) checkSources(ctx context.Context, found *findings) {
 		}
 	}
 	if none {
-		found.say("sources", fine, "none that Lambda polls for "+d.name, "")
+		found.say("sources", warning, "none that Lambda polls for "+d.name, "if they invoke an alias, give NAME:ALIAS; a function of an API, a topic or a rule has none")
 	}
 }
 
 func (d *deployed) checkSource(ctx context.Context, m types.EventSourceMappingConfiguration, found *findings) {
-	source, err := arn.Parse(aws.ToString(m.EventSourceArn))
-	if err != nil {
-		return // a Kafka cluster of one's own has no ARN
-	}
-	_, name, _ := strings.Cut(source.Resource, "/") // stream/NAME, or table/NAME/stream/TIME
+	source, _ := arn.Parse(aws.ToString(m.EventSourceArn)) // a Kafka cluster of one's own has none
+	_, name, _ := strings.Cut(source.Resource, "/")        // stream/NAME, or table/NAME/stream/TIME
 	name, _, _ = strings.Cut(name, "/")
-	switch source.Service {
-	case "sqs":
-		name = source.Resource
-	case "kinesis", "dynamodb":
-	default:
-		return // brokers report no single records
-	}
 	reports := slices.Contains(m.FunctionResponseTypes, types.FunctionResponseTypeReportBatchItemFailures)
+	switch {
+	case source.Service == "sqs":
+		checkReports(source.Resource, reports, found)
+		d.checkQueue(ctx, source.Resource, source, m, found)
+	case source.Service == "kinesis", source.Service == "dynamodb":
+		checkReports(name, reports, found)
+		checkStream(name, m, found)
+	case len(m.Topics) > 0:
+		name = strings.Join(m.Topics, ", ")
+		checkReports(name, reports, found)
+		found.first(name+": pollers",
+			outcome{m.ProvisionedPollerConfig == nil, wrong, "not provisioned: Lambda ignores the report, and takes records that failed for done", "set ProvisionedPollerConfig"},
+			outcome{true, fine, "provisioned", ""})
+	default:
+		found.say(aws.ToString(m.EventSourceArn), warning, "not examined: a source of this kind reports no single records", "see the page Events")
+	}
+}
+
+// checkReports finds a mapping for which Lambda deletes the messages that failed.
+func checkReports(name string, reports bool, found *findings) {
 	found.first(name+": reports",
 		outcome{!reports, wrong, "off: Lambda deletes the messages that failed", "set FunctionResponseTypes to ReportBatchItemFailures"},
 		outcome{true, fine, "by message", ""})
-	if source.Service == "sqs" {
-		d.checkQueue(ctx, name, source, m, found)
-		return
-	}
-	checkStream(name, m, found)
 }
 
 // checkStream finds records that disappear, and batches that block their shard.
@@ -119,14 +124,17 @@ func (d *deployed) checkDeadLetters(ctx context.Context, name string, queue attr
 // checkConsumers finds a queue that two functions share, each of which gets a part of the
 // messages.
 func (d *deployed) checkConsumers(ctx context.Context, name string, source arn.ARN, m types.EventSourceMappingConfiguration, found *findings) {
-	out, err := d.lambda.ListEventSourceMappings(ctx, &lambda.ListEventSourceMappingsInput{EventSourceArn: aws.String(source.String())})
-	if err != nil {
-		found.notKnownOf("Lambda", name+": consumers", err)
-		return
-	}
-	for _, other := range out.EventSourceMappings {
-		if aws.ToString(other.UUID) != aws.ToString(m.UUID) {
-			found.say(name+": consumers", wrong, "also "+aws.ToString(other.FunctionArn)+", which gets a part of the messages", "give each function a queue, for example of one topic")
+	pages := lambda.NewListEventSourceMappingsPaginator(d.lambda, &lambda.ListEventSourceMappingsInput{EventSourceArn: aws.String(source.String())})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			found.notKnownOf("Lambda", name+": consumers", err)
+			return
+		}
+		for _, other := range page.EventSourceMappings {
+			if aws.ToString(other.UUID) != aws.ToString(m.UUID) {
+				found.say(name+": consumers", wrong, "also "+aws.ToString(other.FunctionArn)+", which gets a part of the messages", "give each function a queue, for example of one topic")
+			}
 		}
 	}
 }

@@ -117,10 +117,12 @@ func (a *deployment) simulated(moto string) string {
 	return proxy.URL()
 }
 
-// simulation allows the role each action but the denied one, on this table and this operation.
+// simulation allows the role each action but the denied one, on this table with this operation,
+// and on a key through DynamoDB.
 func (a *deployment) simulation(form url.Values) []byte {
-	asked := form.Get("PolicySourceArn") == *a.role && strings.HasSuffix(form.Get("ResourceArns.member.1"), ":table/records") &&
-		strings.HasPrefix(form.Get("ContextEntries.member.1.ContextKeyValues.member.1"), "pay#")
+	resource, condition := form.Get("ResourceArns.member.1"), form.Get("ContextEntries.member.1.ContextKeyValues.member.1")
+	asked := form.Get("PolicySourceArn") == *a.role && (strings.HasSuffix(resource, ":table/records") && strings.HasPrefix(condition, "pay#") ||
+		strings.Contains(resource, ":key/") && condition == "dynamodb.eu-central-1.amazonaws.com")
 	var results strings.Builder
 	for i := 1; form.Has(fmt.Sprintf("ActionNames.member.%d", i)); i++ {
 		action, decision := form.Get(fmt.Sprintf("ActionNames.member.%d", i)), "allowed"
@@ -137,6 +139,7 @@ func (a *deployment) createTable(name string) *ddb.TableDescription {
 	a.Helper()
 	made, err := a.dynamodb.CreateTable(a.Context(), &dynamodb.CreateTableInput{
 		TableName: &name, BillingMode: ddb.BillingModePayPerRequest, DeletionProtectionEnabled: aws.Bool(true),
+		SSESpecification:     &ddb.SSESpecification{Enabled: aws.Bool(true), SSEType: ddb.SSETypeKms},
 		AttributeDefinitions: []ddb.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: ddb.ScalarAttributeTypeS}},
 		KeySchema:            []ddb.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: ddb.KeyTypeHash}},
 		StreamSpecification:  &ddb.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: ddb.StreamViewTypeNewImage},

@@ -82,6 +82,13 @@ func (o *dynamodbFlags) open(ctx context.Context, name string) (*store, error) {
 	if o.native {
 		options.Data = dynamo.Native
 	}
+	function := os.Getenv("AWS_LAMBDA_FUNCTION_NAME")
+	if o.function != nil {
+		function = o.function.function
+	}
+	if options.Layout.SortKey != "" { // its default, without which no store is shared
+		options.Layout.Partition = cmp.Or(options.Layout.Partition, "idempotency#"+function)
+	}
 	records, err := dynamo.New(client, name, &options)
 	if err != nil {
 		return nil, &ending{codeUsage, err}
@@ -94,7 +101,7 @@ func (o *dynamodbFlags) open(ctx context.Context, name string) (*store, error) {
 	a.ID, a.Owner, a.Expiration = cmp.Or(a.ID, "id"), cmp.Or(a.Owner, "owner"), cmp.Or(a.Expiration, "expiration")
 	t := &table{name: name, client: client, attr: a, function: o.function}
 	if a.SortKey != "" {
-		if t.partition = cmp.Or(a.Partition, "idempotency#"+os.Getenv("AWS_LAMBDA_FUNCTION_NAME")); a.Shards > 1 {
+		if t.partition = a.Partition; a.Shards > 1 {
 			t.partition += "#0"
 		}
 	}
@@ -118,6 +125,20 @@ func (o *dynamodbFlags) load(ctx context.Context) (aws.Config, error) {
 		return cfg, endf(codeUsage, "no AWS Region: set --region or AWS_REGION, or a region in the profile")
 	}
 	return cfg, nil
+}
+
+// partitions returns the partition keys that a record with this id could have.
+func (t *table) partitions(id string) (keys []string) {
+	switch {
+	case t.attr.SortKey == "":
+		return []string{id}
+	case t.attr.Shards <= 1:
+		return []string{t.partition}
+	}
+	for shard := range t.attr.Shards {
+		keys = append(keys, fmt.Sprint(t.attr.Partition, "#", shard))
+	}
+	return keys
 }
 
 // key returns the primary key that an item with this id could have, in the first of the

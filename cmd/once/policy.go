@@ -34,10 +34,11 @@ func printPolicy(_ context.Context, c *call) error {
 		return err
 	}
 	of, err := arn.Parse(*table)
+	encrypts, wrongKey := arn.Parse(*key)
 	switch {
-	case err != nil || of.Service != "dynamodb" || !strings.HasPrefix(of.Resource, "table/") || of.Region == "" || of.AccountID == "":
+	case err != nil || of.Service != "dynamodb" || !strings.HasPrefix(of.Resource, "table/") || strings.Count(of.Resource, "/") > 1 || of.Region == "" || of.AccountID == "":
 		return endf(codeUsage, "set --table to the ARN of a table: a policy needs its Region and its account")
-	case *key != "" && !strings.HasPrefix(*key, "arn:"):
+	case *key != "" && (wrongKey != nil || encrypts.Service != "kms" || !strings.HasPrefix(encrypts.Resource, "key/")):
 		return endf(codeUsage, "--key is not the ARN of a key: in a policy, an alias names none")
 	case *role != "function" && (*group || operations != nil):
 		return endf(codeUsage, "--group and --operation are for --for function")

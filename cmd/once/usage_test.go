@@ -76,6 +76,7 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		"--native is for the --dialect typescript": {"migrate", "-", "--dry-run", "--dialect", "python", "--prefix", "pay", "--native"},
 		"set --table to the ARN":                   {"policy", "--table", "records"},
 		"an alias names none":                      {"policy", "--table", tableARN, "--key", "alias/a"},
+		"is not the ARN of a key":                  {"policy", "--table", tableARN, "--key", "arn:aws:kms:eu-central-1:123456789012:alias/a"},
 		"are for --for function":                   {"policy", "--table", tableARN, "--for", "sweep", "--group"},
 		"contains one of *?$#":                     {"policy", "--table", tableARN, "--operation", "pay*"},
 		"--for is none of":                         {"policy", "--table", tableARN, "--for", "anybody"},

@@ -24,11 +24,25 @@ type Table struct {
 	Key string // ARN of its customer managed key, or empty
 }
 
-// Actions of a function on the records, without and with group commit.
+// Actions of a function on the records, those of group commit besides, and on the key of the
+// table.
 var (
 	Execute = []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
 	Group   = []string{"dynamodb:BatchGetItem", "dynamodb:PartiQLDelete", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"}
+	Key     = []string{
+		"kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext",
+		"kms:ReEncryptFrom", "kms:ReEncryptTo",
+	}
 )
+
+// Service returns the value of kms:ViaService for a table.
+func Service(table string) string {
+	region := ""
+	if parts := strings.Split(table, ":"); len(parts) > 3 {
+		region = parts[3]
+	}
+	return "dynamodb." + region + ".amazonaws.com"
+}
 
 // ForFunction returns the policy of a function: the calls of the store on the records of these
 // operations, or on all records if there are none.
@@ -71,17 +85,9 @@ func (t Table) document(records Statement) Document {
 	if t.Key == "" {
 		return d
 	}
-	region := ""
-	if parts := strings.Split(t.ARN, ":"); len(parts) > 3 {
-		region = parts[3]
-	}
 	return Document{d.Version, append(d.Statement, Statement{
-		Effect: "Allow", Resource: t.Key,
-		Action: []string{
-			"kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext",
-			"kms:ReEncryptFrom", "kms:ReEncryptTo",
-		},
-		Condition: map[string]map[string]any{"StringEquals": {"kms:ViaService": "dynamodb." + region + ".amazonaws.com"}},
+		Effect: "Allow", Resource: t.Key, Action: Key,
+		Condition: map[string]map[string]any{"StringEquals": {"kms:ViaService": Service(t.ARN)}},
 	})}
 }
 
