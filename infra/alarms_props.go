@@ -1,10 +1,10 @@
 package infra
 
 import (
-	"reflect"
+	"maps"
+	"math"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
@@ -13,33 +13,11 @@ import (
 )
 
 // AlarmsProps are the props of [NewAlarms]. Functions, Operations or Relays are required;
-// the zero value of every other field is its default. A number is that of a period of
-// 5 min, and the alarm rings from it.
+// the zero value of every other field is its default.
 type AlarmsProps struct {
-	// ConflictPercent is the percentage of an operation's calls, of at least 20, that meet
-	// a running duplicate. Default: 20.
-	ConflictPercent float64
-
-	// Errors is the number of failed invocations of a function. Default: 5.
-	Errors int
-
 	// Functions are the functions to watch, with their APIs, queues and streams. Their
 	// alarms use metrics of AWS, which exist even if no function runs. Default: none.
 	Functions []*IdempotentFunction
-
-	// IteratorAge is the delay of a function behind its streams from which its alarm rings:
-	// at least 1 s, and less than the MaxAge of every stream. Default: 1 h, or half of the
-	// shortest MaxAge if that is less.
-	IteratorAge time.Duration
-
-	// LapsedLeases is the number of takeovers of a lapsed lease. The attempt before crashed
-	// or was frozen, perhaps after its effect. A crash of a batch counts once for each
-	// record that the batch had claimed ahead. Default: 1.
-	LapsedLeases int
-
-	// Mismatches is the number of calls with the key of a different payload. Every caller
-	// of a public API can make it ring. Default: 10.
-	Mismatches int
 
 	// NamePrefix begins the name of each alarm, followed by its id, for example
 	// "prod-OrdersDeadLetters". A name is unique in an account and a Region, has at most
@@ -58,37 +36,20 @@ type AlarmsProps struct {
 	// unless one of them states no operation at all. Default: those that Functions state.
 	Operations []string
 
-	// OutboxAge is the delay of a relay behind its outbox from which its alarm rings: at
-	// least 1 s, and less than the MaxAge of every relay. Default: 5 min, or half of the
-	// relay's MaxAge if that is less.
-	OutboxAge time.Duration
-
 	// Page is for the alarms that need a person now: callers fail, events are lost if nobody
 	// acts, or an effect may have happened twice. Default: none.
 	Page AlarmActions
 
-	// QueueAge is the age of the oldest message of a queue from which its alarm rings: at
-	// least 1 s, and less than the retention of every queue. Default: 1 h, or half of the
-	// queue's retention if that is less.
-	QueueAge time.Duration
-
-	// Refusals is the number of calls that were refused because of their request: no key or
-	// an invalid one, an unknown caller, an unreadable body. Every caller of a public API can
-	// make it ring. Default: 10.
-	Refusals int
-
 	// Relays are the relays to watch, with their outboxes. Default: none.
 	Relays []*Relay
 
-	// ServerErrors is the number of responses of an HTTP API with status 5xx. Default: 1.
-	ServerErrors int
-
-	// Takeovers is the number of completed runs that follow an attempt which failed or
-	// lapsed. LapsedLeases counts the lapsed ones alone. Default: 5.
-	Takeovers int
-
-	// Throttles is the number of throttled invocations of a function. Default: 5.
-	Throttles int
+	// Thresholds are numbers from which alarms ring, by their names in the Terraform module alarms:
+	// percent of an operation's calls, of at least 20, that meet a running duplicate
+	// (conflict_percent); counts in 5 min (errors, lapsed_leases, mismatches, refusals,
+	// server_errors, takeovers, throttles); and ages (iterator_age_seconds, outbox_age_seconds,
+	// queue_age_seconds), which must be less than the age at which an event disappears.
+	// Default: those of alarms.json, and half of that age if it is less.
+	Thresholds map[string]float64
 
 	// Ticket is for the alarms that can wait for working hours: nothing is lost until then,
 	// or a caller has made the mistake. Default: none.
@@ -114,28 +75,6 @@ func (p *AlarmsProps) withDefaults() AlarmsProps {
 	return all
 }
 
-// threshold returns the prop of a signal, or 0.
-func (p *AlarmsProps) threshold(s *signal) float64 {
-	_, age := p.age(s)
-	return map[string]float64{
-		"conflict_percent": p.ConflictPercent, "errors": float64(p.Errors), "lapsed_leases": float64(p.LapsedLeases), "mismatches": float64(p.Mismatches),
-		"refusals": float64(p.Refusals), "server_errors": float64(p.ServerErrors), "takeovers": float64(p.Takeovers), "throttles": float64(p.Throttles),
-	}[s.Setting] + float64(age)/float64(s.unit())
-}
-
-// age returns the prop of a signal that is an age, and its name.
-func (p *AlarmsProps) age(s *signal) (name string, age time.Duration) {
-	switch s.Setting {
-	case "iterator_age":
-		return "IteratorAge", p.IteratorAge
-	case "outbox_age":
-		return "OutboxAge", p.OutboxAge
-	case "queue_age_seconds":
-		return "QueueAge", p.QueueAge
-	}
-	return "", 0
-}
-
 // name returns the name of an alarm, or nil for one that CloudFormation generates. It panics
 // for one that is too long.
 func (p *AlarmsProps) name(scope constructs.Construct, id string) *string {
@@ -151,12 +90,14 @@ func (p *AlarmsProps) name(scope constructs.Construct, id string) *string {
 
 func (p *AlarmsProps) refuse(a *app) (found problems) {
 	found.when(len(p.Functions)+len(p.Operations)+len(p.Relays) == 0, "Operations: there is nothing to watch, neither Functions nor Operations nor Relays")
-	found.when(!(p.ConflictPercent >= 0 && p.ConflictPercent <= 100), "ConflictPercent: %g is not 0 to 100", p.ConflictPercent)
-	for i, all := 0, reflect.ValueOf(p).Elem(); i < all.NumField(); i++ {
-		v, name := all.Field(i), all.Type().Field(i).Name
-		age, isAge := v.Interface().(time.Duration)
-		found.when(v.CanInt() && v.Int() < 0, "%s: %v is negative", name, v)
-		found.when(isAge && age > 0 && age < time.Second, "%s: %s is less than 1 s", name, age)
+	for _, name := range slices.Sorted(maps.Keys(p.Thresholds)) {
+		most := float64(math.MaxInt32)
+		if name == "conflict_percent" {
+			most = 100
+		}
+		value := p.Thresholds[name]
+		found.when(!slices.Contains(catalog.settings, name), "Thresholds: %q is none of %q", name, catalog.settings)
+		found.when(!(value > 0 && value <= most), "Thresholds: %s is %g; state more than 0 and at most %g", name, value, most)
 	}
 	found.when(strings.ContainsFunc(p.NamePrefix, unicode.IsControl), "NamePrefix: %q has a control character", p.NamePrefix)
 	found.add(p.refuseActions("Page", &p.Page), p.refuseActions("Ticket", &p.Ticket), refuseTopics("Notify", p.Notify))
@@ -171,8 +112,7 @@ func (p *AlarmsProps) refuse(a *app) (found problems) {
 		watched = append(watched, r.watched()...)
 	}
 	for _, s := range watched {
-		name, age := p.age(&s)
-		found.when(s.end > 0 && age >= s.end, "%s: nothing waits for %s, because it disappears after %s", name, age, s.end)
+		found.when(s.end > 0 && s.threshold(p) >= s.end.Seconds()*s.unit(), "Thresholds: nothing waits for %s, because it disappears after %s", s.Setting, s.end)
 	}
 	return found
 }

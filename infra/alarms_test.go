@@ -49,7 +49,7 @@ func TestAlarms(t *testing.T) {
 	stack := newStack()
 	topic := awssns.NewTopic(stack, jsii.String("OnCall"), nil)
 	made := NewAlarms(stack, "Alarms", &AlarmsProps{
-		Functions: watched(t, stack), Notify: []awssns.ITopic{topic}, Operations: []string{"pay", "refund"}, Takeovers: 9,
+		Functions: watched(t, stack), Notify: []awssns.ITopic{topic}, Operations: []string{"pay", "refund"}, Thresholds: map[string]float64{"takeovers": 9},
 	})
 	deployed := synth(t, stack)
 	want := map[string]float64{
@@ -127,21 +127,26 @@ func TestWithoutMetricsNoAlarmWaitsForThem(t *testing.T) {
 // An alarm at an age that no message reaches never rings.
 func TestQueueAgeIsReached(t *testing.T) {
 	for name, c := range map[string]struct {
-		retention, age time.Duration
-		want           any
-		words          string
+		retention time.Duration
+		age       float64
+		want      any
+		words     string
 	}{
 		"default":       {4 * day, 0, 3600.0, ""},
 		"a short queue": {30 * time.Minute, 0, 900.0, ""},
-		"just in time":  {time.Hour, time.Hour - time.Second, 3599.0, ""},
-		"at its end":    {time.Hour, time.Hour, nil, "QueueAge: nothing waits for 1h0m0s, because it disappears after 1h0m0s"},
+		"just in time":  {time.Hour, 3599, 3599.0, ""},
+		"at its end":    {time.Hour, 3600, nil, "Thresholds: nothing waits for queue_age_seconds, because it disappears after 1h0m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stack := newStack()
 			f := newFunction(t, stack, longRecords)
 			f.AddQueue("Orders", &QueueProps{Retention: c.retention})
+			thresholds := map[string]float64{"queue_age_seconds": c.age}
+			if c.age == 0 {
+				thresholds = nil
+			}
 			wantRefusal(t, c.words, func() {
-				NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}, QueueAge: c.age})
+				NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}, Thresholds: thresholds})
 			})
 			if c.want != nil {
 				check.Equal(t, synth(t, stack).Resources()["AlarmsFunctionQueueAge"].Properties()["Threshold"], c.want)
@@ -166,42 +171,41 @@ func TestWatchingRefuses(t *testing.T) {
 	others := newStack()
 	topic, fifo := awssns.NewTopic(others, jsii.String("Topic"), nil), awssns.NewTopic(others, jsii.String("FIFO"), &awssns.TopicProps{Fifo: jsii.Bool(true)})
 	wantRefusals(t, map[string]func(){
-		"nothing to watch":              func() { NewAlarms(newStack(), "A", nil) },
-		"nothing to show":               func() { NewDashboard(newStack(), "D", nil) },
-		"ConflictPercent: 101 is not":   alarms(AlarmsProps{ConflictPercent: 101, Operations: pay}),
-		"Errors: -1 is negative":        alarms(AlarmsProps{Errors: -1, Operations: pay}),
-		"IteratorAge: -1ns is negative": alarms(AlarmsProps{IteratorAge: -1, Operations: pay}),
-		"OutboxAge: -1ns is negative":   alarms(AlarmsProps{OutboxAge: -1, Operations: pay}),
-		"QueueAge: -1ns is negative":    alarms(AlarmsProps{QueueAge: -1, Operations: pay}),
-		"Takeovers: -1 is negative":     alarms(AlarmsProps{Takeovers: -1, Operations: pay}),
-		"Notify: one is nil":            alarms(AlarmsProps{Notify: []awssns.ITopic{nil}, Operations: pay}),
-		"Page.Notify: one is nil":       alarms(AlarmsProps{Page: AlarmActions{Notify: []awssns.ITopic{nil}}, Operations: pay}),
-		"Ticket.Actions: one is nil":    alarms(AlarmsProps{Ticket: AlarmActions{Actions: []awscloudwatch.IAlarmAction{nil}}, Operations: pay}),
-		"Notify: S/FIFO is a FIFO":      alarms(AlarmsProps{Notify: []awssns.ITopic{fifo}, Operations: pay}),
-		"Page.Notify: S/FIFO is":        alarms(AlarmsProps{Page: AlarmActions{Notify: []awssns.ITopic{fifo}}, Operations: pay}),
-		"Ticket: with Notify it has 6":  alarms(AlarmsProps{Notify: []awssns.ITopic{topic, topic, topic}, Ticket: AlarmActions{Notify: []awssns.ITopic{topic, topic, topic}}, Operations: pay}),
-		"ConflictPercent: NaN is not":   alarms(AlarmsProps{ConflictPercent: math.NaN(), Operations: pay}),
-		"IteratorAge: 1ms is less":      alarms(AlarmsProps{IteratorAge: time.Millisecond, Operations: pay}),
-		"OutboxAge: 1µs is less than":   alarms(AlarmsProps{OutboxAge: time.Microsecond, Operations: pay}),
-		"QueueAge: 999ms is less than":  alarms(AlarmsProps{QueueAge: 999 * time.Millisecond, Operations: pay}),
-		"IteratorAge: nothing waits":    func() { NewAlarms(f.scope, "A", &AlarmsProps{IteratorAge: day, Functions: []*IdempotentFunction{f}}) },
-		"OutboxAge: nothing waits for":  alarms(AlarmsProps{OutboxAge: 12 * time.Hour, Relays: []*Relay{r}}),
-		"NamePrefix: \"a\\n\" has a":    alarms(AlarmsProps{NamePrefix: "a\n", Operations: pay}),
-		"255 characters of an alarm":    alarms(AlarmsProps{NamePrefix: strings.Repeat("a", 244), Operations: pay}),
-		"scope: it is nil":              func() { NewAlarms(nil, "A", &AlarmsProps{Operations: pay}) },
-		`"a" is blank or listed twice`:  alarms(AlarmsProps{Operations: []string{"a", "a"}}),
-		`"" is blank or listed twice`:   board(DashboardProps{Operations: []string{""}}),
-		`" " is blank or listed`:        alarms(AlarmsProps{Operations: []string{" "}}),
-		`":pay" begins with a colon`:    alarms(AlarmsProps{Operations: []string{":pay"}}),
-		`"a\tb" has a control`:          alarms(AlarmsProps{Operations: []string{"a\tb"}}),
-		`"zahlen-für" is not ASCII`:     alarms(AlarmsProps{Operations: []string{"zahlen-für"}}),
-		"longer than the 255":           alarms(AlarmsProps{Operations: []string{strings.Repeat("a", 256)}}),
-		"is already in use in S/A":      alarms(AlarmsProps{Operations: []string{"a/b", "a--b"}}),
-		"Functions: one is nil":         board(DashboardProps{Functions: []*IdempotentFunction{nil}}),
-		"not made by NewIdempotent":     alarms(AlarmsProps{Functions: []*IdempotentFunction{{}}}),
-		"or not made by NewRelay":       board(DashboardProps{Relays: []*Relay{{}}}),
-		`two have the id "Function"`:    alarms(AlarmsProps{Functions: []*IdempotentFunction{f, f}}),
-		"Relays: one is nil":            alarms(AlarmsProps{Relays: []*Relay{nil}}),
-		`have the id "Relay"`:           board(DashboardProps{Relays: []*Relay{r, r}}),
+		"nothing to watch":             func() { NewAlarms(newStack(), "A", nil) },
+		"nothing to show":              func() { NewDashboard(newStack(), "D", nil) },
+		`"Takeovers" is none of`:       alarms(AlarmsProps{Thresholds: map[string]float64{"Takeovers": 9}, Operations: pay}),
+		`"" is none of`:                alarms(AlarmsProps{Thresholds: map[string]float64{"": 9}, Operations: pay}),
+		"conflict_percent is 101":      alarms(AlarmsProps{Thresholds: map[string]float64{"conflict_percent": 101}, Operations: pay}),
+		"conflict_percent is NaN":      alarms(AlarmsProps{Thresholds: map[string]float64{"conflict_percent": math.NaN()}, Operations: pay}),
+		"errors is -1":                 alarms(AlarmsProps{Thresholds: map[string]float64{"errors": -1}, Operations: pay}),
+		"refusals is 0":                alarms(AlarmsProps{Thresholds: map[string]float64{"refusals": 0}, Operations: pay}),
+		"throttles is +Inf":            alarms(AlarmsProps{Thresholds: map[string]float64{"throttles": math.Inf(1)}, Operations: pay}),
+		"Notify: one is nil":           alarms(AlarmsProps{Notify: []awssns.ITopic{nil}, Operations: pay}),
+		"Page.Notify: one is nil":      alarms(AlarmsProps{Page: AlarmActions{Notify: []awssns.ITopic{nil}}, Operations: pay}),
+		"Ticket.Actions: one is nil":   alarms(AlarmsProps{Ticket: AlarmActions{Actions: []awscloudwatch.IAlarmAction{nil}}, Operations: pay}),
+		"Notify: S/FIFO is a FIFO":     alarms(AlarmsProps{Notify: []awssns.ITopic{fifo}, Operations: pay}),
+		"Page.Notify: S/FIFO is":       alarms(AlarmsProps{Page: AlarmActions{Notify: []awssns.ITopic{fifo}}, Operations: pay}),
+		"Ticket: with Notify it has 6": alarms(AlarmsProps{Notify: []awssns.ITopic{topic, topic, topic}, Ticket: AlarmActions{Notify: []awssns.ITopic{topic, topic, topic}}, Operations: pay}),
+		"for iterator_age_seconds": func() {
+			NewAlarms(f.scope, "A", &AlarmsProps{Functions: []*IdempotentFunction{f}, Thresholds: map[string]float64{"iterator_age_seconds": 86400}})
+		},
+		"for outbox_age_seconds":       alarms(AlarmsProps{Thresholds: map[string]float64{"outbox_age_seconds": 43200}, Relays: []*Relay{r}}),
+		"NamePrefix: \"a\\n\" has a":   alarms(AlarmsProps{NamePrefix: "a\n", Operations: pay}),
+		"255 characters of an alarm":   alarms(AlarmsProps{NamePrefix: strings.Repeat("a", 244), Operations: pay}),
+		"scope: it is nil":             func() { NewAlarms(nil, "A", &AlarmsProps{Operations: pay}) },
+		`"a" is blank or listed twice`: alarms(AlarmsProps{Operations: []string{"a", "a"}}),
+		`"" is blank or listed twice`:  board(DashboardProps{Operations: []string{""}}),
+		`" " is blank or listed`:       alarms(AlarmsProps{Operations: []string{" "}}),
+		`":pay" begins with a colon`:   alarms(AlarmsProps{Operations: []string{":pay"}}),
+		`"a\tb" has a control`:         alarms(AlarmsProps{Operations: []string{"a\tb"}}),
+		`"zahlen-für" is not ASCII`:    alarms(AlarmsProps{Operations: []string{"zahlen-für"}}),
+		"longer than the 255":          alarms(AlarmsProps{Operations: []string{strings.Repeat("a", 256)}}),
+		"is already in use in S/A":     alarms(AlarmsProps{Operations: []string{"a/b", "a--b"}}),
+		"Functions: one is nil":        board(DashboardProps{Functions: []*IdempotentFunction{nil}}),
+		"not made by NewIdempotent":    alarms(AlarmsProps{Functions: []*IdempotentFunction{{}}}),
+		"or not made by NewRelay":      board(DashboardProps{Relays: []*Relay{{}}}),
+		`two have the id "Function"`:   alarms(AlarmsProps{Functions: []*IdempotentFunction{f, f}}),
+		"Relays: one is nil":           alarms(AlarmsProps{Relays: []*Relay{nil}}),
+		`have the id "Relay"`:          board(DashboardProps{Relays: []*Relay{r, r}}),
 	}, func(construct func()) { construct() })
 }

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,7 @@ type entry struct {
 	Outcome, Expression, Label              string
 	Graph                                   string // its title; signals with one title share it
 	Threshold                               float64
-	Setting                                 string  // the prop that replaces the threshold
+	Setting                                 string  // the name of the threshold in AlarmsProps
 	Hours                                   float64 // of a day in which the metric reaches the threshold; 0 for 5 min
 }
 
@@ -37,19 +38,25 @@ var catalog = func() (c struct {
 	Outcomes, Alarming, Reasons []string
 	Operation                   []entry
 	Function, Relay, Sweep      map[string]entry
+
+	settings []string
 }) {
 	if err := json.Unmarshal(alarmsJSON, &c); err != nil {
 		panic(err) // of this package, not of its callers
 	}
 	for i, o := range c.Operation {
 		c.Operation[i].Page = cmp.Or(o.Page, c.Pages["operation"])
+		c.settings = append(c.settings, o.Setting)
 	}
 	for kind, all := range map[string]map[string]entry{"function": c.Function, "relay": c.Relay, "sweep": c.Sweep} {
 		for name, one := range all {
 			one.Name, one.Page = name, cmp.Or(one.Page, c.Pages[kind], c.Pages["function"])
 			all[name] = one
+			c.settings = append(c.settings, one.Setting)
 		}
 	}
+	slices.Sort(c.settings)
+	c.settings = slices.Compact(c.settings)[1:] // most have none
 	return c
 }()
 
@@ -71,22 +78,24 @@ func (s *signal) description() string {
 	return s.Advice + " Severity: " + s.Severity + ". " + catalog.Documentation + s.Page
 }
 
-// unit is that of an age.
-func (s *signal) unit() time.Duration {
+// unit is that of an age in the metric.
+func (s *signal) unit() float64 {
 	if s.Metric == "IteratorAge" {
-		return time.Millisecond
+		return 1000 // ms
 	}
-	return time.Second
+	return 1
 }
 
 // threshold is the prop, or the usual one, and at most half of the age at which what waits
 // disappears.
 func (s *signal) threshold(p *AlarmsProps) float64 {
-	usual := s.Threshold
-	if s.end > 0 {
-		usual = min(usual, float64(s.end/2)/float64(s.unit()))
+	if own, set := p.Thresholds[s.Setting]; set {
+		return own * s.unit()
 	}
-	return cmp.Or(p.threshold(s), usual)
+	if s.end > 0 {
+		return min(s.Threshold, s.end.Seconds()/2*s.unit())
+	}
+	return s.Threshold
 }
 
 // watched returns the signals of the function and of its sources.

@@ -26,8 +26,8 @@ func TestIteratorAgeIsReached(t *testing.T) {
 	alarms := synth(t, stack).Resources(alarmType)
 	check.Equal(t, alarms["AlarmsFunctionIteratorAge"].Properties()["Threshold"], any(300e3))
 	check.Equal(t, alarms["AlarmsRelayIteratorAge"].Properties()["Threshold"], any(300e3))
-	wantRefusal(t, "IteratorAge: nothing waits for 10m0s", func() {
-		NewAlarms(stack, "Late", &AlarmsProps{Functions: []*IdempotentFunction{f}, IteratorAge: 10 * time.Minute})
+	wantRefusal(t, "nothing waits for iterator_age_seconds, because it disappears after 10m0s", func() {
+		NewAlarms(stack, "Late", &AlarmsProps{Functions: []*IdempotentFunction{f}, Thresholds: map[string]float64{"iterator_age_seconds": 600}})
 	})
 }
 
