@@ -76,9 +76,5 @@ func TestNamesOfAlarms(t *testing.T) {
 }
 
 func TestAlarmTopicsThatCannotBeAreRefused(t *testing.T) {
-	for _, name := range []string{"a b", "on.call", "alarms.fifo", strings.Repeat("a", 257)} {
-		wantRefusal(t, "TopicName: ", func() { NewAlarmTopic(newStack(), "OnCall", &AlarmTopicProps{TopicName: name}) })
-	}
-	wantRefusal(t, "", func() { NewAlarmTopic(newStack(), "OnCall", &AlarmTopicProps{TopicName: strings.Repeat("a", 256)}) })
 	wantRefusal(t, "scope: it is nil", func() { NewAlarmTopic(nil, "OnCall", nil) })
 }

@@ -1,7 +1,6 @@
 package infra
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -117,13 +116,7 @@ type AlarmTopicProps struct {
 	// Key encrypts the topic. Its policy then lets alarms use it; the policy of an
 	// imported key must do so already. Default: none.
 	Key awskms.IKey
-
-	// TopicName is the name of the topic: 1 to 256 letters, digits, _ and -. Default:
-	// CloudFormation generates one.
-	TopicName string
 }
-
-var topicName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 
 // NewAlarmTopic creates a topic for AlarmsProps.Notify. It refuses requests without
 // TLS, and lets the alarms of its account publish. The latter must be explicit,
@@ -133,10 +126,8 @@ var topicName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 // NewAlarmTopic panics with a [*PropsError] for props that cannot work.
 func NewAlarmTopic(scope constructs.Construct, id string, props *AlarmTopicProps) awssns.Topic {
 	p := orZero(props)
-	found := append(refuseKey(p.Key), refuseID(scope, id, "")...)
-	found.when(p.TopicName != "" && !unresolved(p.TopicName) && !topicName.MatchString(p.TopicName), "TopicName: %q is not 1 to 256 letters, digits, _ and -", p.TopicName)
-	found.panic(scope, id)
-	topic := awssns.NewTopic(scope, &id, &awssns.TopicProps{EnforceSSL: jsii.Bool(true), MasterKey: p.Key, TopicName: named(p.TopicName)})
+	append(refuseKey(p.Key), refuseID(scope, id, "")...).panic(scope, id)
+	topic := awssns.NewTopic(scope, &id, &awssns.TopicProps{EnforceSSL: jsii.Bool(true), MasterKey: p.Key})
 	topic.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Actions:    jsii.Strings("sns:Publish"),
 		Conditions: &map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(topic).Account()}},

@@ -1,9 +1,9 @@
 package infra
 
 import (
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 func (f *IdempotentFunction) operations() []string {
@@ -30,14 +30,16 @@ func stated(functions []*IdempotentFunction) []string {
 	return operations
 }
 
+// dimension matches the values that CloudWatch takes for a dimension.
+var dimension = regexp.MustCompile(`^[ -9;-~][ -~]{0,254}$`)
+
 func refuseOperations(operations []string) (found problems) {
 	names := map[string]bool{}
 	for _, operation := range operations {
-		found.when(strings.TrimSpace(operation) == "" || names[operation], "Operations: %q is blank or listed twice", operation)
-		found.when(strings.ContainsFunc(operation, func(r rune) bool { return r > unicode.MaxASCII }), "Operations: %q is not ASCII, which CloudWatch requires of a dimension", operation)
-		found.when(strings.HasPrefix(operation, ":"), "Operations: %q begins with a colon, which CloudWatch refuses in a dimension", operation)
-		found.when(strings.ContainsFunc(operation, unicode.IsControl), "Operations: %q has a control character, which CloudWatch refuses in a dimension", operation)
-		found.when(len(operation) > 255, "Operations: %q is longer than the 255 characters of a CloudWatch dimension", operation)
+		blank := strings.TrimSpace(operation) == ""
+		found.when(blank || names[operation], "Operations: %q is blank or listed twice", operation)
+		found.when(!blank && !dimension.MatchString(operation),
+			"Operations: %q is no dimension of CloudWatch, which has 1 to 255 printable characters of ASCII, and no colon at its beginning", operation)
 		names[operation] = true
 	}
 	return found

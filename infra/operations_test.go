@@ -72,7 +72,7 @@ func TestFunctionRefusesOperationsThatCannotWork(t *testing.T) {
 	wantRefusals(t, map[string][]string{
 		`Execute does not allow "refund"`: {"pay", "refund"},
 		`"pay" is blank or listed twice`:  {"pay", "pay"},
-		`"päy" is not ASCII`:              {"pay", "päy"},
+		`"päy" is no dimension`:           {"pay", "päy"},
 	}, func(operations []string) {
 		newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
 			p.Execute, p.Operations = &ExecuteOptions{Operations: []string{"pay", "päy"}}, operations
