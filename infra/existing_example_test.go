@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -75,6 +76,13 @@ func ExampleQueue_GrantRedrive() {
 	}))
 	q := &infra.Queue{Queue: queue, DeadLetters: deadLetters}
 	q.GrantRedrive(operators)
+}
+
+// A policy for a role that a central team makes, and the rights of a pipeline.
+func ExampleIdempotencyTable_ExecutePolicy() {
+	policy := table.ExecutePolicy(&infra.ExecuteOptions{Operations: []string{"place-order"}})
+	awscdk.NewCfnOutput(stack, jsii.String("Policy"), &awscdk.CfnOutputProps{Value: stack.ToJsonString(policy, nil)})
+	table.GrantCheck(operators)
 }
 
 // A test of the app, without a deployment.

@@ -39,26 +39,58 @@ type ExecuteOptions struct {
 //
 // GrantExecute panics with a [*PropsError] if the options cannot work with the table.
 func (t *IdempotencyTable) GrantExecute(grantee awsiam.IGrantable, options *ExecuteOptions) awsiam.Grant {
+	return t.grant(grantee, t.execute(options))
+}
+
+// ExecutePolicy returns the permissions of GrantExecute as a policy, for a role that is made
+// elsewhere. The command "once policy" prints the same without CDK.
+//
+// ExecutePolicy panics with a [*PropsError] as GrantExecute does.
+func (t *IdempotencyTable) ExecutePolicy(options *ExecuteOptions) awsiam.PolicyDocument {
+	document := awsiam.NewPolicyDocument(nil)
+	for _, s := range t.withKey(t.execute(options)) {
+		allowed := awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings(s.actions...), Resources: &s.on})
+		for operator, keys := range s.when {
+			allowed.AddCondition(&operator, *keys)
+		}
+		document.AddStatements(allowed)
+	}
+	return document
+}
+
+// execute returns the statement on the records of a function.
+func (t *IdempotencyTable) execute(options *ExecuteOptions) statement {
 	o := orZero(options)
 	t.refuseExecute(o).panic(t.Table, "")
 	actions := []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
 	if o.Group {
 		actions = append(actions, "dynamodb:BatchGetItem", "dynamodb:PartiQLDelete", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate")
 	}
-	return t.grant(grantee, actions, leadingKeys(o.Operations))
+	return statement{t.arns, actions, leadingKeys(o.Operations)}
+}
+
+// GrantCheck allows a person or a pipeline what "once check --function" reads: the settings of
+// the table, and those of functions, of their sources and of roles. Lambda restricts none of its
+// lists to a function.
+func (t *IdempotencyTable) GrantCheck(grantee awsiam.IGrantable) awsiam.Grant {
+	t.refuseGrant(grantee).panic(t.Table, "")
+	table := allow(grantee, t.arns, nil, "dynamodb:DescribeContinuousBackups", "dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive")
+	return table.Combine(allow(grantee, []*string{jsii.String("*")}, nil,
+		"iam:SimulatePrincipalPolicy", "lambda:GetFunctionConfiguration", "lambda:GetFunctionEventInvokeConfig", "lambda:GetPolicy",
+		"lambda:ListEventSourceMappings", "sqs:GetQueueAttributes", "sqs:GetQueueUrl"))
 }
 
 // GrantOperate allows an operator, or an operator's tool, to list, release and resolve
 // records: GetItem, Scan, UpdateItem and DeleteItem. Do not grant it to functions.
 func (t *IdempotencyTable) GrantOperate(grantee awsiam.IGrantable) awsiam.Grant {
-	return t.grant(grantee, []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:Scan", "dynamodb:UpdateItem"}, nil)
+	return t.grant(grantee, statement{t.arns, []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:Scan", "dynamodb:UpdateItem"}, nil})
 }
 
 // GrantSweep allows a program to delete the expired records of a table with
 // SweptElsewhere: Scan and DeleteItem. Each delete must have the condition that
 // the record is still expired, or it races with a claim.
 func (t *IdempotencyTable) GrantSweep(grantee awsiam.IGrantable) awsiam.Grant {
-	return t.grant(grantee, []string{"dynamodb:DeleteItem", "dynamodb:Scan"}, nil)
+	return t.grant(grantee, statement{t.arns, []string{"dynamodb:DeleteItem", "dynamodb:Scan"}, nil})
 }
 
 const noTable = "Table: it is a literal; make it with NewIdempotencyTable or ImportIdempotencyTable"
@@ -84,7 +116,7 @@ type conditions = map[string]*map[string]any
 // leading key, such as a Scan. Both apply to the calls of Group: the Service Authorization
 // Reference of AWS lists dynamodb:LeadingKeys among the condition keys of BatchGetItem and of
 // the PartiQL actions. If IAM found no key in a statement, the second would refuse it.
-func leadingKeys(operations []string) *conditions {
+func leadingKeys(operations []string) conditions {
 	if len(operations) == 0 {
 		return nil
 	}
@@ -92,38 +124,58 @@ func leadingKeys(operations []string) *conditions {
 	for _, operation := range operations {
 		prefixes = append(prefixes, operation+"#*")
 	}
-	return &conditions{
+	return conditions{
 		"ForAllValues:StringLike": {"dynamodb:LeadingKeys": prefixes},
 		"Null":                    {"dynamodb:LeadingKeys": "false"},
 	}
 }
 
-func (t *IdempotencyTable) grant(grantee awsiam.IGrantable, actions []string, when *conditions) awsiam.Grant {
-	var found problems
+// A statement allows actions on resources. A nil condition always holds.
+type statement struct {
+	on      []*string
+	actions []string
+	when    conditions
+}
+
+func (t *IdempotencyTable) grant(grantee awsiam.IGrantable, records statement) awsiam.Grant {
+	t.refuseGrant(grantee).panic(t.Table, "")
+	grant := allow(grantee, records.on, records.when, records.actions...)
+	for _, s := range t.withKey(records)[1:] {
+		grant = grant.Combine(allow(grantee, s.on, s.when, s.actions...))
+	}
+	return grant
+}
+
+func (t *IdempotencyTable) refuseGrant(grantee awsiam.IGrantable) (found problems) {
 	found.when(t.Table == nil, noTable)
 	found.when(grantee == nil, "grantee: it is required")
-	found.panic(t.Table, "")
-	grant := allow(grantee, t.arns, when, actions...)
+	return found
+}
+
+// withKey returns a statement on the records, and one on the table's keys if it has them. CDK's
+// own grants on a TableV2 omit the keys of its replicas, and the first call of the function would
+// fail.
+func (t *IdempotencyTable) withKey(records statement) []statement {
 	if t.props.Key == nil {
-		return grant
+		return []statement{records}
 	}
-	// CDK's own grants on a TableV2 omit the keys of its replicas, and the first call of the
-	// function would fail.
 	keys := []*string{t.props.Key.KeyArn()}
 	services := []string{viaDynamoDB(*awscdk.Stack_Of(t.Table).Region())}
 	for _, r := range t.props.Replicas {
 		keys = append(keys, &r.KeyARN)
 		services = append(services, viaDynamoDB(r.Region))
 	}
-	return grant.Combine(allow(grantee, keys, &conditions{"StringEquals": {"kms:ViaService": services}}, // through DynamoDB alone
+	use := []string{
 		"kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext",
-		"kms:ReEncryptFrom", "kms:ReEncryptTo"))
+		"kms:ReEncryptFrom", "kms:ReEncryptTo",
+	}
+	return []statement{records, {keys, use, conditions{"StringEquals": {"kms:ViaService": services}}}} // through DynamoDB alone
 }
 
 // allow allows actions on resources. A nil condition always holds.
-func allow(grantee awsiam.IGrantable, on []*string, when *conditions, actions ...string) awsiam.Grant {
+func allow(grantee awsiam.IGrantable, on []*string, when conditions, actions ...string) awsiam.Grant {
 	return effective(grantee, awsiam.Grant_AddToPrincipal(&awsiam.GrantOnPrincipalOptions{
-		Actions: jsii.Strings(actions...), Conditions: when, Grantee: grantee, ResourceArns: &on,
+		Actions: jsii.Strings(actions...), Conditions: &when, Grantee: grantee, ResourceArns: &on,
 	}))
 }
 
@@ -183,11 +235,12 @@ func GrantTransact(grantee awsiam.IGrantable, table awsdynamodb.ITable, writes .
 // TransactWriteItems. It does not hold for a request that is made alone, because
 // such a request lacks the key. It is the condition of "Using IAM with DynamoDB
 // transactions" in the developer guide of DynamoDB, without the reads.
-func inTransaction() *conditions {
-	return &conditions{"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": "TransactWriteItems"}}
+func inTransaction() conditions {
+	return conditions{"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": "TransactWriteItems"}}
 }
 
 // grantOn allows actions on a table in one Region, and the use of its key. It also refuses nil.
-func grantOn(table awsdynamodb.ITable, grantee awsiam.IGrantable, when *conditions, actions ...string) awsiam.Grant {
-	return ImportIdempotencyTable(table, nil).grant(grantee, actions, when)
+func grantOn(table awsdynamodb.ITable, grantee awsiam.IGrantable, when conditions, actions ...string) awsiam.Grant {
+	t := ImportIdempotencyTable(table, nil)
+	return t.grant(grantee, statement{t.arns, actions, when})
 }

@@ -67,10 +67,10 @@ func NewSweep(scope constructs.Construct, id string, props *SweepProps) *Sweep {
 	function := program.deploy(own, program.store().ephemeral(), program.store().variables())
 	if p.Table != nil {
 		p.Table.GrantSweep(function)
-		p.Table.grant(function, []string{"dynamodb:GetItem", "dynamodb:PutItem"}, &conditions{
+		p.Table.grant(function, statement{p.Table.arns, []string{"dynamodb:GetItem", "dynamodb:PutItem"}, conditions{
 			"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": []string{"once sweep"}},
 			"Null":                      {"dynamodb:LeadingKeys": "false"},
-		})
+		}})
 	} else {
 		p.Postgres.connect(function, &program)
 	}

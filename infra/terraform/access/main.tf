@@ -29,20 +29,24 @@ locals {
     Effect    = "Allow"
     Resource  = var.table.kms_key_arn
   }
-}
 
-resource "aws_iam_role_policy" "this" {
-  name = var.policy_name
-  role = var.role_name
   policy = jsonencode({
     Version   = "2012-10-17"
     Statement = concat([local.records], var.table.kms_key_arn == null ? [] : [local.key])
   })
+}
+
+resource "aws_iam_role_policy" "this" {
+  count = var.attach ? 1 : 0
+
+  name   = var.policy_name
+  role   = var.role_name
+  policy = local.policy
 
   lifecycle {
     precondition {
-      condition     = var.operations == null || var.table.sort_key == null
-      error_message = "operations: the partition key of a table with a sort key does not contain the operation, so that IAM cannot distinguish operations."
+      condition     = var.role_name != null
+      error_message = "role_name: it is required, unless attach is false."
     }
   }
 }

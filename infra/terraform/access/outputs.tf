@@ -1,4 +1,9 @@
 output "policy" {
-  description = "The policy as JSON."
-  value       = aws_iam_role_policy.this.policy
+  description = "The policy as JSON, also if attach is false."
+  value       = local.policy
+
+  precondition {
+    condition     = var.operations == null || var.table.sort_key == null
+    error_message = "operations: the partition key of a table with a sort key does not contain the operation, so that IAM cannot distinguish operations."
+  }
 }

@@ -1,3 +1,10 @@
+variable "attach" {
+  description = "Puts the policy into the role. If it is false, the module creates nothing, and another team may attach the output policy."
+  type        = bool
+  default     = true
+  nullable    = false
+}
+
 variable "group_commit" {
   description = "Allows the additional calls of a store with dynamo.Options.Group."
   type        = bool
@@ -29,9 +36,9 @@ variable "policy_name" {
 }
 
 variable "role_name" {
-  description = "Name of the function's role."
+  description = "Name of the function's role. It is required, unless attach is false."
   type        = string
-  nullable    = false
+  default     = null
 }
 
 variable "table" {

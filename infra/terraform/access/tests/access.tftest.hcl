@@ -7,6 +7,11 @@ variables {
 
 run "accepts_all_records_of_a_table_with_a_sort_key" {
   command = plan
+
+  assert {
+    condition     = aws_iam_role_policy.this[0].policy == output.policy
+    error_message = "The role has a different policy."
+  }
 }
 
 run "refuses_no_operation" {
@@ -29,9 +34,32 @@ run "refuses_a_separator" {
 
 run "refuses_operations_beside_a_sort_key" {
   command         = plan
-  expect_failures = [aws_iam_role_policy.this]
+  expect_failures = [output.policy]
 
   variables {
     operations = ["pay"]
+  }
+}
+
+run "has_the_same_policy_without_a_role" {
+  command = plan
+
+  variables {
+    attach    = false
+    role_name = null
+  }
+
+  assert {
+    condition     = length(aws_iam_role_policy.this) == 0 && output.policy == run.accepts_all_records_of_a_table_with_a_sort_key.policy
+    error_message = "It creates a policy, or the output is a different one."
+  }
+}
+
+run "refuses_to_attach_without_a_role" {
+  command         = plan
+  expect_failures = [aws_iam_role_policy.this]
+
+  variables {
+    role_name = null
   }
 }
