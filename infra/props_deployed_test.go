@@ -123,7 +123,7 @@ func (tr *trial) others() map[string]any {
 	return map[string]any{
 		"bool": true, "float64": 7, "int": 7, "map": map[string]string{"OTHER": "x"}, "slice": []string{"other"}, "string": "other", "time.Duration": 2 * time.Minute,
 		"BootstrapServers": []string{"b:9092"}, "CABundle": "/other.pem", "ClusterARN": clusterARN + "2", "MaxMemoryPolicy": "noeviction", "Pass": "$.other", "Routes": []string{"PUT /other"},
-		"TopicRetention": 20 * day, "Writers": WritersByHomeRegion,
+		"Thresholds": map[string]float64{"takeovers": 7}, "TopicRetention": 20 * day, "Writers": WritersByHomeRegion,
 		"DurableOptions.Retention": 2 * day, "IdempotentFunctionProps.Retention": 500 * day, "ProtectProps.Retention": 500 * day,
 
 		"*infra.DurableOptions": &DurableOptions{ExecutionTimeout: time.Hour},

@@ -2,6 +2,8 @@ package infra
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +31,22 @@ func TestIteratorAgeIsReached(t *testing.T) {
 	wantRefusal(t, "nothing waits for iterator_age_seconds, because it disappears after 10m0s", func() {
 		NewAlarms(stack, "Late", &AlarmsProps{Functions: []*IdempotentFunction{f}, Thresholds: map[string]float64{"iterator_age_seconds": 600}})
 	})
+}
+
+// Each name among the thresholds changes the alarms that have it, and no others.
+func TestEachThresholdIsThatOfItsAlarms(t *testing.T) {
+	entries := append(slices.Collect(maps.Values(catalog.Function)), slices.Collect(maps.Values(catalog.Relay))...)
+	check.Equal(t, len(catalog.settings), 11)
+	for _, name := range catalog.settings {
+		for _, e := range append(entries, catalog.Operation...) {
+			s := signal{entry: e}
+			want := e.Threshold
+			if e.Setting == name {
+				want = 7 * s.unit()
+			}
+			check.Equal(t, s.threshold(&AlarmsProps{Thresholds: map[string]float64{name: 7}}), want, name, e.Name)
+		}
+	}
 }
 
 // AWS writes the metrics of a function under its own name, also those of calls of an alias
