@@ -24,6 +24,7 @@ func TestNewRefusesMistakes(t *testing.T) {
 		"OnMissingKey":      {OnMissingKey: 2},
 		"OnStoreError":      {OnStoreError: 2},
 		"Margin":            {Margin: -1},
+		"Margin is 2ns":     {Margin: 2},
 		"Reserve":           {Reserve: -1},
 		"Retention":         {Retention: time.Second - 1},
 		"Wait":              {Wait: -1},
