@@ -97,7 +97,7 @@ func returns(err error) func(context.Context) (string, error) {
 func values(span trace.ReadOnlySpan) map[string]string {
 	all := map[string]string{}
 	for _, kv := range span.Attributes() {
-		all[string(kv.Key)] = kv.Value.Emit()
+		all[string(kv.Key)] = kv.Value.String()
 	}
 	return all
 }
