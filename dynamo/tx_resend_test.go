@@ -206,7 +206,7 @@ func TestTransactionWithoutRecordIsNotSentAgainLate(t *testing.T) {
 		s := newStore(t, client, "records", nil)
 		alone, fenced := twoAccounts(t), twoAccounts(t)
 		send := func() {
-			check.Failed(t, s.Commit(t.Context(), "op#1", alone), "no error")
+			check.Failed(t, s.Commit(t.Context(), "op#1", (*attachment)(alone)), "no error")
 			_, _, err := s.Change(t.Context(), fence("op#1"), completion(fenced))
 			check.Failed(t, err, "no error")
 		}
@@ -217,7 +217,7 @@ func TestTransactionWithoutRecordIsNotSentAgainLate(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		send()
 		check.Equal(t, sent, 5, "requests, not that of the record alone")
-		err := s.Commit(t.Context(), "op#1", alone)
+		err := s.Commit(t.Context(), "op#1", (*attachment)(alone))
 		var rejected *driver.Rejected
 		check.False(t, errors.As(err, &rejected), "it is known, or worth another try")
 		check.False(t, errors.Is(err, driver.ErrUnavailable))

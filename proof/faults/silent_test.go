@@ -68,6 +68,12 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+func (o *output) text() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return strings.Join(o.lines, "\n")
+}
+
 // has reports whether a line contains all parts. It waits for the line, which may arrive
 // after the response.
 func (o *output) has(parts ...string) bool {
@@ -128,11 +134,11 @@ func (c silentCall) invoke(t *testing.T, event []byte) (lambdaruntime.Response, 
 	})
 	res, err := f.Invoke(t.Context(), event)
 	if late, ok := errors.AsType[*lambdaruntime.TimeoutError](err); ok {
-		t.Fatalf("the function was killed: %v\n%s", late, strings.Join(said.lines, "\n"))
+		t.Fatalf("the function was killed: %v\n%s", late, said.text())
 	}
-	check.Must(t, err, strings.Join(said.lines, "\n"))
-	check.True(t, said.has("ERROR idempotent call", "gateway endpoint"), "no line says what to do", strings.Join(said.lines, "\n"))
-	check.True(t, said.has(`"StoreErrors":1`, `"operation":"work"`), "no metric", strings.Join(said.lines, "\n"))
+	check.Must(t, err, said.text())
+	check.True(t, said.has("ERROR idempotent call", "gateway endpoint"), "no line says what to do", said.text())
+	check.True(t, said.has(`"StoreErrors":1`, `"operation":"work"`), "no metric", said.text())
 	return res, said
 }
 
