@@ -53,7 +53,7 @@ func deploy(t *testing.T, env ...string) *function {
 		env = append(env, name+"="+os.Getenv(name))
 	}
 	f.Runtime = lambdaruntime.StartTest(t, lambdaruntime.Function{
-		Name: "orders", Binary: lambdaruntime.BuildTest(t, "../../../examples", "./orders"), Env: env,
+		Name: "orders", Binary: lambdaruntime.BuildTest(t, "../../../../examples", "./orders"), Env: env,
 		Environments: environments, Timeout: timeout, InitTimeout: time.Minute, Log: f.outcomes,
 	})
 	return f
