@@ -32,8 +32,8 @@ func TestCheckFindsWhatIsWrongOfADeployedFunction(t *testing.T) {
 	for name, damage := range map[string]func(*deployment){
 		"IDEMPOTENCY_TABLE": func(a *deployment) { a.setVariable("IDEMPOTENCY_TABLE", "other") },
 		"ONCE_DISABLED":     func(a *deployment) { a.setVariable("ONCE_DISABLED", "1") },
-		"metrics":           func(a *deployment) { a.level = "WARN" },
-		"kms:Decrypt":       func(a *deployment) { a.denied = "kms:Decrypt" },
+		"metrics":           func(a *deployment) { a.level.Store("WARN") },
+		"kms:Decrypt":       func(a *deployment) { a.denied.Store("kms:Decrypt") },
 		"asynchronous events": func(a *deployment) {
 			_, err := a.lambda.AddPermission(a.Context(), &lambda.AddPermissionInput{
 				FunctionName: aws.String("pay"), StatementId: aws.String("topic"), Action: aws.String("lambda:InvokeFunction"), Principal: aws.String("sns.amazonaws.com"),
@@ -56,7 +56,7 @@ func TestCheckFindsWhatIsWrongOfADeployedFunction(t *testing.T) {
 		"events: bisect":   stream(func(in *lambda.CreateEventSourceMappingInput) { in.BisectBatchOnFunctionError = nil }),
 		"events: failures": stream(func(in *lambda.CreateEventSourceMappingInput) { in.DestinationConfig = nil }),
 		"events: age":      stream(func(in *lambda.CreateEventSourceMappingInput) { in.MaximumRetryAttempts = nil }),
-		"dynamodb:PutItem": func(a *deployment) { a.denied = "dynamodb:PutItem" },
+		"dynamodb:PutItem": func(a *deployment) { a.denied.Store("dynamodb:PutItem") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newDeployment(t, moto)

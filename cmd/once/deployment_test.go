@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -32,11 +33,11 @@ type deployment struct {
 	lambda   *lambda.Client
 	sqs      *sqs.Client
 	dynamodb *dynamodb.Client
-	role     *string // ARN
-	queue    string  // ARN
-	mapping  *string // id
-	denied   string  // action that IAM denies the role
-	level    string  // of the function's log
+	role     *string      // ARN
+	queue    string       // ARN
+	mapping  *string      // id
+	denied   atomic.Value // action that IAM denies the role
+	level    atomic.Value // of the function's log
 }
 
 // startMoto returns the URL of a server.
@@ -104,8 +105,8 @@ func (a *deployment) simulated(moto string) string {
 		form, _ := url.ParseQuery(string(r.Body)) // no form in other protocols
 		if form.Get("Action") != "SimulatePrincipalPolicy" {
 			answer, err := r.Send()
-			if err == nil && a.level != "" && strings.HasSuffix(r.Operation, "/functions/pay/configuration") {
-				answer.Body = bytes.Replace(answer.Body, []byte("{"), []byte(`{"LoggingConfig":{"ApplicationLogLevel":"`+a.level+`"},`), 1)
+			if err == nil && a.level.Load() != nil && strings.HasSuffix(r.Operation, "/functions/pay/configuration") {
+				answer.Body = bytes.Replace(answer.Body, []byte("{"), []byte(`{"LoggingConfig":{"ApplicationLogLevel":"`+a.level.Load().(string)+`"},`), 1)
 				answer.Header.Del("Content-Length")
 			}
 			return answer, err
@@ -126,7 +127,7 @@ func (a *deployment) simulation(form url.Values) []byte {
 	var results strings.Builder
 	for i := 1; form.Has(fmt.Sprintf("ActionNames.member.%d", i)); i++ {
 		action, decision := form.Get(fmt.Sprintf("ActionNames.member.%d", i)), "allowed"
-		if !asked || action == a.denied {
+		if !asked || a.denied.Load() == any(action) {
 			decision = "implicitDeny"
 		}
 		fmt.Fprintf(&results, "<member><EvalActionName>%s</EvalActionName><EvalDecision>%s</EvalDecision></member>", action, decision)
