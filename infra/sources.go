@@ -23,11 +23,11 @@ func (f *IdempotentFunction) sourced(a *app) []signal {
 			all = append(all, ofSource(catalog.Function[name], queue.path, queue.name))
 		}
 	}
-	giveUp := func(queue *queueOf) { lose("Failures", queue) }
+	addFailures := func(queue *queueOf) { lose("Failures", queue) }
 	var behindStream constructs.IConstruct
 	shortest := time.Duration(0)
 	for _, m := range a.mappings(f) {
-		giveUp(a.failures(m.at, m.at.DestinationConfig()))
+		addFailures(a.failures(m.at, m.at.DestinationConfig()))
 		switch m.kind {
 		case ofQueue:
 			lose("DeadLetters", a.deadLetters(m.queue))
@@ -43,12 +43,12 @@ func (f *IdempotentFunction) sourced(a *app) []signal {
 	for _, c := range every[awslambda.CfnEventInvokeConfig](a) {
 		if a.invokes(f, c, c.FunctionName()) && in(c, c.DestinationConfig(), "onFailure") != nil {
 			undelivered = true
-			giveUp(a.failures(c, c.DestinationConfig()))
+			addFailures(a.failures(c, c.DestinationConfig()))
 		}
 	}
 	if made, is := unqualified(f.Function).Node().DefaultChild().(awslambda.CfnFunction); is && made.DeadLetterConfig() != nil {
 		undelivered = true
-		giveUp(a.queue(made, in(made, made.DeadLetterConfig(), "targetArn")))
+		addFailures(a.queue(made, in(made, made.DeadLetterConfig(), "targetArn")))
 	}
 	if undelivered {
 		undelivered := catalog.Function["Undelivered"]

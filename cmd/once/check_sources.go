@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -156,10 +157,14 @@ func (d *deployed) queue(ctx context.Context, source arn.ARN) (q attributes, err
 		return q, err
 	}
 	seconds := func(name string) time.Duration {
-		n, _ := strconv.Atoi(out.Attributes[name]) // SQS returns numbers
+		n, failed := strconv.Atoi(out.Attributes[name])
+		err = errors.Join(err, failed)
 		return time.Duration(n) * time.Second
 	}
 	q.visibility, q.retention = seconds("VisibilityTimeout"), seconds("MessageRetentionPeriod")
+	if err != nil {
+		return q, err
+	}
 	var redrive struct {
 		DeadLetterTargetARN string      `json:"deadLetterTargetArn"`
 		MaxReceiveCount     json.Number `json:"maxReceiveCount"` // a text in some answers
