@@ -58,8 +58,8 @@ GO_TEST = test -race -vet=off
 
 # The race detector would take minutes, and allocates.
 test-explore:
-	@echo "== the explored schedules, and the allocations of a duplicate"
-	@go test -count=1 -run '^(TestExploreSchedules|TestDuplicateAllocations)$$' ./idempotent
+	@echo "== the explored schedules, the orders of small events, and the allocations of a duplicate"
+	@go test -count=1 -run '^(TestExploreSchedules|TestDuplicateAllocations|TestPromisesHoldInEveryOrderOfSmallEvents)$$' ./idempotent ./handlers/internal/lanes
 
 test-root:
 	@echo "== the library, against DynamoDB Local"

@@ -18,16 +18,16 @@ import (
 type completions struct{ started, sent []time.Duration }
 
 // run runs functions that take these times, and whose claims take none. A function with a
-// negative time fails and writes nothing. Their results take time to encode. The store sends completions together, as
-// group commit does. All time is that of the bubble.
-func run(t *testing.T, runner lanes.Runner, s lanes.Schedule, encode time.Duration, takes ...time.Duration) completions {
+// negative time fails and writes nothing. Their results take time to encode. The store
+// sends completions together, as group commit does. All time is that of the bubble.
+func run(t *testing.T, runner lanes.Runner, encode time.Duration, takes ...time.Duration) completions {
 	t.Helper()
 	began := time.Now()
 	c := completions{make([]time.Duration, len(takes)), make([]time.Duration, len(takes))}
 	var mu sync.Mutex
 	flushed := make(chan struct{})
 	runner.Errors = runnerErrs
-	runner.Run(t.Context(), s, len(takes), func(ctx context.Context, turn *lanes.Turn) error {
+	runner.Run(t.Context(), lanes.Schedule{}, len(takes), func(ctx context.Context, turn *lanes.Turn) error {
 		i := turn.Index()
 		if turn.Ahead() {
 			turn.Arrive()
@@ -73,7 +73,7 @@ const ms = time.Millisecond
 
 func TestCompletionsWaitForRunningFunctions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3}, lanes.Schedule{}, 0, 1*ms, 50*ms, 20*ms)
+		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3}, 0, 1*ms, 50*ms, 20*ms)
 		check.Slice(t, got.sent, []time.Duration{50 * ms, 50 * ms, 50 * ms})
 	})
 }
@@ -81,21 +81,21 @@ func TestCompletionsWaitForRunningFunctions(t *testing.T) {
 // Without claims ahead, each record claims in its turn.
 func TestCompletionsWaitForFunctionsThatWereNotClaimedAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got := run(t, lanes.Runner{Concurrency: 3}, lanes.Schedule{}, 0, 1*ms, 50*ms, 20*ms)
+		got := run(t, lanes.Runner{Concurrency: 3}, 0, 1*ms, 50*ms, 20*ms)
 		check.Slice(t, got.sent, []time.Duration{50 * ms, 50 * ms, 50 * ms})
 	})
 }
 
 func TestCompletionsWaitForHalfASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3}, lanes.Schedule{}, 0, 10*ms, time.Minute, 20*ms)
+		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3}, 0, 10*ms, time.Minute, 20*ms)
 		check.Slice(t, got.sent, []time.Duration{510 * ms, time.Minute, 510 * ms})
 	})
 }
 
 func TestCompletionsDoNotWaitPastTheLastStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3, LastStart: time.Now().Add(30 * ms)}, lanes.Schedule{}, 0, 10*ms, time.Minute, 40*ms)
+		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3, LastStart: time.Now().Add(30 * ms)}, 0, 10*ms, time.Minute, 40*ms)
 		check.Slice(t, got.sent, []time.Duration{30 * ms, time.Minute, 40 * ms})
 	})
 }
@@ -103,7 +103,7 @@ func TestCompletionsDoNotWaitPastTheLastStart(t *testing.T) {
 // The second completion leaves no room for a third function, so neither waits.
 func TestCompletionThatKeepsAFunctionFromStartingIsSentAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got := run(t, lanes.Runner{Concurrency: 1, Unrecorded: 2, Ahead: 4}, lanes.Schedule{}, 0, 10*ms, 10*ms, 10*ms, 10*ms)
+		got := run(t, lanes.Runner{Concurrency: 1, Unrecorded: 2, Ahead: 4}, 0, 10*ms, 10*ms, 10*ms, 10*ms)
 		check.Slice(t, got.started, []time.Duration{0, 10 * ms, 20 * ms, 30 * ms})
 		check.Slice(t, got.sent, []time.Duration{20 * ms, 20 * ms, 40 * ms, 40 * ms})
 	})
@@ -112,7 +112,7 @@ func TestCompletionThatKeepsAFunctionFromStartingIsSentAtOnce(t *testing.T) {
 // The first completion lingers while the second function runs, and leaves when that returns.
 func TestFunctionThatWaitsForAnEarlierCompletionSendsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got := run(t, lanes.Runner{Concurrency: 1, Unrecorded: 2, Ahead: 3}, lanes.Schedule{}, 5*ms, 10*ms, 10*ms, 10*ms)
+		got := run(t, lanes.Runner{Concurrency: 1, Unrecorded: 2, Ahead: 3}, 5*ms, 10*ms, 10*ms, 10*ms)
 		check.Slice(t, got.started, []time.Duration{0, 10 * ms, 20 * ms})
 		check.Slice(t, got.sent, []time.Duration{20 * ms, 35 * ms, 35 * ms})
 	})
@@ -149,53 +149,8 @@ func TestCompletionWaitsAlthoughARefusedRecordHadNoRoom(t *testing.T) {
 
 func TestCompletionDoesNotWaitForAFunctionThatEndsWithoutAWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got := run(t, lanes.Runner{Concurrency: 2, Unrecorded: 2, Ahead: 2}, lanes.Schedule{}, 0, 10*ms, -30*ms)
+		got := run(t, lanes.Runner{Concurrency: 2, Unrecorded: 2, Ahead: 2}, 0, 10*ms, -30*ms)
 		check.Slice(t, got.sent, []time.Duration{30 * ms, 0})
-	})
-}
-
-func TestCompletionThatALaneWaitsForDoesNotLinger(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3}, lanes.Schedule{Lanes: [][]int{{0, 2}, {1}}}, 0, 10*ms, 50*ms, 10*ms)
-		check.Slice(t, got.sent, []time.Duration{12 * ms, 50 * ms, 50 * ms})
-	})
-}
-
-func TestCompletionsThatAreToBePromptDoNotWait(t *testing.T) {
-	noCompletionWaitsAfter(t, (*lanes.Turn).Prompt)
-}
-
-// The other event may wait for one of these completions.
-func TestCompletionsDoNotWaitForARecordThatYields(t *testing.T) {
-	noCompletionWaitsAfter(t, (*lanes.Turn).Yield)
-}
-
-// noCompletionWaitsAfter checks that stop ends the wait of one completion, and that a
-// later one does not wait.
-func noCompletionWaitsAfter(t *testing.T, stop func(*lanes.Turn)) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		var held, later <-chan struct{}
-		runner := lanes.Runner{Concurrency: 3, Unrecorded: 3, Errors: runnerErrs}
-		runner.Run(t.Context(), lanes.Schedule{}, 3, func(_ context.Context, turn *lanes.Turn) error {
-			switch turn.Index() {
-			case 0:
-				turn.Returned()
-				_, held = turn.Arrive()
-				<-held
-				check.Equal(t, time.Since(began), 10*ms)
-			case 1:
-				time.Sleep(10 * ms)
-				stop(turn)
-				time.Sleep(50 * ms)
-			case 2:
-				time.Sleep(20 * ms)
-				turn.Returned()
-				_, later = turn.Arrive()
-			}
-			return nil
-		})
-		check.True(t, later == nil)
 	})
 }
 
@@ -214,13 +169,6 @@ func TestCompletionThatIsSentAgainDoesNotWaitAgain(t *testing.T) {
 			check.True(t, again == nil)
 			return nil
 		})
-	})
-}
-
-func TestCompletionThatADuplicateWaitsForDoesNotLinger(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3}, lanes.Schedule{Duplicates: []int{-1, -1, 0}}, 0, 10*ms, 50*ms, 10*ms)
-		check.Slice(t, got.sent, []time.Duration{12 * ms, 50 * ms, 50 * ms})
 	})
 }
 

@@ -3,7 +3,6 @@ package lanes_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -22,183 +21,22 @@ var (
 	errHalted  = errors.New("after a failure")
 	errNoEnd   = errors.New("unfinished")
 	errOwn     = errors.New("the record's own")
-	runnerErrs = lanes.Errors{OutOfTime: errLate, AfterFailure: errHalted, Unfinished: errNoEnd}
+	errYielded = errors.New("yielded")
+	runnerErrs = lanes.Errors{OutOfTime: errLate, AfterFailure: errHalted, Unfinished: errNoEnd, Yielded: errYielded}
 )
-
-// event is a random event, and what was seen while it ran.
-type event struct {
-	size       int
-	runner     lanes.Runner
-	schedule   lanes.Schedule
-	lane       []int // of each record
-	key        []int
-	claim, run []time.Duration
-	finish     []time.Duration
-	replay     []bool
-	failing    []bool
-	exits      []bool // its goroutine, before its turn or in it
-
-	mu                         sync.Mutex
-	started                    []int
-	launched, ended            []bool
-	running, unrecorded, begun int
-	wrong                      []string
-}
-
-func randomEvent(random *rand.Rand) *event {
-	size := 1 + random.IntN(24)
-	e := &event{size: size, launched: make([]bool, size), ended: make([]bool, size)}
-	e.runner = lanes.Runner{Concurrency: 1 + random.IntN(4), Ahead: random.IntN(12), Unrecorded: random.IntN(8), Errors: runnerErrs}
-	width := 1 + random.IntN(size)
-	keys := make([]int, size)
-	for i := range size {
-		e.lane = append(e.lane, random.IntN(width))
-		keys[i] = random.IntN(2*size) + 1
-		e.claim = append(e.claim, time.Duration(random.IntN(20))*time.Millisecond)
-		e.run = append(e.run, time.Duration(random.IntN(20))*time.Millisecond)
-		e.finish = append(e.finish, time.Duration(random.IntN(20))*time.Millisecond)
-		e.replay = append(e.replay, random.IntN(4) == 0)
-		e.failing = append(e.failing, random.IntN(12) == 0)
-		e.exits = append(e.exits, random.IntN(16) == 0)
-	}
-	e.key = keys
-	e.schedule = lanes.Schedule{Lanes: lanes.By(size, func(i int) int { return e.lane[i] }), Halt: lanes.Halt(random.IntN(3)), Duplicates: lanes.Duplicates(keys)}
-	return e
-}
-
-func (e *event) check(ok bool, format string, args ...any) {
-	if !ok {
-		e.wrong = append(e.wrong, fmt.Sprintf(format, args...))
-	}
-}
-
-// one is a record: it claims, takes its turn, runs and finishes.
-func (e *event) one(ctx context.Context, turn *lanes.Turn) error {
-	i := turn.Index()
-	e.see(func() {
-		e.launched[i] = true
-		if turn.Ahead() {
-			e.begun++
-			e.check(e.begun <= e.runner.Ahead+e.runner.Concurrency, "%d records have begun and wait, of %d and %d", e.begun, e.runner.Ahead, e.runner.Concurrency)
-			for j := range i {
-				e.check(e.key[j] != e.key[i] || e.ended[j], "%d began before its duplicate %d had ended", i, j)
-			}
-		}
-	})
-	time.Sleep(e.claim[i])
-	turn.Arrive()
-	if e.exits[i] {
-		e.see(func() {
-			e.ended[i] = true
-			if turn.Ahead() {
-				e.begun--
-			}
-		})
-		runtime.Goexit()
-	}
-	err := turn.Take(ctx)
-	if err != nil {
-		time.Sleep(e.finish[i]) // the claim is given back
-	}
-	e.see(func() {
-		if turn.Ahead() {
-			e.begun--
-		}
-		if err != nil {
-			e.ended[i] = true
-		} else {
-			e.start(i)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	if !e.replay[i] {
-		time.Sleep(e.run[i])
-	}
-	e.see(func() { e.running-- })
-	turn.Returned()
-	if !e.replay[i] {
-		time.Sleep(e.finish[i])
-	}
-	e.see(func() { e.unrecorded--; e.ended[i] = true })
-	if e.failing[i] {
-		return errOwn
-	}
-	return nil
-}
-
-func (e *event) see(f func()) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	f()
-}
-
-func (e *event) start(i int) {
-	e.running++
-	e.unrecorded++
-	limit := e.runner.Unrecorded
-	if limit == 0 {
-		limit = e.runner.Concurrency
-	}
-	e.check(e.running <= e.runner.Concurrency, "%d functions run at once, of %d", e.running, e.runner.Concurrency)
-	e.check(e.unrecorded <= limit, "%d functions are not recorded, of %d", e.unrecorded, limit)
-	for j := range i {
-		e.check(e.lane[j] != e.lane[i] || e.ended[j], "%d started before %d of its lane had ended", i, j)
-		e.check(e.key[j] != e.key[i] || e.ended[j] || !e.launched[j], "%d started before its duplicate %d had ended", i, j)
-	}
-	e.started = append(e.started, i)
-}
-
-// results says what each record must return, if all of its event are known.
-func (e *event) results(got []error) {
-	for i, err := range got {
-		ran := slices.Contains(e.started, i)
-		switch {
-		case e.exits[i] && err == errNoEnd:
-		case ran && e.failing[i]:
-			e.check(err == errOwn, "%d failed, and returned %v", i, err)
-		case ran:
-			e.check(err == nil, "%d ran, and returned %v", i, err)
-		default:
-			e.check(err == errHalted && e.schedule.Halt != lanes.HaltNothing, "%d did not run, and returned %v", i, err)
-		}
-		for j := range i {
-			if e.failing[j] && slices.Contains(e.started, j) && e.lane[j] == e.lane[i] && e.schedule.Halt == lanes.HaltLane && !e.exits[i] {
-				e.check(err == errHalted, "%d follows a failure in its lane, and returned %v", i, err)
-			}
-		}
-	}
-}
-
-// The second record ends its goroutine while it waits for the first.
-func TestRecordThatEndsBeforeItsTurnKeepsTheOrderOfItsLane(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		var last time.Duration
-		runner := lanes.Runner{Concurrency: 2, Ahead: 3, Errors: runnerErrs}
-		results := runner.Run(t.Context(), lanes.Schedule{Lanes: lanes.InOrder(3)}, 3, func(ctx context.Context, turn *lanes.Turn) error {
-			if turn.Index() == 1 {
-				runtime.Goexit()
-			}
-			if err := turn.Take(ctx); err != nil {
-				return err
-			}
-			if turn.Index() == 2 {
-				last = time.Since(began)
-			}
-			time.Sleep(time.Second)
-			return nil
-		})
-		check.Slice(t, results, []error{nil, errNoEnd, nil})
-		check.Equal(t, last, time.Second)
-	})
-}
 
 func TestRecordsKeepTheirOrderAndLimits(t *testing.T) {
 	for seed := range uint64(3000) {
 		synctest.Test(t, func(t *testing.T) {
-			e := randomEvent(rand.New(rand.NewPCG(seed, 7)))
+			random := rand.New(rand.NewPCG(seed, 7))
+			e := randomEvent(random, 1+random.IntN(24))
+			takes := make([][recording + 1]time.Duration, e.size)
+			for i := range takes {
+				for s := range takes[i] {
+					takes[i][s] = time.Duration(random.IntN(20)) * ms
+				}
+			}
+			e.wait = func(i int, s stage) { time.Sleep(takes[i][s]) }
 			e.results(e.runner.Run(t.Context(), e.schedule, e.size, e.one))
 			if len(e.wrong) > 0 {
 				t.Fatalf("seed %d: %d records, %+v, halt %d: %s", seed, e.size, e.runner, e.schedule.Halt, e.wrong[0])

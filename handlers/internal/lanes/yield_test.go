@@ -2,7 +2,6 @@ package lanes_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -13,15 +12,31 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
+// Such a record waits for a claim, and has none that another event could wait for.
+func TestYieldBeforeTheTurnDoesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		results := lanes.Runner{Concurrency: 1, Ahead: 2, Errors: runnerErrs}.Run(t.Context(), lanes.Schedule{}, 3, func(ctx context.Context, turn *lanes.Turn) error {
+			switch turn.Index() {
+			case 0:
+				time.Sleep(2 * time.Second)
+			case 1:
+				time.Sleep(time.Second)
+				turn.Yield()
+			case 2:
+				check.Nil(t, turn.TakeClaimed(ctx), "the record that claimed")
+			}
+			return turn.Take(ctx)
+		})
+		check.Slice(t, results, make([]error, 3))
+	})
+}
+
 // While a record yields no claim is kept before its turn, be it old or on its
 // way. Those that gave theirs back still have their turn, and later records
 // claim ahead again.
 func TestNoClaimIsKeptWhileARecordYields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		yielded := errors.New("yielded")
-		errs := runnerErrs
-		errs.Yielded = yielded
-		runner := lanes.Runner{Concurrency: 1, Ahead: 2, Errors: errs}
+		runner := lanes.Runner{Concurrency: 1, Ahead: 2, Errors: runnerErrs}
 		begun := time.Now()
 		var mu sync.Mutex
 		var gaveBack, ahead, ran []int
@@ -43,7 +58,7 @@ func TestNoClaimIsKeptWhileARecordYields(t *testing.T) {
 				if i == 2 {
 					time.Sleep(2 * time.Second) // its claim is on the way
 				}
-				if err := turn.TakeClaimed(ctx); err == yielded {
+				if err := turn.TakeClaimed(ctx); err == errYielded {
 					add(&gaveBack, i)
 					check.Equal(t, time.Since(begun), time.Duration(i)*time.Second)
 				} else if err != nil {
