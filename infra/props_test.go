@@ -15,7 +15,7 @@ import (
 )
 
 // A prop that is ignored changes nothing. One that is read in place of its neighbour changes
-// nothing either, or the same.
+// nothing either, or the same. No table or queue is lost, with what is in it.
 func TestEachPropChangesTheTemplateInItsOwnWay(t *testing.T) {
 	invisible, tried := map[string]string{}, map[string]bool{}
 	for reason, fields := range unseen {
@@ -34,6 +34,7 @@ func TestEachPropChangesTheTemplateInItsOwnWay(t *testing.T) {
 				tried[name], tried[field] = true, true
 				check.Equal(t, after == before, invisible[field] != "", field, "changes nothing")
 				check.Equal(t, changes[after], "", field, "changes the same as this one")
+				keepsTablesAndQueues(t, field, before, after)
 				if after != before {
 					changes[after] = field
 				}
