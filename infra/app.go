@@ -142,50 +142,38 @@ func names(value, name string) bool {
 // functionsBy returns the functions of a stack or of the others, as the stack of a resource names
 // them. Those that the app creates are behind a reference; only an object hides it.
 func (a *app) functionsBy(of constructs.IConstruct, object bool) func(own bool) []naming {
-	return a.namedBy(of, fmt.Sprint("functions ", object), func(c constructs.IConstruct, stack awscdk.Stack) (naming, bool) {
-		f, is := c.(awslambda.IFunction)
-		_, made := c.(awslambda.Function)
-		if _, version := c.(awslambda.Version); !is || !object && made || version {
-			return naming{}, false
-		}
-		return naming{identity: identity(f), names: []string{asJSON(stack.Resolve(f.FunctionName())), asJSON(stack.Resolve(f.FunctionArn()))}}, true
+	functions := slices.DeleteFunc(every[awslambda.IFunction](a), func(f awslambda.IFunction) bool {
+		_, made := f.(awslambda.Function)
+		_, version := f.(awslambda.Version)
+		return !object && made || version
+	})
+	return namedBy(a, of, fmt.Sprint("functions ", object), functions, func(f awslambda.IFunction, stack awscdk.Stack) naming {
+		return naming{identity: identity(f), names: []string{asJSON(stack.Resolve(f.FunctionName())), asJSON(stack.Resolve(f.FunctionArn()))}}
 	})
 }
 
 // queuesBy returns the queues of a stack or of the others, as the stack of a resource names them.
 func (a *app) queuesBy(of constructs.IConstruct) func(own bool) []naming {
-	return a.namedBy(of, "queues", func(c constructs.IConstruct, stack awscdk.Stack) (naming, bool) {
-		q, is := c.(awssqs.CfnQueue)
-		if !is {
-			return naming{}, false
-		}
-		return naming{names: []string{asJSON(stack.Resolve(q.AttrArn()))}, queue: q}, true
+	return namedBy(a, of, "queues", every[awssqs.CfnQueue](a), func(q awssqs.CfnQueue, stack awscdk.Stack) naming {
+		return naming{names: []string{asJSON(stack.Resolve(q.AttrArn()))}, queue: q}
 	})
 }
 
 // namedBy remembers what a stack names, apart for its own constructs, which are nearly always those
 // that are meant.
-func (a *app) namedBy(of constructs.IConstruct, kind string, name func(constructs.IConstruct, awscdk.Stack) (naming, bool)) func(own bool) []naming {
+func namedBy[C constructs.IConstruct](a *app, of constructs.IConstruct, kind string, all []C, name func(C, awscdk.Stack) naming) func(own bool) []naming {
 	stack := awscdk.Stack_Of(of)
 	path := *stack.Node().Path()
 	return func(own bool) []naming {
 		key := fmt.Sprint(path, " ", kind, " ", own)
 		if a.named[key] == nil {
 			a.named[key] = []naming{}
-			for _, c := range a.all {
-				if _, function := c.(awslambda.IFunction); !function {
-					if _, queue := c.(awssqs.CfnQueue); !queue {
-						continue
-					}
-				}
+			for _, c := range all {
 				if a.homes[c] == nil {
 					a.homes[c] = awscdk.Stack_Of(c)
 				}
-				if (a.homes[c] == stack) != own {
-					continue
-				}
-				if one, is := name(c, stack); is {
-					a.named[key] = append(a.named[key], one)
+				if (a.homes[c] == stack) == own {
+					a.named[key] = append(a.named[key], name(c, stack))
 				}
 			}
 		}

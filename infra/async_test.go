@@ -4,15 +4,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
 )
 
-func newTopic(f *IdempotentFunction) awssns.Topic {
-	return awssns.NewTopic(f.scope, jsii.String("Topic"), nil)
+// addTopic feeds the function from a topic, with the construct of CDK.
+func addTopic(f *IdempotentFunction) awssqs.Queue {
+	failures, topic := f.FailureQueue(), awssns.NewTopic(f.scope, jsii.String("Topic"), nil)
+	f.target().AddEventSource(awslambdaeventsources.NewSnsEventSource(topic, &awslambdaeventsources.SnsEventSourceProps{DeadLetterQueue: failures}))
+	return failures
 }
 
 // An event that fails for good is not dropped, whatever its source.
@@ -73,18 +77,7 @@ func TestRecordsOutliveAsynchronousEvents(t *testing.T) {
 		f := newFunction(t, stack, func(p *IdempotentFunctionProps) {
 			p.Durable, p.Retention = &DurableOptions{ExecutionTimeout: 24 * time.Hour}, retention
 		})
-		f.AddTopic(newTopic(f))
+		addTopic(f)
 		wantFinding(t, words, stack)
 	}
-}
-
-// The function of CDK that sets notifications keeps those of an imported bucket that
-// exist.
-func TestImportedBucket(t *testing.T) {
-	stack := newStack()
-	f := newFunction(t, stack, longRecords)
-	f.AddBucket(awss3.Bucket_FromBucketName(stack, jsii.String("Uploads"), jsii.String("uploads")))
-	notifications := only(t, synth(t, stack), "Custom::S3BucketNotifications").Properties()
-	check.Equal(t, notifications["BucketName"], "uploads")
-	check.Equal(t, notifications["Managed"], false)
 }

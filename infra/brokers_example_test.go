@@ -7,11 +7,9 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdadestinations"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsscheduler"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsschedulertargets"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsstepfunctions"
 	"github.com/aws/jsii-runtime-go"
 
@@ -81,8 +79,7 @@ func ExampleIdempotentFunction_rabbitMQ() {
 
 // A report that is sent every morning, by the constructs of CDK.
 func ExampleIdempotentFunction_schedule() {
-	var failures awssqs.IQueue
-	orders.Function.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{OnFailure: awslambdadestinations.NewSqsDestination(failures)})
+	failures := orders.FailureQueue()
 	time := *awsscheduler.ContextAttribute_ScheduledTime()
 	awsscheduler.NewSchedule(stack, jsii.String("Report"), &awsscheduler.ScheduleProps{
 		Schedule: awsscheduler.ScheduleExpression_Cron(&awsscheduler.CronOptionsWithTimezone{

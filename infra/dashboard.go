@@ -28,11 +28,9 @@ type DashboardProps struct {
 // overhead, round trips and store errors. Each function or relay has a row with its event
 // sources. The rows of operations need the metrics that package emf writes.
 //
-// CloudWatch shows at most 500 widgets on a dashboard, which are 62 operations. The
-// rest follows on further dashboards, whose ids end with 2, 3 and so on.
-//
-// NewDashboard panics with a [*PropsError] for props that cannot work.
-func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) []awscloudwatch.Dashboard {
+// NewDashboard panics with a [*PropsError] for props that cannot work, and for more than the 500
+// widgets of a dashboard, which are 62 operations.
+func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) awscloudwatch.Dashboard {
 	p := orZero(props)
 	operations := p.Operations
 	if operations == nil {
@@ -42,44 +40,32 @@ func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) 
 	found.when(len(p.Functions)+len(operations)+len(p.Relays) == 0, "Operations: there is nothing to show, neither Functions nor Operations nor Relays")
 	found.add(refuseID(scope, id, ""), refuseNames(p.Functions, operations, p.Relays))
 	found.panic(scope, id)
-	d := &dashboards{scope: scope, id: id}
+	var rows [][]awscloudwatch.IWidget
+	add := func(name, about string, widgets ...[]awscloudwatch.IWidget) {
+		heading := awscloudwatch.NewTextWidget(&awscloudwatch.TextWidgetProps{Height: jsii.Number(2), Markdown: jsii.String("# " + name + "\n" + about), Width: jsii.Number(24)})
+		rows = append(append(rows, []awscloudwatch.IWidget{heading}), widgets...)
+	}
 	for _, operation := range operations {
-		d.add("# "+operation+"\nOutcomes, duplicates, and the cost of idempotency.", operationRow(operation), storeRow(operation))
+		add(operation, "Outcomes, duplicates, and the cost of idempotency.", operationRow(operation), storeRow(operation))
 	}
 	a := appOf(scope)
 	for _, f := range p.Functions {
-		d.add("# "+*f.scope.Node().Id()+"\nInvocations, waiting events, and events that were given up.", sourceRow(f.watched(a)))
+		add(*f.scope.Node().Id(), "Invocations, waiting events, and events that were given up.", sourceRow(f.watched(a)))
 	}
 	for _, r := range p.Relays {
-		d.add("# "+*r.scope.Node().Id()+"\nPublished messages, and messages that were given up.", sourceRow(r.watched()))
+		add(*r.scope.Node().Id(), "Published messages, and messages that were given up.", sourceRow(r.watched()))
 	}
-	return d.made
-}
-
-type dashboards struct {
-	scope constructs.Construct
-	id    string
-	made  []awscloudwatch.Dashboard
-	shown int // widgets of the last one
-}
-
-const maxWidgets = 500
-
-// add shows a heading with its rows on one dashboard.
-func (d *dashboards) add(markdown string, rows ...[]awscloudwatch.IWidget) {
-	n := 1 + len(slices.Concat(rows...))
-	if len(d.made) == 0 || d.shown+n > maxWidgets {
-		id := d.id + suffix(len(d.made))
-		refuseID(d.scope, id, "").panic(d.scope, id)
-		d.made, d.shown = append(d.made, awscloudwatch.NewDashboard(d.scope, &id, nil)), 0
-	}
-	d.shown += n
-	board := d.made[len(d.made)-1]
-	board.AddWidgets(awscloudwatch.NewTextWidget(&awscloudwatch.TextWidgetProps{Height: jsii.Number(2), Markdown: &markdown, Width: jsii.Number(24)}))
+	n := len(slices.Concat(rows...))
+	found.when(n > maxWidgets, "Operations: the dashboard has %d widgets, and CloudWatch takes %d; make a second one", n, maxWidgets)
+	found.panic(scope, id)
+	board := awscloudwatch.NewDashboard(scope, &id, nil)
 	for _, row := range rows {
 		board.AddWidgets(row...)
 	}
+	return board
 }
+
+const maxWidgets = 500
 
 func operationRow(operation string) []awscloudwatch.IWidget {
 	return []awscloudwatch.IWidget{

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2authorizers"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2integrations"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscertificatemanager"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awselasticloadbalancingv2"
@@ -47,14 +48,12 @@ func httpAPI(stack awscdk.Stack, payments *infra.IdempotentFunction, certificate
 	return api
 }
 
-func sharedAPI(api awsapigatewayv2.IHttpApi, callers awsapigatewayv2.IHttpRouteAuthorizer, payments, webhooks *infra.IdempotentFunction) {
-	payments.AddRoutes("Payments", api, &infra.RoutesProps{
-		Authorizer: callers,
-		Routes:     []string{"POST /payments", "POST /payments/{id}/refunds"},
-	})
-	webhooks.AddRoutes("Webhooks", api, &infra.RoutesProps{
-		Public: true, // the function checks a signature
-		Routes: []string{"POST /webhooks/{provider}"},
+func sharedAPI(stack awscdk.Stack, api awsapigatewayv2.IHttpApi, callers awsapigatewayv2.IHttpRouteAuthorizer, refunds *infra.IdempotentFunction) {
+	awsapigatewayv2.NewHttpRoute(stack, jsii.String("Refund"), &awsapigatewayv2.HttpRouteProps{
+		Authorizer:  callers, // an import hides its DefaultAuthorizer
+		HttpApi:     api,
+		Integration: awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Refunds"), refunds.Function, nil),
+		RouteKey:    awsapigatewayv2.HttpRouteKey_With(jsii.String("/payments/{id}/refunds"), awsapigatewayv2.HttpMethod_POST),
 	})
 }
 
@@ -109,7 +108,7 @@ func TestDeployHTTPPage(t *testing.T) {
 
 	shared := awsapigatewayv2.HttpApi_FromHttpApiAttributes(stack, jsii.String("Shared"), &awsapigatewayv2.HttpApiAttributes{HttpApiId: jsii.String("a1b2c3")})
 	callers := awsapigatewayv2authorizers.NewHttpIamAuthorizer()
-	sharedAPI(shared, callers, function("SharedPayments", 0), function("Webhooks", 0))
+	sharedAPI(stack, shared, callers, function("Refunds", 0))
 
 	slow := function("SlowPayments", 2*time.Minute)
 	restAPI(stack, slow)

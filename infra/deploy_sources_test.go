@@ -8,8 +8,10 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awseventstargets"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/jsii-runtime-go"
@@ -21,10 +23,18 @@ import (
 
 // The code of docs/deploy.md and durable.md that examples do not have.
 
-func asynchronousSources(orders *infra.IdempotentFunction, shipped awssns.ITopic, paid awsevents.IRule, uploads awss3.IBucket) {
-	orders.AddTopic(shipped)
-	orders.AddRule(paid)
-	orders.AddBucket(uploads)
+func asynchronousSources(orders *infra.IdempotentFunction, shipped awssns.ITopic, paid awsevents.Rule, uploads awss3.IBucket) {
+	failures := orders.FailureQueue() // of events that the function gives up
+	orders.Function.AddEventSource(awslambdaeventsources.NewSnsEventSource(shipped, &awslambdaeventsources.SnsEventSourceProps{
+		DeadLetterQueue: failures, // and of those that SNS cannot deliver to Lambda
+	}))
+	paid.AddTarget(awseventstargets.NewLambdaFunction(orders.Function, &awseventstargets.LambdaFunctionProps{
+		DeadLetterQueue: failures,
+		MaxEventAge:     awscdk.Duration_Hours(jsii.Number(6)), // 24 h by default
+	}))
+	orders.Function.AddEventSource(awslambdaeventsources.NewS3EventSourceV2(uploads, &awslambdaeventsources.S3EventSourceProps{
+		Events: &[]awss3.EventType{awss3.EventType_OBJECT_CREATED},
+	}))
 }
 
 func streamSources(orders *infra.IdempotentFunction, clicks awskinesis.IStream, carts awsdynamodb.ITable) {

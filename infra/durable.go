@@ -46,6 +46,7 @@ const (
 	maxMappingTime = 15 * time.Minute // for which a mapping of a queue or a stream waits for a whole execution
 	maxBrokerTime  = 14 * time.Minute // the maximum timeout of a function behind a broker, in the guide of Lambda
 	maxHTTPTime    = 30 * time.Second // for which an HTTP API waits for its integration
+	maxRESTTime    = 29 * time.Second // for which a REST API waits, unless its integration says otherwise
 )
 
 // newDurable creates a durable function. Lambda makes a function durable only when it
@@ -122,7 +123,7 @@ func (f *IdempotentFunction) timeout() time.Duration {
 
 // GrantStartExecution allows a dispatcher to start executions of this durable function:
 // lambda:InvokeFunction on its Alias, and on nothing else. Lambda puts the events of
-// executions that fail into the same queue as those of [IdempotentFunction.AddTopic].
+// executions that fail into the same queue as those of [IdempotentFunction.FailureQueue].
 // [NewIdempotentFunction] calls it for a function with Dispatches.
 //
 // GrantStartExecution panics with a [*PropsError] if the function is not durable. [Check] finds

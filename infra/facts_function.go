@@ -3,11 +3,8 @@ package infra
 import (
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 )
@@ -23,22 +20,9 @@ func (x *examined) timeout() {
 		x.when(x.f.longest() > waits, m.at, "lower the timeout, or start executions from a dispatcher (Dispatches)",
 			"it waits %s for a function that may run for %s", waits, x.f.longest())
 	}
-	const fix = "lower the timeout of the function, or put a queue between them"
-	const value = "the API waits %s for a function that may run for %s, and returns an error while it runs"
-	for _, i := range every[awsapigatewayv2.CfnIntegration](x.app) {
-		if i.IntegrationUri() != nil && x.invokes(x.f, i, i.IntegrationUri()) {
-			waits := declared(i.TimeoutInMillis(), time.Millisecond, maxHTTPTime)
-			x.when(waits > 0 && x.f.longest() > waits, i, fix, value, waits, x.f.longest())
-		}
-	}
-	for _, m := range every[awsapigateway.CfnMethod](x.app) {
-		if m.Integration() != nil && x.invokes(x.f, m, m.Integration()) {
-			waits := 29 * time.Second
-			if own, set := in(m, m.Integration(), "timeoutInMillis").(float64); set {
-				waits = time.Duration(own) * time.Millisecond
-			}
-			x.when(x.f.longest() > waits, m, fix, value, waits, x.f.longest())
-		}
+	for _, api := range x.inlets(x.f) {
+		x.when(api.waits > 0 && x.f.longest() > api.waits, api.at, "lower the timeout of the function, or put a queue between them",
+			"the API waits %s for a function that may run for %s, and returns an error while it runs", api.waits, x.f.longest())
 	}
 }
 

@@ -24,7 +24,7 @@ func (x *examined) reports() {
 
 // oneConsumer finds a queue that feeds two functions, each of which gets a part of the messages.
 func (x *examined) oneConsumer() {
-	for _, m := range x.queues() {
+	for _, m := range x.of(ofQueue) {
 		for _, other := range every[awslambda.CfnEventSourceMapping](x.app) {
 			q := x.mapping(other).queue
 			x.when(other != m.at && q != nil && q.path == m.queue.path, m.at, "give each function a queue, for example of one topic",
@@ -35,7 +35,7 @@ func (x *examined) oneConsumer() {
 
 // visibility finds a queue that delivers a message again while it still runs.
 func (x *examined) visibility() {
-	for _, m := range x.queues() {
+	for _, m := range x.of(ofQueue) {
 		if m.queue.made == nil {
 			continue
 		}
@@ -48,7 +48,7 @@ func (x *examined) visibility() {
 
 // redrive finds a queue that drops a message that always fails, or gives it up at once.
 func (x *examined) redrive() {
-	for _, m := range x.queues() {
+	for _, m := range x.of(ofQueue) {
 		if m.queue.made == nil {
 			continue
 		}
@@ -63,7 +63,7 @@ func (x *examined) redrive() {
 // deadLetterRetention finds a dead-letter queue that deletes a message as it arrives: a message
 // of a standard queue keeps its age when it moves.
 func (x *examined) deadLetterRetention() {
-	for _, m := range x.queues() {
+	for _, m := range x.of(ofQueue) {
 		dead := x.deadLetters(m.queue)
 		if dead == nil || dead.made == nil || m.queue.isFIFO() {
 			continue
@@ -77,7 +77,7 @@ func (x *examined) deadLetterRetention() {
 // queueRetention finds a queue whose messages outlive the records: moved at the last moment and
 // sent back at the last moment. In a FIFO queue, the age starts again when a message moves.
 func (x *examined) queueRetention() {
-	for _, m := range x.queues() {
+	for _, m := range x.of(ofQueue) {
 		if m.queue.made == nil {
 			continue
 		}
@@ -108,7 +108,7 @@ func (x *examined) concurrency() {
 	if !created || made.ReservedConcurrentExecutions() == nil || unresolved(*made.ReservedConcurrentExecutions()) {
 		return
 	}
-	for _, m := range x.queues() {
+	for _, m := range x.of(ofQueue) {
 		reserved, begins := *made.ReservedConcurrentExecutions(), 5.0
 		if m.queue.isFIFO() {
 			begins = 0
@@ -121,9 +121,9 @@ func (x *examined) concurrency() {
 	}
 }
 
-// queues are the mappings of queues.
-func (x *examined) queues() []*mapping {
-	return slices.DeleteFunc(slices.Clone(x.mappings), func(m *mapping) bool { return m.kind != ofQueue })
+// of returns the mappings of a kind.
+func (x *examined) of(k kind) []*mapping {
+	return slices.DeleteFunc(slices.Clone(x.mappings), func(m *mapping) bool { return m.kind != k })
 }
 
 func (q *queueOf) retention() time.Duration {

@@ -13,7 +13,7 @@ import (
 
 // bisect finds a stream whose whole batch is given up for one bad record.
 func (x *examined) bisect() {
-	for _, m := range x.streams() {
+	for _, m := range x.of(ofStream) {
 		x.when(plain(m.at, m.at.BisectBatchOnFunctionError()) != true, m.at, "set BisectBatchOnError of its event source",
 			"a batch is not split when it fails, so that one bad record takes the others along")
 	}
@@ -21,7 +21,7 @@ func (x *examined) bisect() {
 
 // streamFailures finds a stream whose records disappear when they are given up.
 func (x *examined) streamFailures() {
-	for _, m := range x.streams() {
+	for _, m := range x.of(ofStream) {
 		x.when(in(m.at, m.at.DestinationConfig(), "onFailure") == nil, m.at, "set OnFailure of its event source",
 			"a record that is given up is in no queue")
 	}
@@ -30,7 +30,7 @@ func (x *examined) streamFailures() {
 // streamAge finds a stream that deletes a record before it is given up: it would reach no queue,
 // and those behind it in the shard neither.
 func (x *examined) streamAge() {
-	for _, m := range x.streams() {
+	for _, m := range x.of(ofStream) {
 		age, retries := declared(m.at.MaximumRecordAgeInSeconds(), time.Second, -1), m.at.MaximumRetryAttempts()
 		endless := age < 0 && (retries == nil || !unresolved(*retries) && *retries < 0)
 		x.when(endless, m.at, "set RetryAttempts and MaxRecordAge of its event source",
@@ -59,18 +59,10 @@ func (x *examined) asyncRetention() {
 			waits = max(waits, ruleAge(r))
 		}
 	}
-	late := func(at constructs.IConstruct, age time.Duration, sink *queueOf) {
-		if sink != nil && sink.made != nil {
-			x.expires(waits+age+x.f.props.Durable.timeout()+sink.retention(), at, "an event")
+	for _, o := range x.outlets(x.f) {
+		if o.queue != nil && o.queue.made != nil {
+			x.expires(waits+o.age+x.f.props.Durable.timeout()+o.queue.retention(), o.at, "an event")
 		}
-	}
-	for _, c := range every[awslambda.CfnEventInvokeConfig](x.app) {
-		if x.invokes(x.f, c, c.FunctionName()) {
-			late(c, declared(c.MaximumEventAgeInSeconds(), time.Second, maxEventAge), x.failures(c, c.DestinationConfig()))
-		}
-	}
-	if made, is := x.function().Node().DefaultChild().(awslambda.CfnFunction); is && made.DeadLetterConfig() != nil {
-		late(made, maxEventAge, x.queue(made, in(made, made.DeadLetterConfig(), "targetArn")))
 	}
 }
 
@@ -90,10 +82,7 @@ func ruleAge(r awsevents.CfnRule) (age time.Duration) {
 // asyncFailures finds a topic, a rule, a bucket or a schedule whose events Lambda drops after two
 // retries.
 func (x *examined) asyncFailures() {
-	made, created := x.function().Node().DefaultChild().(awslambda.CfnFunction)
-	kept := created && made.DeadLetterConfig() != nil || slices.ContainsFunc(every[awslambda.CfnEventInvokeConfig](x.app), func(c awslambda.CfnEventInvokeConfig) bool {
-		return x.invokes(x.f, c, c.FunctionName()) && in(c, c.DestinationConfig(), "onFailure") != nil
-	})
+	kept := len(x.outlets(x.f)) > 0
 	const fix = "configure OnFailure of the function, with ConfigureAsyncInvoke"
 	drops := func(at constructs.IConstruct) {
 		x.when(!kept, at, fix, "its events invoke %s, which has no OnFailure: Lambda would drop an event that fails three times", *x.f.scope.Node().Path())
@@ -109,9 +98,4 @@ func (x *examined) asyncFailures() {
 			drops(s)
 		}
 	}
-}
-
-// streams are the mappings of streams of Kinesis and DynamoDB.
-func (x *examined) streams() []*mapping {
-	return slices.DeleteFunc(slices.Clone(x.mappings), func(m *mapping) bool { return m.kind != ofStream })
 }

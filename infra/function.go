@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
 )
 
 // IdempotentFunctionProps are the props of [NewIdempotentFunction]. Code and one of
@@ -90,6 +91,15 @@ type IdempotentFunctionProps struct {
 	Timeout time.Duration
 }
 
+// LiveOptions configure the alias of a function. The zero value of every field is its
+// default.
+type LiveOptions struct {
+	// ProvisionedConcurrency is the number of environments that Lambda keeps ready for
+	// the alias, and bills for as long as they exist. Alias.AddAutoScaling changes it by
+	// the load or the time. Default: 0, none.
+	ProvisionedConcurrency int
+}
+
 // An IdempotentFunction is a function that uses Once. Create one with
 // [NewIdempotentFunction], or protect one of yours with [Protect], and add event
 // sources with its methods.
@@ -103,7 +113,6 @@ type IdempotentFunction struct {
 
 	props     IdempotentFunctionProps
 	scope     constructs.Construct
-	signals   []signal        // of topics, whose records CDK does not count
 	alarmed   map[string]bool // the signals that NewAlarms has seen
 	asyncSink awssqs.Queue    // nil before the first asynchronous source
 }
@@ -125,6 +134,26 @@ func NewIdempotentFunction(scope constructs.Construct, id string, props *Idempot
 		grantOwnExecutions(own, function, f.Alias)
 	}
 	return f
+}
+
+// newAlias creates the alias of a function, or returns nil for one without.
+func (p *IdempotentFunctionProps) newAlias(own constructs.Construct, function awslambda.Function) awslambda.Alias {
+	if p.Live == nil && p.Durable == nil {
+		return nil
+	}
+	props := &awslambda.AliasProps{AliasName: jsii.String("live"), Version: function.CurrentVersion()}
+	if n := orZero(p.Live).ProvisionedConcurrency; n > 0 {
+		props.ProvisionedConcurrentExecutions = jsii.Number(n)
+	}
+	return awslambda.NewAlias(own, jsii.String("Alias"), props)
+}
+
+// target returns the alias or the function that event sources invoke.
+func (f *IdempotentFunction) target() awslambda.IFunction {
+	if f.Alias != nil {
+		return f.Alias
+	}
+	return f.Function
 }
 
 // protect connects a function to its store.

@@ -1,7 +1,11 @@
 package infra
 
 import (
+	"reflect"
+	"strings"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2integrations"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -13,10 +17,14 @@ type HTTPAPIProps struct {
 	// none.
 	Configure func(*awsapigatewayv2.HttpApiProps)
 
-	// Public is as in [RoutesProps]. It is required without a DefaultAuthorizer. Default: false.
+	// Public lets anyone call, even if there is a DefaultAuthorizer. It is required without one;
+	// NewHttpNoneAuthorizer counts as none. Callers then share their keys, unless the function
+	// distinguishes them in a different way. Default: false.
 	Public bool
 
-	// Routes are as in [RoutesProps].
+	// Routes are methods with paths, such as "POST /payments" or "GET /payments/{id}". A
+	// variable is a whole segment of the path. The last one may be {proxy+}, which matches the
+	// rest of the path. "$default" matches every request that no other route does.
 	Routes []string
 }
 
@@ -33,17 +41,44 @@ func (f *IdempotentFunction) AddHTTPAPI(id string, props *HTTPAPIProps) awsapiga
 	if p.Configure != nil {
 		p.Configure(&made)
 	}
-	routes := RoutesProps{Public: p.Public, Routes: p.Routes}
-	found := append(routes.refuse(made.DefaultAuthorizer), refuseID(f.scope, id, "")...)
+	found := refuseID(f.scope, id, "")
+	found.when(!p.Public && !identifies(made.DefaultAuthorizer), "Public: state it or a DefaultAuthorizer, which decides whether callers share their keys")
+	found.when(len(p.Routes) == 0, "Routes: at least one is required")
 	found.when(made.CreateDefaultStage != nil && !*made.CreateDefaultStage,
-		"Configure: CreateDefaultStage is false, and the access log and the limits are those of the default stage; make the API yourself, and call AddRoutes")
+		"Configure: CreateDefaultStage is false, and the access log and the limits are those of the default stage; make the API with CDK, and its routes")
 	found.panic(f.scope, id)
 	return build(f.scope, id, "Configure, Routes", func() awsapigatewayv2.HttpApi {
 		api := awsapigatewayv2.NewHttpApi(f.scope, &id, &made)
 		f.watchStage(api)
-		f.route(api, api, &routes)
+		f.route(api, &p)
 		return api
 	})
+}
+
+// identifies reports whether an authorizer identifies callers. In Go, the one that does not has
+// the methods of the others.
+func identifies(authorizer awsapigatewayv2.IHttpRouteAuthorizer) bool {
+	return authorizer != nil && reflect.TypeOf(authorizer) != reflect.TypeOf(awsapigatewayv2.NewHttpNoneAuthorizer())
+}
+
+// route adds the routes to the API. Each has an integration of its own, so that none changes when
+// a second one comes or goes.
+func (f *IdempotentFunction) route(api awsapigatewayv2.HttpApi, p *HTTPAPIProps) {
+	var authorizer awsapigatewayv2.IHttpRouteAuthorizer // nil: that of the API
+	if p.Public {
+		authorizer = awsapigatewayv2.NewHttpNoneAuthorizer()
+	}
+	for _, route := range p.Routes {
+		method, path, _ := strings.Cut(route, " ") // CDK refuses a route without a path
+		key := awsapigatewayv2.HttpRouteKey_DEFAULT()
+		if route != "$default" {
+			key = awsapigatewayv2.HttpRouteKey_With(&path, awsapigatewayv2.HttpMethod(method))
+		}
+		awsapigatewayv2.NewHttpRoute(api, jsii.String(method+path), &awsapigatewayv2.HttpRouteProps{
+			Authorizer: authorizer, HttpApi: api, RouteKey: key,
+			Integration: awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Integration"), f.target(), nil),
+		})
+	}
 }
 
 // accessLog is the format of a line of an access log. It contains the route and not the path,

@@ -30,9 +30,9 @@ func TestHTTPAPI(t *testing.T) {
 func TestHTTPAPIRefuses(t *testing.T) {
 	post := []string{"POST /"}
 	wantRefusals(t, map[string]HTTPAPIProps{
-		"state one of Authorizer and Public": {Routes: post},
-		"at least one is required":           {Public: true},
-		"Configure, Routes: ":                {Public: true, Routes: []string{"/payments"}},
+		"state it or a DefaultAuthorizer": {Routes: post},
+		"at least one is required":        {Public: true},
+		"Configure, Routes: ":             {Public: true, Routes: []string{"/payments"}},
 	}, func(props HTTPAPIProps) { newFunction(t, newStack(), nil).AddHTTPAPI("API", &props) })
 	for timeout, words := range map[time.Duration]string{30 * time.Second: "", 31 * time.Second: "the API waits 30s for a function that may run for 31s"} {
 		stack := newStack()

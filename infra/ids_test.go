@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
@@ -58,7 +57,7 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 	stack := newStack()
 	f := newFunction(t, stack, longRecords)
 	outbox := NewOutbox(stack, "Outbox", nil)
-	n := 0 // of streams, topics and queues, each of which feeds a function once
+	n := 0 // of streams and topics of Kafka, each of which feeds a function once
 	for name, construct := range map[string]func(id string){
 		"table":     func(id string) { NewIdempotencyTable(stack, id, nil) },
 		"outbox":    func(id string) { NewOutbox(stack, id, nil) },
@@ -67,10 +66,7 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 		"function":  func(id string) { NewIdempotentFunction(stack, id, &f.props) },
 		"relay":     func(id string) { NewRelay(stack, id, &RelayProps{Code: f.props.Code, Outbox: outbox}) },
 		"API":       func(id string) { f.AddHTTPAPI(id, &HTTPAPIProps{Public: true, Routes: []string{"POST /"}}) },
-		"routes": func(id string) {
-			f.AddRoutes(id, awsapigatewayv2.NewHttpApi(newStack(), jsii.String("Shared"), nil), &RoutesProps{Public: true, Routes: []string{"POST /"}})
-		},
-		"queue": func(id string) { f.AddQueue(id, nil) },
+		"queue":     func(id string) { f.AddQueue(id, nil) },
 		"stream": func(id string) {
 			n++
 			f.AddStream(id, awskinesis.Stream_FromStreamArn(newStack(), jsii.String("Stream"), jsii.String(fmt.Sprint(streamARN, n))), nil)
@@ -90,7 +86,7 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 	}
 	wantRefusal(t, `id: "Logs" is already in use in S/Function`, func() { f.AddQueue("Logs", nil) })
 	f.AddStream("Async", newStream(f), nil)
-	wantRefusal(t, `"AsyncFailures" is already in use`, func() { f.AddTopic(newTopic(f)) })
+	wantRefusal(t, `"AsyncFailures" is already in use`, func() { f.FailureQueue() })
 	f.AddStream("Orders", awskinesis.NewStream(stack, jsii.String("Orders"), nil), nil)
 	wantRefusal(t, `"OrdersFailures" is already in use`, func() { f.AddKafka("Orders", msk(nil)) })
 }

@@ -66,7 +66,6 @@ func (f *IdempotentFunction) AddKafka(id string, props *KafkaProps) awssqs.Queue
 		}
 		p.grant(f, source)
 		f.afterGrants(awslambda.NewEventSourceMapping(f.scope, &id, source))
-		f.watchLag(10000)
 		return failures
 	})
 }

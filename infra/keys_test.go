@@ -47,8 +47,8 @@ func TestKeyEncryptsWhatAFunctionCreates(t *testing.T) {
 				"logs.eu-west-1.amazonaws.com": "[kms:Decrypt kms:DescribeKey kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt*] " +
 					"map[ArnLike:map[kms:EncryptionContext:aws:logs:arn:map[Fn::Join:[ [arn: map[Ref:AWS::Partition] :logs:eu-west-1:111122223333:*]]]]]",
 			}
-			if service := map[string]string{"EventBridge": "events", "SNS": "sns"}[name]; service != "" {
-				want[service+".amazonaws.com"] = sends
+			if source.age > 0 {
+				want["events.amazonaws.com"], want["sns.amazonaws.com"] = sends, sends
 			}
 			check.Equal(t, users(t, deployed), want)
 			function := ""
@@ -64,7 +64,7 @@ func TestProtectedFunctionHasEncryptedQueues(t *testing.T) {
 	stack := newStack()
 	f := Protect(stack, "Orders", ownFunction(t, stack), &ProtectProps{Key: ownKey(stack), Retention: 28 * day, Table: NewIdempotencyTable(stack, "Table", nil)})
 	f.AddQueue("Queue", nil)
-	f.AddTopic(newTopic(f))
+	addTopic(f)
 	queues := synth(t, stack).Resources("AWS::SQS::Queue")
 	check.Equal(t, len(queues), 3)
 	for id, queue := range queues {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -97,4 +99,57 @@ func (m *mapping) givesUp() time.Duration {
 // invocations, gives up.
 func (a *app) failures(of constructs.IConstruct, destinations any) *queueOf {
 	return a.queue(of, in(of, destinations, "onFailure", "destination"))
+}
+
+// An outlet receives the asynchronous events that a function gives up.
+type outlet struct {
+	at    constructs.IConstruct
+	age   time.Duration // of an event, at most
+	queue *queueOf      // nil if an import hides it
+}
+
+// outlets returns those of a function: of the configurations of its asynchronous invocations, and
+// its dead-letter queue.
+func (a *app) outlets(f *IdempotentFunction) (all []outlet) {
+	for _, c := range every[awslambda.CfnEventInvokeConfig](a) {
+		if a.invokes(f, c, c.FunctionName()) && in(c, c.DestinationConfig(), "onFailure") != nil {
+			all = append(all, outlet{c, declared(c.MaximumEventAgeInSeconds(), time.Second, maxEventAge), a.failures(c, c.DestinationConfig())})
+		}
+	}
+	if made, is := unqualified(f.Function).Node().DefaultChild().(awslambda.CfnFunction); is && made.DeadLetterConfig() != nil {
+		all = append(all, outlet{made, maxEventAge, a.queue(made, in(made, made.DeadLetterConfig(), "targetArn"))})
+	}
+	return all
+}
+
+// An inlet is an API of API Gateway that waits for a function, with the metric of its errors.
+type inlet struct {
+	at                constructs.IConstruct
+	waits             time.Duration // 0 for a token
+	name              string
+	metric, dimension string
+	value             *string // of the dimension, or nil for an import that hides it
+}
+
+func (a *app) inlets(f *IdempotentFunction) (all []inlet) {
+	for _, i := range every[awsapigatewayv2.CfnIntegration](a) {
+		if i.IntegrationUri() != nil && a.invokes(f, i, i.IntegrationUri()) {
+			waits := declared(i.TimeoutInMillis(), time.Millisecond, maxHTTPTime)
+			all = append(all, inlet{i, waits, "the API " + asJSON(plain(i, i.ApiId())), "5xx", "ApiId", i.ApiId()})
+		}
+	}
+	for _, m := range every[awsapigateway.CfnMethod](a) {
+		if m.Integration() == nil || !a.invokes(f, m, m.Integration()) {
+			continue
+		}
+		found := inlet{at: m, waits: maxRESTTime, metric: "5XXError", dimension: "ApiName"}
+		if own, set := in(m, m.Integration(), "timeoutInMillis").(float64); set {
+			found.waits = time.Duration(own) * time.Millisecond
+		}
+		if api, made := referred(m.RestApiId()).(awsapigateway.CfnRestApi); made {
+			found.name, found.value = *api.Node().Path(), api.Name()
+		}
+		all = append(all, found)
+	}
+	return all
 }

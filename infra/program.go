@@ -49,6 +49,34 @@ func (p *IdempotentFunctionProps) deploy(own constructs.Construct, ephemeral boo
 	return build(own, "", "Configure", func() awslambda.Function { return awslambda.NewFunction(own, jsii.String("Function"), props) })
 }
 
+// configure lets Configure change the props of a function, and panics for changes with which
+// deploy would do something else than the props of this package state. Check examines the rest.
+// logs is the function's own log group.
+func (p *IdempotentFunctionProps) configure(own constructs.Construct, props *awslambda.FunctionProps, logs awslogs.LogGroup) {
+	before := *props
+	var found problems
+	if p.Configure != nil {
+		p.Configure(props)
+		found.when(p.Code != "" && props.Code != before.Code, "Configure: it changes Code; leave the prop Code empty, or do not set it here")
+		found.when(props.DurableConfig != before.DurableConfig, "Configure: it changes DurableConfig; set the prop Durable")
+		found.when(p.Durable != nil && props.CurrentVersionOptions != before.CurrentVersionOptions,
+			"Configure: it changes CurrentVersionOptions; it keeps the versions of suspended executions")
+		found.when(p.Durable != nil && props.FunctionName != nil,
+			"Configure: it changes FunctionName; Lambda makes a function durable only when it creates it, and two functions cannot have one name; leave the name to CDK")
+		if p.Code != "" && props.Architecture != nil {
+			err := bootstrap.Check(p.Code, *props.Architecture.Name())
+			found.when(err != nil, "Code: %v", err)
+		}
+	}
+	found.when(props.Code == nil, "Code: it is required, here or in Configure")
+	found.panic(own, "")
+	if props.LogGroup != before.LogGroup {
+		own.Node().TryRemoveChild(logs.Node().Id())
+	} else if props.Role != nil {
+		logs.GrantWrite(props.Role) // CDK lets only the role that it creates write logs
+	}
+}
+
 // refuseProgram reports the mistakes in the props that deploy alone uses.
 func (p *IdempotentFunctionProps) refuseProgram() (found problems) {
 	found.when(p.Configure == nil && p.Code == "", "Code: it is required")

@@ -7,7 +7,6 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2authorizers"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
@@ -37,10 +36,7 @@ var deployments = []func(*trial){
 		NewAlarms(tr.stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}})
 	},
 	func(tr *trial) { // requests
-		f, routes := newFunction(tr.t, tr.stack, nil), []string{"POST /"}
-		shared := awsapigatewayv2.NewHttpApi(tr.stack, jsii.String("Shared"), &awsapigatewayv2.HttpApiProps{DefaultAuthorizer: newAuthorizer()})
-		f.AddHTTPAPI("HTTP", try(tr, &HTTPAPIProps{Public: true, Routes: routes}))
-		f.AddRoutes("Routes", shared, try(tr, &RoutesProps{Routes: routes}))
+		newFunction(tr.t, tr.stack, nil).AddHTTPAPI("HTTP", try(tr, &HTTPAPIProps{Public: true, Routes: []string{"POST /"}}))
 	},
 	func(tr *trial) { // functions
 		f := newFunction(tr.t, tr.stack, func(p *IdempotentFunctionProps) {
@@ -48,7 +44,7 @@ var deployments = []func(*trial){
 			p.Configure = tr.inVPC
 			try(tr, p)
 		})
-		f.AddTopic(newTopic(f))
+		addTopic(f)
 		imported := awslambda.Function_FromFunctionAttributes(tr.stack, jsii.String("Import"), &awslambda.FunctionAttributes{
 			FunctionArn: jsii.String(functionARN), Role: newRole(tr.stack), SameEnvironment: jsii.Bool(true), SecurityGroup: tr.group,
 		})
@@ -166,7 +162,7 @@ func (tr *trial) others() map[string]any {
 		"*infra.RedisStore":       func() any { return NewRedisStore(aside, "Store", tr.redis(nil)) },
 		"infra.AlarmActions":      AlarmActions{Notify: topics},
 		"awsrds.Endpoint":         awsrds.NewEndpoint(jsii.String("other"), jsii.Number(7)),
-		"[]awssns.ITopic":         topics, "awskms.IKey": key, "awsapigatewayv2.IHttpRouteAuthorizer": awsapigatewayv2authorizers.NewHttpIamAuthorizer(),
+		"[]awssns.ITopic":         topics, "awskms.IKey": key,
 		"awsec2.IConnectable":       awsec2.SecurityGroup_FromSecurityGroupId(aside, jsii.String("Group"), jsii.String("sg-2"), nil),
 		"awssecretsmanager.ISecret": awssecretsmanager.Secret_FromSecretNameV2(aside, jsii.String("Secret"), jsii.String("other")),
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
@@ -136,7 +135,7 @@ func TestProtectRefuses(t *testing.T) {
 		"function: it has OnFailure": func(s awscdk.Stack, p *ProtectProps) {
 			own := ownFunction(t, s, func(f *awslambda.FunctionProps) { f.RetryAttempts = jsii.Number(1) })
 			p.Retention = 28 * day
-			Protect(s, "Orders", own, p).AddTopic(awssns.NewTopic(s, jsii.String("Topic"), nil))
+			Protect(s, "Orders", own, p).FailureQueue()
 		},
 		"Table: it is required": func(s awscdk.Stack, p *ProtectProps) {
 			p.Table = nil
@@ -158,7 +157,7 @@ func TestSourcesOfAnImportWaitForItsPolicy(t *testing.T) {
 	})
 	f.AddKafka("Kafka", msk(nil))
 	f.AddQueue("Queue", nil)
-	f.AddTopic(newTopic(f))
+	addTopic(f)
 	deployed := synth(t, stack)
 	for kind, want := range map[string]int{mappingType: 2, invocationsType: 1} {
 		ids := deployed.IDs(kind)

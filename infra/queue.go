@@ -101,7 +101,7 @@ func (f *IdempotentFunction) newQueue(own constructs.Construct, p *QueueProps) *
 // moved has a new message ID.
 //
 // SQS moves messages only out of the dead-letter queues of queues, and not out of the failure
-// queues that [IdempotentFunction.AddTopic] and [IdempotentFunction.AddStream] return.
+// queues that [IdempotentFunction.FailureQueue] and [IdempotentFunction.AddStream] return.
 //
 // GrantRedrive panics with a [*PropsError] if grantee is nil, or if the dead-letter queue is
 // unknown.

@@ -147,13 +147,6 @@ func ofSource(e entry, path string, value *string) signal {
 	return signal{entry: e, of: path, metric: ofAWS(e.Namespace, e.Metric, e.Statistic, e.Dimension, value)}
 }
 
-// watchLag adds the number of records of a topic that wait for the function.
-func (f *IdempotentFunction) watchLag(most int) {
-	lag := catalog.Function["OffsetLag"]
-	lag.Threshold = float64(most)
-	f.signals = append(f.signals, ofFunction(f.Function, lag))
-}
-
 // suffix returns a number for all but the first, so that the alarms of the first
 // stay the same when more are added.
 func suffix(i int) string {

@@ -72,7 +72,7 @@ func TestAliasesAndVersionsHaveTheAlarmsOfTheirFunction(t *testing.T) {
 				own.AddEnvironment(jsii.String("IDEMPOTENCY_TABLE"), f.props.Table.Table.TableName(), nil)
 			}
 			f.AddStream("Clicks", newStream(f), nil)
-			f.AddTopic(newTopic(f))
+			addTopic(f)
 			NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}})
 			NewDashboard(stack, "Dashboard", &DashboardProps{Functions: []*IdempotentFunction{f}})
 			deployed := synth(t, stack)

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awselasticloadbalancingv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -15,7 +13,7 @@ import (
 
 // sourced returns the signals of the function's event sources in the app, whoever made them.
 func (f *IdempotentFunction) sourced(a *app) []signal {
-	all := append(f.served(a), f.signals...)
+	all := f.served(a)
 	seen := map[string]bool{}
 	lose := func(name string, queue *queueOf) {
 		if queue != nil && !seen[queue.path] {
@@ -24,7 +22,7 @@ func (f *IdempotentFunction) sourced(a *app) []signal {
 		}
 	}
 	addFailures := func(queue *queueOf) { lose("Failures", queue) }
-	var behindStream constructs.IConstruct
+	var behindStream, behindTopic constructs.IConstruct
 	shortest := time.Duration(0)
 	for _, m := range a.mappings(f) {
 		addFailures(a.failures(m.at, m.at.DestinationConfig()))
@@ -37,20 +35,15 @@ func (f *IdempotentFunction) sourced(a *app) []signal {
 				shortest = age
 			}
 			behindStream = m.at
+		case ofTopic:
+			behindTopic = m.at
 		}
 	}
-	undelivered := false
-	for _, c := range every[awslambda.CfnEventInvokeConfig](a) {
-		if a.invokes(f, c, c.FunctionName()) && in(c, c.DestinationConfig(), "onFailure") != nil {
-			undelivered = true
-			addFailures(a.failures(c, c.DestinationConfig()))
-		}
+	outlets := a.outlets(f)
+	for _, o := range outlets {
+		addFailures(o.queue)
 	}
-	if made, is := unqualified(f.Function).Node().DefaultChild().(awslambda.CfnFunction); is && made.DeadLetterConfig() != nil {
-		undelivered = true
-		addFailures(a.queue(made, in(made, made.DeadLetterConfig(), "targetArn")))
-	}
-	if undelivered {
+	if len(outlets) > 0 {
 		undelivered := catalog.Function["Undelivered"]
 		undelivered.Metric = f.undelivered()
 		all = append(all, ofFunction(f.Function, undelivered))
@@ -59,6 +52,11 @@ func (f *IdempotentFunction) sourced(a *app) []signal {
 		age := ofFunction(f.Function, catalog.Function["IteratorAge"])
 		age.of, age.end = *behindStream.Node().Path(), shortest
 		all = append(all, age)
+	}
+	if behindTopic != nil { // CDK does not count its records
+		lag := ofFunction(f.Function, catalog.Function["OffsetLag"])
+		lag.of, lag.Threshold = *behindTopic.Node().Path(), 10000
+		all = append(all, lag)
 	}
 	return all
 }
@@ -74,15 +72,9 @@ func (f *IdempotentFunction) served(a *app) (all []signal) {
 			all = append(all, signal{entry: fails, of: key, metric: metric})
 		}
 	}
-	for _, i := range every[awsapigatewayv2.CfnIntegration](a) {
-		if i.IntegrationUri() != nil && a.invokes(f, i, i.IntegrationUri()) {
-			fails("the API "+asJSON(plain(i, i.ApiId())), "the API", ofAWS("AWS/ApiGateway", "5xx", "Sum", "ApiId", i.ApiId()))
-		}
-	}
-	for _, m := range every[awsapigateway.CfnMethod](a) {
-		// An import hides its name, without which an alarm would never ring.
-		if api, made := referred(m.RestApiId()).(awsapigateway.CfnRestApi); made && m.Integration() != nil && a.invokes(f, m, m.Integration()) {
-			fails(*api.Node().Path(), "the API", ofAWS("AWS/ApiGateway", "5XXError", "Sum", "ApiName", api.Name()))
+	for _, api := range a.inlets(f) {
+		if api.value != nil { // without it, an alarm would never ring
+			fails(api.name, "the API", ofAWS("AWS/ApiGateway", api.metric, "Sum", api.dimension, api.value))
 		}
 	}
 	for _, g := range every[awselasticloadbalancingv2.ApplicationTargetGroup](a) {

@@ -6,8 +6,9 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awseventstargets"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -38,14 +39,23 @@ func sources() map[string]source {
 			f.AddHTTPAPI("HTTP", &HTTPAPIProps{Public: true, Routes: []string{"POST /payments"}})
 			return nil
 		}},
-		"SNS": {0, 6 * time.Hour, func(f *IdempotentFunction) awssqs.IQueue { return f.AddTopic(newTopic(f)) }},
+		"SNS": {0, 6 * time.Hour, func(f *IdempotentFunction) awssqs.IQueue { return addTopic(f) }},
 		"EventBridge": {0, 12 * time.Hour, func(f *IdempotentFunction) awssqs.IQueue {
-			return f.AddRule(awsevents.NewRule(f.scope, jsii.String("Rule"), &awsevents.RuleProps{
+			failures := f.FailureQueue()
+			awsevents.NewRule(f.scope, jsii.String("Rule"), &awsevents.RuleProps{
 				EventPattern: &awsevents.EventPattern{Source: jsii.Strings("shop")},
-			}))
+				Targets: &[]awsevents.IRuleTarget{awseventstargets.NewLambdaFunction(f.target(), &awseventstargets.LambdaFunctionProps{
+					DeadLetterQueue: failures, MaxEventAge: seconds(6 * time.Hour),
+				})},
+			})
+			return failures
 		}},
 		"S3": {0, 6 * time.Hour, func(f *IdempotentFunction) awssqs.IQueue {
-			return f.AddBucket(awss3.NewBucket(f.scope, jsii.String("Bucket"), nil))
+			failures, bucket := f.FailureQueue(), awss3.NewBucket(f.scope, jsii.String("Bucket"), nil)
+			f.target().AddEventSource(awslambdaeventsources.NewS3EventSourceV2(bucket, &awslambdaeventsources.S3EventSourceProps{
+				Events: &[]awss3.EventType{awss3.EventType_OBJECT_CREATED},
+			}))
+			return failures
 		}},
 	}
 }
@@ -53,16 +63,9 @@ func sources() map[string]source {
 // A source that is nil or repeated would panic in the words of jsii or CDK.
 func TestSourcesThatCannotFeedAreRefused(t *testing.T) {
 	f := newFunction(t, newStack(), longRecords)
-	topic := newTopic(f)
-	wantRefusal(t, "", func() { f.AddTopic(topic) })
-	wantRefusal(t, "There is already a Construct", func() { f.AddTopic(topic) })
-	wantRefusal(t, "topic: it is required", func() { f.AddTopic(nil) })
-	wantRefusal(t, "rule: it is required", func() { f.AddRule(nil) })
-	wantRefusal(t, "bucket: it is required", func() { f.AddBucket(nil) })
+	stream := newStream(f)
+	wantRefusal(t, "", func() { f.AddStream("Once", stream, nil) })
+	wantRefusal(t, "There is already a Construct", func() { f.AddStream("Twice", stream, nil) })
 	wantRefusal(t, "stream: it is required", func() { f.AddStream("None", nil, nil) })
 	wantRefusal(t, "table: it is required", func() { f.AddTableStream("None", nil, nil) })
-	fifo := awssns.NewTopic(f.scope, jsii.String("Orders"), &awssns.TopicProps{Fifo: jsii.Bool(true)})
-	wantRefusal(t, "topic: it is FIFO", func() { f.AddTopic(fifo) })
-	rule := awsevents.Rule_FromEventRuleArn(f.scope, jsii.String("Rule"), jsii.String("arn:aws:events:eu-west-1:111122223333:rule/bus/placed"))
-	wantRefusal(t, "rule: it is imported, and cannot get a target", func() { f.AddRule(rule) })
 }

@@ -1,6 +1,8 @@
 package infra
 
 import (
+	"cmp"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -107,6 +109,31 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 		return &IdempotencyTable{Table: made, props: p, arns: arns}
 	})
 }
+
+// configure lets Configure change the props of a table, and reports changes by which records
+// would be lost or out of reach.
+func (p *IdempotencyTableProps) configure(props *awsdynamodb.TablePropsV2) (found problems) {
+	if p.Configure == nil {
+		return nil
+	}
+	before := *props
+	p.Configure(props)
+	key := cmp.Or(props.PartitionKey, &awsdynamodb.Attribute{})
+	found.when(!equals(key.Name, "id") || key.Type != awsdynamodb.AttributeType_STRING || props.SortKey != nil || props.TableName != nil,
+		"Configure: it changes the key or the name of the table, and a table in its place would be empty, so that every repetition runs again; make such a table with CDK, and use ImportIdempotencyTable")
+	found.when(!equals(props.DeletionProtection, !p.Ephemeral) || props.RemovalPolicy != before.RemovalPolicy, "Configure: it changes DeletionProtection or RemovalPolicy; set the prop Ephemeral")
+	found.when(props.Encryption != before.Encryption, "Configure: it changes Encryption; set the prop Key, whose use is then granted")
+	found.when(props.MultiRegionConsistency != before.MultiRegionConsistency || props.Replicas != before.Replicas || props.WitnessRegion != before.WitnessRegion,
+		"Configure: it changes the Regions; set the props Replicas, Strong and Witness")
+	expires := equals(props.TimeToLiveAttribute, "expiration")
+	found.when(p.SweptElsewhere && props.TimeToLiveAttribute != nil || !p.SweptElsewhere && !expires, "Configure: it changes TimeToLiveAttribute; set the prop SweptElsewhere")
+	recovery := cmp.Or(props.PointInTimeRecoverySpecification, &awsdynamodb.PointInTimeRecoverySpecification{})
+	found.when(!equals(recovery.PointInTimeRecoveryEnabled, true), "Configure: it turns point-in-time recovery off, and a call whose record is lost runs again")
+	return found
+}
+
+// equals reports whether a value is set to the wanted one, which Configure may change in place.
+func equals[T comparable](value *T, wanted T) bool { return value != nil && *value == wanted }
 
 // ImportedTableProps are the props of [ImportIdempotencyTable]. They declare facts that
 // CDK does not tell. The zero value of every field is its default.
