@@ -6,7 +6,6 @@ require (
 	github.com/aws/aws-cdk-go/awscdk/v2 v2.270.0
 	github.com/aws/constructs-go/constructs/v10 v10.6.0
 	github.com/aws/jsii-runtime-go v1.139.0
-	gopkg.in/yaml.v3 v3.0.1
 )
 
 require (

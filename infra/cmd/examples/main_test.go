@@ -6,11 +6,14 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/cloudformationinclude"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
@@ -65,9 +68,7 @@ func cdk(t *testing.T) template.Template {
 
 func sam(t *testing.T) template.Template {
 	t.Helper()
-	written, err := template.ParseYAML([]byte(read(t, "../../../template.yaml")))
-	check.Must(t, err)
-	return written
+	return included(t, read(t, "../../../template.yaml"))
 }
 
 // page is the template of docs/deploy.md.
@@ -78,9 +79,36 @@ func page(t *testing.T) template.Template {
 	if !found || !closed {
 		t.Fatal("docs/deploy.md has no block of YAML")
 	}
-	written, err := template.ParseYAML([]byte(block))
-	check.Must(t, err)
-	return written
+	return included(t, block)
+}
+
+var (
+	alias     = regexp.MustCompile(`[:,[-] ([&*]\w+|<<:)`)
+	attribute = regexp.MustCompile(`"Fn::GetAtt": "(\w+)\.([\w.]+)"`) // which has a short form in YAML alone
+	cached    = map[string]template.Template{}
+)
+
+// included reads a template in YAML by CDK, which keeps also the properties that it does not know.
+func included(t *testing.T, text string) template.Template {
+	t.Helper()
+	if cached[text] == nil {
+		check.Equal(t, alias.FindString(text), "", "CloudFormation has no aliases, and no merges")
+		file := filepath.Join(t.TempDir(), "template.yaml")
+		check.Must(t, os.WriteFile(file, []byte(text), 0o644))
+		stack := awscdk.NewStack(awscdk.NewApp(nil), jsii.String("S"), &awscdk.StackProps{Synthesizer: awscdk.NewLegacyStackSynthesizer()})
+		cloudformationinclude.NewCfnInclude(stack, jsii.String("Include"), &cloudformationinclude.CfnIncludeProps{TemplateFile: &file})
+		whole := attribute.ReplaceAllString(indented(t, assertions.Template_FromStack(stack, nil).ToJSON()), `"Fn::GetAtt": ["$1", "$2"]`)
+		read, err := template.Parse([]byte(whole))
+		check.Must(t, err)
+		cached[text] = read
+	}
+	return cached[text].Clone()
+}
+
+// A key that is repeated would replace the first one.
+func TestTemplateWithARepeatedKeyIsRefused(t *testing.T) {
+	defer func() { check.Contains(t, recover(), "Map keys must be unique") }()
+	included(t, "Resources:\n  Queue: {Type: AWS::SQS::Queue}\n  Queue: {Type: AWS::SQS::Queue}\n")
 }
 
 // templates returns the templates of Once by their names.
