@@ -2,7 +2,6 @@ package infra
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -90,11 +89,4 @@ func removalPolicy(ephemeral bool) awscdk.RemovalPolicy {
 		return awscdk.RemovalPolicy_DESTROY
 	}
 	return awscdk.RemovalPolicy_RETAIN
-}
-
-// refuseExpired reports records that expire before an event that comes so late, for a reason.
-func (f *IdempotentFunction) refuseExpired(late time.Duration, format string, reason ...any) (found problems) {
-	event, advice := f.props.store().expiry()
-	found.when(f.props.Retention < late, "Retention: %s, but %s after %s; %s", fmt.Sprintf(format, reason...), event, f.props.Retention, advice)
-	return found
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsscheduler"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsschedulertargets"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsstepfunctions"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra"
@@ -91,17 +90,5 @@ func ExampleIdempotentFunction_schedule() {
 				"detail": map[string]any{"report": "daily"}, "id": *awsscheduler.ContextAttribute_ScheduleArn() + "/" + time, "time": time,
 			}),
 		}),
-	})
-}
-
-// A state that charges a card. A person looks at charges that may have happened.
-func ExampleIdempotentFunction_NewTask() {
-	var ask, refuse awsstepfunctions.IChainable
-	pay := orders.NewTask(stack, "Pay", &infra.TaskProps{Execution: time.Hour})
-	pay.AddCatch(ask, &awsstepfunctions.CatchProps{Errors: jsii.Strings("TimedOutError")})
-	pay.AddCatch(refuse, &awsstepfunctions.CatchProps{Errors: jsii.Strings("CardDeclined")})
-	awsstepfunctions.NewStateMachine(stack, jsii.String("Orders"), &awsstepfunctions.StateMachineProps{
-		DefinitionBody: awsstepfunctions.DefinitionBody_FromChainable(pay),
-		Timeout:        awscdk.Duration_Hours(jsii.Number(1)), // as in Execution
 	})
 }

@@ -1,6 +1,7 @@
 package infra_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -14,6 +15,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsstepfunctions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsstepfunctionstasks"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra"
@@ -42,6 +45,26 @@ func streamSources(orders *infra.IdempotentFunction, clicks awskinesis.IStream, 
 		MaxAge: 3 * 24 * time.Hour, // of a stream that keeps records for longer
 	})
 	orders.AddTableStream("Carts", carts, nil)
+}
+
+func stepFunctions(stack awscdk.Stack, orders *infra.IdempotentFunction, ask, refuse awsstepfunctions.IChainable) {
+	execution, name := awsstepfunctions.JsonPath_StringAt(jsii.String("$$.Execution.Id")), awsstepfunctions.JsonPath_StringAt(jsii.String("$$.State.Name"))
+	pay := awsstepfunctionstasks.NewLambdaInvoke(stack, jsii.String("PayTask"), &awsstepfunctionstasks.LambdaInvokeProps{
+		LambdaFunction: orders.Function,
+		Payload: awsstepfunctions.TaskInput_FromObject(&map[string]any{
+			"id":    awsstepfunctions.JsonPath_Format(jsii.String("{}/{}"), execution, name),
+			"input": awsstepfunctions.JsonPath_ObjectAt(jsii.String("$")),
+		}),
+		PayloadResponseOnly:      jsii.Bool(true),
+		RetryOnServiceExceptions: jsii.Bool(false), // TaskRetry contains them
+	})
+	pay.AddRetry(orders.TaskRetry())
+	pay.AddCatch(ask, &awsstepfunctions.CatchProps{Errors: jsii.Strings("TimedOutError")})
+	pay.AddCatch(refuse, &awsstepfunctions.CatchProps{Errors: jsii.Strings("CardDeclined")})
+	awsstepfunctions.NewStateMachine(stack, jsii.String("Machine"), &awsstepfunctions.StateMachineProps{
+		DefinitionBody: awsstepfunctions.DefinitionBody_FromChainable(pay),
+		Timeout:        awscdk.Duration_Hours(jsii.Number(1)),
+	})
 }
 
 func grants(table *infra.IdempotencyTable, outbox *infra.Outbox, service, sweeper, publisher, onCall awsiam.IGrantable) {
@@ -81,5 +104,8 @@ func TestSourcesAndGrantsOfThePagesAreAccepted(t *testing.T) {
 		Code: code, Durable: &infra.DurableOptions{ExecutionTimeout: time.Hour}, Retention: 28 * 24 * time.Hour, Table: records,
 	})
 	dispatches(pay, role("Dispatcher"))
-	app.Synth(nil)
+	stepFunctions(stack, orders, awsstepfunctions.NewPass(stack, jsii.String("Ask"), nil), awsstepfunctions.NewPass(stack, jsii.String("Refuse"), nil))
+	text, err := os.ReadFile(filepath.Join(*app.Synth(nil).Directory(), "Shop.template.json"))
+	check.Must(t, err)
+	check.Contains(t, string(text), `\"id.$\":\"States.Format('{}/{}', $$.Execution.Id, $$.State.Name)\",\"input.$\":\"$\"`)
 }

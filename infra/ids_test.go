@@ -3,7 +3,6 @@ package infra
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
@@ -75,7 +74,6 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 			n++
 			f.AddKafka(id, msk(func(p *KafkaProps) { p.Topic = fmt.Sprint("orders", n) }))
 		},
-		"task": func(id string) { f.NewTask(stack, id, &TaskProps{Execution: time.Hour}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantRefusal(t, "id: it is empty", func() { construct("") })

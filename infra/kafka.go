@@ -96,7 +96,9 @@ func (p *KafkaProps) grant(f *IdempotentFunction, source *awslambda.EventSourceM
 func (p *KafkaProps) refuse(f *IdempotentFunction) (found problems) {
 	found.when((p.ClusterARN == "") == (len(p.BootstrapServers) == 0), "BootstrapServers, ClusterARN: state one of them")
 	found.when(p.Topic == "", "Topic: it is required")
-	return append(found, f.refuseExpired(p.TopicRetention, "the topic may deliver a record again for %s", p.TopicRetention)...)
+	event, advice := f.props.store().expiry()
+	found.when(f.props.Retention < p.TopicRetention, "Retention: the topic may deliver a record again for %s, but %s after %s; %s", p.TopicRetention, event, f.props.Retention, advice)
+	return found
 }
 
 // afterGrants lets a source of an import wait for the policy of the function's role, which

@@ -16,8 +16,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsstepfunctions"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsstepfunctionstasks"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
@@ -31,8 +29,6 @@ var deployments = []func(*trial){
 		f.AddQueue("Queue", try(tr, &QueueProps{}))
 		f.AddStream("Clicks", awskinesis.Stream_FromStreamArn(tr.stack, jsii.String("Stream"), jsii.String(streamARN)), try(tr, &StreamProps{}))
 		f.AddKafka("Kafka", try(tr, msk(func(p *KafkaProps) { p.Configure = scram })))
-		task := awsstepfunctions.DefinitionBody_FromChainable(f.NewTask(tr.stack, "Pay", try(tr, &TaskProps{Execution: time.Hour})))
-		awsstepfunctions.NewStateMachine(tr.stack, jsii.String("Machine"), &awsstepfunctions.StateMachineProps{DefinitionBody: task})
 		NewAlarms(tr.stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}})
 	},
 	func(tr *trial) { // requests
@@ -96,7 +92,7 @@ func (s site) tokens() *PostgresStoreProps {
 // unseen are the fields that change no template.
 var unseen = map[string]string{
 	"is compared with other props": "ExecuteOptions.Transactions IdempotentFunctionProps.Retention ImportedTableProps.SortKey " +
-		"KafkaProps.TopicRetention ProtectProps.Retention TaskProps.Execution",
+		"KafkaProps.TopicRetention ProtectProps.Retention",
 	"declares a fact":                   "IdempotencyTableProps.Writers RedisStoreProps.MaxMemoryPolicy",
 	"is required without an authorizer": "HTTPAPIProps.Public",
 }
@@ -118,7 +114,7 @@ func (tr *trial) others() map[string]any {
 	key := customerKey(aside)
 	return map[string]any{
 		"bool": true, "float64": 7, "int": 7, "map": map[string]string{"OTHER": "x"}, "slice": []string{"other"}, "string": "other", "time.Duration": 2 * time.Minute,
-		"BootstrapServers": []string{"b:9092"}, "CABundle": "/other.pem", "ClusterARN": clusterARN + "2", "MaxMemoryPolicy": "noeviction", "Pass": "$.other", "Routes": []string{"PUT /other"},
+		"BootstrapServers": []string{"b:9092"}, "CABundle": "/other.pem", "ClusterARN": clusterARN + "2", "MaxMemoryPolicy": "noeviction", "Routes": []string{"PUT /other"},
 		"Thresholds": map[string]float64{"takeovers": 7}, "TopicRetention": 20 * day, "Writers": WritersByHomeRegion,
 		"DurableOptions.Retention": 2 * day, "IdempotentFunctionProps.Retention": 500 * day, "ProtectProps.Retention": 500 * day,
 
@@ -132,8 +128,7 @@ func (tr *trial) others() map[string]any {
 		"func(*awssqs.QueueProps, *awssqs.QueueProps, *awslambdaeventsources.SqsEventSourceProps)": func(p, _ *awssqs.QueueProps, _ *awslambdaeventsources.SqsEventSourceProps) {
 			p.MaxMessageSizeBytes = jsii.Number(2048)
 		},
-		"func(awsiam.IGrantable, *string) awsiam.Grant":  site{stack: aside, group: tr.group}.proxy().GrantConnect,
-		"func(*awsstepfunctionstasks.LambdaInvokeProps)": func(p *awsstepfunctionstasks.LambdaInvokeProps) { p.Comment = jsii.String("other") },
+		"func(awsiam.IGrantable, *string) awsiam.Grant": site{stack: aside, group: tr.group}.proxy().GrantConnect,
 
 		"IdempotencyTableProps.Key":      func() any { table.Replicas, table.Writers = nil, WritersAnywhere; return key },
 		"IdempotencyTableProps.Replicas": func() any { table.Writers = WritersAnywhere; return []Replica(nil) },

@@ -46,7 +46,7 @@ func TestPipeReportsTheMessagesThatFailed(t *testing.T) {
 	}
 }
 
-// The payload that NewTask states has the execution, the state and the pass in its id.
+// The payload of the page has the execution, the state and the pass in its id.
 func TestTaskHasItsKeyInTheID(t *testing.T) {
 	var task PayTask
 	if err := json.Unmarshal([]byte(`{"id": "arn:aws:states:…/Pay/2", "input": {"orderId": "o-1", "quantity": 1}}`), &task); err != nil {
