@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/appcheck"
 )
 
 // NewAlarms creates alarms for operations, for functions and for their event
@@ -29,7 +31,7 @@ import (
 func NewAlarms(scope constructs.Construct, id string, props *AlarmsProps) *Alarms {
 	p := props.withDefaults()
 	refuseID(scope, id, "").panic(scope, id)
-	app := appOf(scope)
+	app := appcheck.AppOf(scope)
 	p.refuse(app).panic(scope, id)
 	a := &alarms{scope: constructs.NewConstruct(scope, &id), props: &p}
 	// Without this flag, CDK panics if a function is the action of a second alarm.
@@ -40,9 +42,9 @@ func NewAlarms(scope constructs.Construct, id string, props *AlarmsProps) *Alarm
 	for _, f := range p.Functions {
 		watched := f.watched(app)
 		a.add(*f.scope.Node().Id(), append(watched, f.silence()...))
-		f.alarmed = map[string]bool{}
+		f.known.Alarmed = map[string]bool{}
 		for _, s := range watched {
-			f.alarmed[s.key()] = true
+			f.known.Alarmed[s.key()] = true
 		}
 	}
 	for _, r := range p.Relays {

@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/constructs-go/constructs/v10"
+
+	"github.com/lambda-once/once/infra/internal/appcheck"
 )
 
 // AlarmsProps are the props of [NewAlarms]. Functions, Operations or Relays are required;
@@ -88,7 +90,7 @@ func (p *AlarmsProps) name(scope constructs.Construct, id string) *string {
 	return &name
 }
 
-func (p *AlarmsProps) refuse(a *app) (found problems) {
+func (p *AlarmsProps) refuse(a *appcheck.App) (found problems) {
 	found.when(len(p.Functions)+len(p.Operations)+len(p.Relays) == 0, "Operations: there is nothing to watch, neither Functions nor Operations nor Relays")
 	for _, name := range slices.Sorted(maps.Keys(p.Thresholds)) {
 		most := float64(math.MaxInt32)

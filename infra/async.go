@@ -2,7 +2,6 @@ package infra
 
 import (
 	"cmp"
-	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -10,11 +9,9 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
-)
 
-// maxEventAge is the time for which Lambda retries an asynchronous event, its default and
-// maximum.
-const maxEventAge = 6 * time.Hour
+	"github.com/lambda-once/once/infra/internal/appcheck"
+)
 
 // FailureQueue returns the queue of the asynchronous events that the function gives up: those of a
 // topic, a rule, a bucket or a schedule, which CDK's own constructs add. Lambda retries a failed
@@ -28,9 +25,10 @@ const maxEventAge = 6 * time.Hour
 // invocations. [Check] finds a source without this queue, and records that expire before an event
 // is sent again from it.
 func (f *IdempotentFunction) FailureQueue() awssqs.Queue {
+	failures := f.failuresOfEvents()
 	allowSender(f.props.Key, "events")
 	allowSender(f.props.Key, "sns")
-	return f.failuresOfEvents()
+	return failures
 }
 
 // failuresOfEvents returns the queue of events that Lambda would otherwise drop, and creates
@@ -45,7 +43,7 @@ func (f *IdempotentFunction) failuresOfEvents() awssqs.Queue {
 		"function: it has OnFailure, OnSuccess, MaxEventAge or RetryAttempts, and Lambda allows one such configuration; leave them out, because FailureQueue sets them")
 	found.panic(f.scope, id)
 	f.asyncSink = f.newFailures(id)
-	invocations := &awslambda.EventInvokeConfigOptions{MaxEventAge: seconds(maxEventAge), RetryAttempts: jsii.Number(2)}
+	invocations := &awslambda.EventInvokeConfigOptions{MaxEventAge: seconds(appcheck.MaxEventAge), RetryAttempts: jsii.Number(2)}
 	if f.props.Durable == nil {
 		invocations.OnFailure = awslambdadestinations.NewSqsDestination(f.asyncSink)
 	} else {

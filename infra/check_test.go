@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/lambda-once/once/infra/internal/appcheck"
 	"github.com/lambda-once/once/infra/internal/check"
 )
 
@@ -137,7 +138,7 @@ func TestEachFactIsFound(t *testing.T) {
 		"a stream that forgets first": {want: "stream-age S/Own/Kinesis", before: func(o *own) { o.records.MaxRecordAge = seconds(day) }},
 		"endless retries":             {want: "stream-age S/Own/Kinesis", before: func(o *own) { o.records.MaxRecordAge, o.records.RetryAttempts = nil, nil }},
 		"a topic without OnFailure": {want: "async-failures S/Own/AllowInvoke", before: func(o *own) { o.invocations = nil }, late: func(o *own) {
-			o.f.alarmed["S/Last/Resource Failures"] = true
+			o.f.known.Alarmed["S/Last/Resource Failures"] = true
 		}},
 		"an HTTP API that waits too shortly": {want: "timeout S/API/", before: func(o *own) { o.timeout, o.queue.VisibilityTimeout = 31, seconds(186e9) }},
 		"a REST API that waits too shortly": {want: "timeout S/REST/",
@@ -187,8 +188,8 @@ func TestEachFactIsFound(t *testing.T) {
 		fact, _, _ := strings.Cut(row.want, " ") // without a space, there is no finding
 		covered[fact] = true
 	}
-	for _, r := range facts {
-		check.Equal(t, covered[r.fact], true, r.fact, "has no row")
+	for _, fact := range appcheck.Facts() {
+		check.Equal(t, covered[fact], true, fact, "has no row")
 	}
 }
 

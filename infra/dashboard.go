@@ -6,6 +6,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/appcheck"
 )
 
 // DashboardProps are the props of [NewDashboard]. Functions, Operations or
@@ -48,7 +50,7 @@ func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) 
 	for _, operation := range operations {
 		add(operation, "Outcomes, duplicates, and the cost of idempotency.", operationRow(operation), storeRow(operation))
 	}
-	a := appOf(scope)
+	a := appcheck.AppOf(scope)
 	for _, f := range p.Functions {
 		add(*f.scope.Node().Id(), "Invocations, waiting events, and events that were given up.", sourceRow(f.watched(a)))
 	}
@@ -56,7 +58,7 @@ func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) 
 		add(*r.scope.Node().Id(), "Published messages, and messages that were given up.", sourceRow(r.watched()))
 	}
 	n := len(slices.Concat(rows...))
-	found.when(n > maxWidgets, "Operations: the dashboard has %d widgets, and CloudWatch takes %d; make a second one", n, maxWidgets)
+	found.when(n > 500, "Operations: the dashboard has %d widgets, and CloudWatch takes 500; make a second one", n)
 	found.panic(scope, id)
 	board := awscloudwatch.NewDashboard(scope, &id, nil)
 	for _, row := range rows {
@@ -64,8 +66,6 @@ func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) 
 	}
 	return board
 }
-
-const maxWidgets = 500
 
 func operationRow(operation string) []awscloudwatch.IWidget {
 	return []awscloudwatch.IWidget{

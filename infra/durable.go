@@ -42,13 +42,6 @@ func (o *DurableOptions) refuse() (found problems) {
 	return found
 }
 
-const (
-	maxMappingTime = 15 * time.Minute // for which a mapping of a queue or a stream waits for a whole execution
-	maxBrokerTime  = 14 * time.Minute // the maximum timeout of a function behind a broker, in the guide of Lambda
-	maxHTTPTime    = 30 * time.Second // for which an HTTP API waits for its integration
-	maxRESTTime    = 29 * time.Second // for which a REST API waits, unless its integration says otherwise
-)
-
 // newDurable creates a durable function. Lambda makes a function durable only when it
 // creates it, so it has a logical id of its own: CloudFormation then creates a new function
 // in place of an update that Lambda refuses.
@@ -104,21 +97,6 @@ func (f *IdempotentFunction) undelivered() string {
 		return "DeadLetterErrors"
 	}
 	return "DestinationDeliveryFailures"
-}
-
-// longest returns how long a source may wait for the function.
-func (f *IdempotentFunction) longest() time.Duration {
-	return max(f.timeout(), f.props.Durable.timeout())
-}
-
-// timeout returns that of an invocation: a function of the app tells it.
-func (f *IdempotentFunction) timeout() time.Duration {
-	if made, is := unqualified(f.Function).Node().DefaultChild().(awslambda.CfnFunction); is {
-		if own := declared(made.Timeout(), time.Second, 3*time.Second); own > 0 {
-			return own
-		}
-	}
-	return f.props.Timeout
 }
 
 // GrantStartExecution allows a dispatcher to start executions of this durable function:

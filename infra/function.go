@@ -7,8 +7,11 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsstepfunctions"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/appcheck"
 )
 
 // IdempotentFunctionProps are the props of [NewIdempotentFunction]. Code and one of
@@ -113,8 +116,8 @@ type IdempotentFunction struct {
 
 	props     IdempotentFunctionProps
 	scope     constructs.Construct
-	alarmed   map[string]bool // the signals that NewAlarms has seen
-	asyncSink awssqs.Queue    // nil before the first asynchronous source
+	known     *appcheck.Function
+	asyncSink awssqs.Queue // nil before the first asynchronous source
 }
 
 // NewIdempotentFunction creates a Go function on provided.al2023 and arm64 with a
@@ -126,7 +129,7 @@ type IdempotentFunction struct {
 func NewIdempotentFunction(scope constructs.Construct, id string, props *IdempotentFunctionProps) *IdempotentFunction {
 	p := props.withDefaults()
 	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)
-	own := newProtected(scope, id)
+	own := appcheck.NewProtected(scope, id)
 	function := p.deploy(own, p.store().ephemeral(), p.variables())
 	f := p.protect(own, function)
 	f.Alias = p.newAlias(own, function)
@@ -156,14 +159,42 @@ func (f *IdempotentFunction) target() awslambda.IFunction {
 	return f.Function
 }
 
-// protect connects a function to its store.
-func (p *IdempotentFunctionProps) protect(own *protected, function awslambda.IFunction) *IdempotentFunction {
-	p.store().connect(function, p)
-	f := &IdempotentFunction{Function: function, props: *p, scope: own}
-	own.of = f
-	for fact := range facts {
-		own.Node().AddValidation(&validation{own, fact})
+// TaskRetry returns the retries of a state that invokes the function, for handlers.Invoke:
+// conflicts, crashes, and errors of the store and of Lambda, with backoff, for longer than a crash
+// leaves a claim. They do not contain TimedOutError, after which the effect may have happened:
+// retry or catch it in the state. Catch permanent errors as well.
+func (f *IdempotentFunction) TaskRetry() *awsstepfunctions.RetryProps {
+	n := 5 // after 5, 10, 20 … s
+	for 5*time.Second<<n-5*time.Second < f.known.Longest()+time.Minute {
+		n++
 	}
+	return &awsstepfunctions.RetryProps{
+		BackoffRate: jsii.Number(2),
+		Errors: jsii.Strings("InProgressError", "LeaseLostError", "StoreError", "Lambda.Unknown", "Runtime.ExitError", "Sandbox.Timedout", "States.Timeout",
+			"Lambda.AWSLambdaException", "Lambda.ClientExecutionTimeoutException", "Lambda.SdkClientException", "Lambda.ServiceException", "Lambda.TooManyRequestsException"),
+		Interval:    seconds(5 * time.Second),
+		MaxAttempts: jsii.Number(n),
+	}
+}
+
+// protect connects a function to its store, and adds its check.
+func (p *IdempotentFunctionProps) protect(own *appcheck.Protected, function awslambda.IFunction) *IdempotentFunction {
+	p.store().connect(function, p)
+	known := &appcheck.Function{
+		Function: function, Scope: own, Execution: p.Durable.timeout(), Retention: p.Retention, Timeout: p.Timeout, Variables: p.store().variables(),
+	}
+	known.Expiry, known.Advice = p.store().expiry()
+	if p.Table != nil {
+		known.Table, known.SortKey, known.Swept = p.Table.Table, p.Table.sortKey, p.Table.props.SweptElsewhere
+	}
+	f := &IdempotentFunction{Function: function, props: *p, scope: own, known: known}
+	known.Sources = func(a *appcheck.App) (keys []string) {
+		for _, s := range f.watched(a) {
+			keys = append(keys, s.key())
+		}
+		return keys
+	}
+	own.Add(known)
 	return f
 }
 

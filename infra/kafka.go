@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/appcheck"
 )
 
 // KafkaProps are the props of [IdempotentFunction.AddKafka]. Topic and one of
@@ -105,7 +107,7 @@ func (p *KafkaProps) refuse(f *IdempotentFunction) (found problems) {
 // Lambda checks. A function that CDK creates waits for it itself.
 func (f *IdempotentFunction) afterGrants(source constructs.IConstruct) {
 	role := f.Function.Role()
-	_, created := unqualified(f.Function).Node().DefaultChild().(awslambda.CfnFunction)
+	_, created := appcheck.Unqualified(f.Function).Node().DefaultChild().(awslambda.CfnFunction)
 	if !created && *role.Stack().Node().Path() == *awscdk.Stack_Of(source).Node().Path() {
 		source.Node().AddDependency(role)
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/appcheck"
 )
 
 // Namespace is the CloudWatch namespace of the metrics that package idempotent/emf writes.
@@ -61,7 +63,7 @@ func metricOptions(statistic string) *awscloudwatch.MetricOptions {
 // lambdaMetric returns a metric of Lambda itself. CDK's own names an import by its alias or
 // version, as FunctionName, and AWS writes no such metric.
 func lambdaMetric(function awslambda.IFunction, name, statistic string) awscloudwatch.Metric {
-	return unqualified(function).Metric(&name, metricOptions(statistic))
+	return appcheck.Unqualified(function).Metric(&name, metricOptions(statistic))
 }
 
 func (f *IdempotentFunction) operations() []string {

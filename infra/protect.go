@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/appcheck"
 )
 
 // ProtectProps are the props of [Protect]. One of Table, Postgres and Redis is required,
@@ -67,14 +69,14 @@ func Protect(scope constructs.Construct, id string, function awslambda.IFunction
 	append(p.refuseProtected(function), refuseID(scope, id, "")...).panic(scope, id)
 	if created, known := function.(awslambda.Function); known {
 		resource := created.Node().DefaultChild().(awslambda.CfnFunction)
-		existing, _ := in(resource, resource.Environment(), "variables").(map[string]any) // nil without one
+		existing, _ := appcheck.In(resource, resource.Environment(), "variables").(map[string]any) // nil without one
 		for name, value := range p.variables() {
 			if existing[name] == nil {
 				created.AddEnvironment(&name, value, nil)
 			}
 		}
 	}
-	f := p.protect(newProtected(scope, id), function)
+	f := p.protect(appcheck.NewProtected(scope, id), function)
 	f.Alias, _ = function.(awslambda.Alias)
 	f.afterGrants(function)
 	return f
@@ -96,11 +98,11 @@ func (p *IdempotentFunctionProps) refuseProtected(function awslambda.IFunction) 
 	found.when(function.Role() == nil,
 		"function: it is imported without its role, and would get no permissions; use Function_FromFunctionAttributes with Role")
 	found.when(!mayBeInvoked(function), "function: CDK would create no permission to invoke it; import it with SameEnvironment, or an alias or a version into a stack with their explicit account")
-	found.when(unqualified(function) == function && strings.Count(*function.FunctionArn(), ":") > 6,
+	found.when(appcheck.Unqualified(function) == function && strings.Count(*function.FunctionArn(), ":") > 6,
 		"function: its ARN is that of an alias or a version, which queues and streams would ignore; use Alias_FromAliasAttributes or Version_FromVersionArn")
-	if resource, created := unqualified(function).Node().DefaultChild().(awslambda.CfnFunction); created {
+	if resource, created := appcheck.Unqualified(function).Node().DefaultChild().(awslambda.CfnFunction); created {
 		found.when(resource.DurableConfig() != nil, "function: it is durable, and its sources would not wait for its executions; create it with Durable of NewIdempotentFunction")
-		own := declared(resource.Timeout(), time.Second, 3*time.Second)
+		own := appcheck.Declared(resource.Timeout(), time.Second, 3*time.Second)
 		found.when(p.Timeout != 0 && own != 0 && p.Timeout != own, "Timeout: %s is declared, and the function has %s", p.Timeout, own)
 		p.Timeout = cmp.Or(own, p.Timeout)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/lambda-once/once/infra/internal/appcheck"
 	"github.com/lambda-once/once/infra/internal/check"
 )
 
@@ -84,7 +85,7 @@ func TestProtectOverwritesNoVariable(t *testing.T) {
 		Protect(stack, "Orders", own, &ProtectProps{Table: NewIdempotencyTable(stack, "Table", nil)})
 		wantFinding(t, name, stack)
 		resource := own.Node().DefaultChild().(awslambda.CfnFunction)
-		check.Equal(t, in(resource, resource.Environment(), "variables", name), any(value))
+		check.Equal(t, appcheck.In(resource, resource.Environment(), "variables", name), any(value))
 	}
 }
 
@@ -126,11 +127,6 @@ func TestProtectRefuses(t *testing.T) {
 		"Timeout: 30s is declared, and the function has 20s": func(s awscdk.Stack, p *ProtectProps) {
 			p.Timeout = 30 * time.Second
 			Protect(s, "Orders", ownFunction(t, s), p)
-		},
-		"function: it is durable": func(s awscdk.Stack, p *ProtectProps) {
-			Protect(s, "Orders", ownFunction(t, s, func(f *awslambda.FunctionProps) {
-				f.DurableConfig = &awslambda.DurableConfig{ExecutionTimeout: seconds(time.Hour)}
-			}), p)
 		},
 		"function: it has OnFailure": func(s awscdk.Stack, p *ProtectProps) {
 			own := ownFunction(t, s, func(f *awslambda.FunctionProps) { f.RetryAttempts = jsii.Number(1) })

@@ -78,7 +78,7 @@ func (f *IdempotentFunction) newQueue(own constructs.Construct, p *QueueProps) *
 		p.Configure(queue, dead, source)
 	}
 	if queue.VisibilityTimeout == nil {
-		queue.VisibilityTimeout = seconds(6 * f.longest())
+		queue.VisibilityTimeout = seconds(6 * f.known.Longest())
 		if source.MaxBatchingWindow != nil {
 			queue.VisibilityTimeout = queue.VisibilityTimeout.Plus(source.MaxBatchingWindow)
 		}

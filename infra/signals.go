@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/appcheck"
 )
 
 // alarmsJSON is read by Terraform, too, and cmd/once has a copy.
@@ -99,7 +101,7 @@ func (s *signal) threshold(p *AlarmsProps) float64 {
 }
 
 // watched returns the signals of the function and of its sources.
-func (f *IdempotentFunction) watched(a *app) []signal {
+func (f *IdempotentFunction) watched(a *appcheck.App) []signal {
 	return append(invocations(f.Function), f.sourced(a)...)
 }
 

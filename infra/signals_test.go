@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/lambda-once/once/infra/internal/appcheck"
 	"github.com/lambda-once/once/infra/internal/check"
 )
 
@@ -68,7 +69,7 @@ func TestAliasesAndVersionsHaveTheAlarmsOfTheirFunction(t *testing.T) {
 			f := Protect(stack, "Orders", qualified(stack), &ProtectProps{
 				Operations: []string{"pay"}, Retention: 400 * day, Table: NewIdempotencyTable(stack, "Table", nil), Timeout: 20 * time.Second,
 			})
-			if own, created := unqualified(f.Function).(awslambda.Function); created {
+			if own, created := appcheck.Unqualified(f.Function).(awslambda.Function); created {
 				own.AddEnvironment(jsii.String("IDEMPOTENCY_TABLE"), f.props.Table.Table.TableName(), nil)
 			}
 			f.AddStream("Clicks", newStream(f), nil)

@@ -9,39 +9,41 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/appcheck"
 )
 
 // sourced returns the signals of the function's event sources in the app, whoever made them.
-func (f *IdempotentFunction) sourced(a *app) []signal {
+func (f *IdempotentFunction) sourced(a *appcheck.App) []signal {
 	all := f.served(a)
 	seen := map[string]bool{}
-	lose := func(name string, queue *queueOf) {
-		if queue != nil && !seen[queue.path] {
-			seen[queue.path] = true
-			all = append(all, ofSource(catalog.Function[name], queue.path, queue.name))
+	lose := func(name string, queue *appcheck.Queue) {
+		if queue != nil && !seen[queue.Path] {
+			seen[queue.Path] = true
+			all = append(all, ofSource(catalog.Function[name], queue.Path, queue.Name))
 		}
 	}
-	addFailures := func(queue *queueOf) { lose("Failures", queue) }
+	addFailures := func(queue *appcheck.Queue) { lose("Failures", queue) }
 	var behindStream, behindTopic constructs.IConstruct
 	shortest := time.Duration(0)
-	for _, m := range a.mappings(f) {
-		addFailures(a.failures(m.at, m.at.DestinationConfig()))
-		switch m.kind {
-		case ofQueue:
-			lose("DeadLetters", a.deadLetters(m.queue))
-			all = append(all, waits(m.queue))
-		case ofStream:
-			if age := m.givesUp(); shortest == 0 || age > 0 && age < shortest {
+	for _, m := range a.Mappings(f.known) {
+		addFailures(a.Failures(m.At, m.At.DestinationConfig()))
+		switch m.Kind {
+		case appcheck.OfQueue:
+			lose("DeadLetters", a.DeadLetters(m.Queue))
+			all = append(all, waits(m.Queue))
+		case appcheck.OfStream:
+			if age := m.GivesUp(); shortest == 0 || age > 0 && age < shortest {
 				shortest = age
 			}
-			behindStream = m.at
-		case ofTopic:
-			behindTopic = m.at
+			behindStream = m.At
+		case appcheck.OfTopic:
+			behindTopic = m.At
 		}
 	}
-	outlets := a.outlets(f)
+	outlets := a.Outlets(f.known)
 	for _, o := range outlets {
-		addFailures(o.queue)
+		addFailures(o.Queue)
 	}
 	if len(outlets) > 0 {
 		undelivered := catalog.Function["Undelivered"]
@@ -62,7 +64,7 @@ func (f *IdempotentFunction) sourced(a *app) []signal {
 }
 
 // served returns the signals of the APIs, load balancers and URLs in front of the function.
-func (f *IdempotentFunction) served(a *app) (all []signal) {
+func (f *IdempotentFunction) served(a *appcheck.App) (all []signal) {
 	seen := map[string]bool{}
 	fails := func(key, source string, metric awscloudwatch.IMetric) {
 		if !seen[key] {
@@ -72,22 +74,22 @@ func (f *IdempotentFunction) served(a *app) (all []signal) {
 			all = append(all, signal{entry: fails, of: key, metric: metric})
 		}
 	}
-	for _, api := range a.inlets(f) {
-		if api.value != nil { // without it, an alarm would never ring
-			fails(api.name, "the API", ofAWS("AWS/ApiGateway", api.metric, "Sum", api.dimension, api.value))
+	for _, api := range a.Inlets(f.known) {
+		if api.Value != nil { // without it, an alarm would never ring
+			fails(api.Name, "the API", ofAWS("AWS/ApiGateway", api.Metric, "Sum", api.Dimension, api.Value))
 		}
 	}
-	for _, g := range every[awselasticloadbalancingv2.ApplicationTargetGroup](a) {
+	for _, g := range appcheck.Every[awselasticloadbalancingv2.ApplicationTargetGroup](a) {
 		resource, made := g.Node().DefaultChild().(awselasticloadbalancingv2.CfnTargetGroup)
-		if !made || !a.invokes(f, resource, resource.Targets()) {
+		if !made || !a.Invokes(f.known, resource, resource.Targets()) {
 			continue
 		}
 		metrics, options := g.Metrics(), metricOptions("Sum")
 		fails(*g.Node().Path(), "behind the load balancer, the function", metrics.HttpCodeTarget(awselasticloadbalancingv2.HttpCodeTarget_TARGET_5XX_COUNT, options))
 		fails(*g.Node().Path()+" without a response", "the load balancer", metrics.Custom(jsii.String("LambdaUserError"), options))
 	}
-	for _, u := range every[awslambda.CfnUrl](a) {
-		if a.invokes(f, u, u.TargetFunctionArn()) {
+	for _, u := range appcheck.Every[awslambda.CfnUrl](a) {
+		if a.Invokes(f.known, u, u.TargetFunctionArn()) {
 			fails(*u.Node().Path(), "the URL", lambdaMetric(f.Function, "Url5xxCount", "Sum"))
 		}
 	}
@@ -96,13 +98,9 @@ func (f *IdempotentFunction) served(a *app) (all []signal) {
 
 // waits returns the signal of a queue whose messages wait for the function. The retention of an
 // import is unknown.
-func waits(queue *queueOf) signal {
-	retention := time.Duration(0)
-	if queue.made != nil {
-		retention = declared(queue.made.MessageRetentionPeriod(), time.Second, 4*day)
-	}
-	age := ofSource(catalog.Function["QueueAge"], queue.path, queue.name)
-	age.end = retention
+func waits(queue *appcheck.Queue) signal {
+	age := ofSource(catalog.Function["QueueAge"], queue.Path, queue.Name)
+	age.end = queue.Retention()
 	return age
 }
 

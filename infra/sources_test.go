@@ -34,7 +34,7 @@ func sources() map[string]source {
 		"DynamoDB": {15 * time.Minute, 0, func(f *IdempotentFunction) awssqs.IQueue {
 			return f.AddTableStream("Clicks", newTable(f, awsdynamodb.StreamViewType_NEW_IMAGE), nil)
 		}},
-		"Kafka": {maxBrokerTime, 0, func(f *IdempotentFunction) awssqs.IQueue { return f.AddKafka("Kafka", msk(nil)) }},
+		"Kafka": {14 * time.Minute, 0, func(f *IdempotentFunction) awssqs.IQueue { return f.AddKafka("Kafka", msk(nil)) }},
 		"HTTP": {30 * time.Second, 0, func(f *IdempotentFunction) awssqs.IQueue {
 			f.AddHTTPAPI("HTTP", &HTTPAPIProps{Public: true, Routes: []string{"POST /payments"}})
 			return nil

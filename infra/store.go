@@ -6,6 +6,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/appcheck"
 )
 
 // A store contains the records of a function. For a dispatcher, the service of the
@@ -133,7 +135,7 @@ func (s *server) refuse() (found problems) {
 func (s *server) open(function awslambda.IFunction) {
 	if s.of != nil {
 		var found problems
-		client := unqualified(function)
+		client := appcheck.Unqualified(function)
 		found.when(!*client.IsBoundToVpc(),
 			"function: it is in no VPC, and cannot reach the store; put it into one with Configure, and import a function with its SecurityGroup")
 		found.panic(function, "")
@@ -145,15 +147,3 @@ func (s *server) open(function awslambda.IFunction) {
 }
 
 func (s *server) portText() *string { return awscdk.Tokenization_StringifyNumber(s.port) }
-
-// unqualified returns the function of an alias or a version, whose security group CDK does
-// not tell.
-func unqualified(function awslambda.IFunction) awslambda.IFunction {
-	switch qualified := function.(type) {
-	case awslambda.IAlias:
-		return qualified.Version().Lambda()
-	case awslambda.IVersion:
-		return qualified.Lambda()
-	}
-	return function
-}

@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/appcheck"
 )
 
 // SweepProps are the props of [NewSweep]. Code and one of Postgres and Table are
@@ -74,7 +76,7 @@ func NewSweep(scope constructs.Construct, id string, props *SweepProps) *Sweep {
 	} else {
 		p.Postgres.connect(function, &program)
 	}
-	function.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{MaxEventAge: seconds(min(p.Interval, maxEventAge))})
+	function.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{MaxEventAge: seconds(min(p.Interval, appcheck.MaxEventAge))})
 	rule := awsevents.NewRule(own, jsii.String("Schedule"), &awsevents.RuleProps{Schedule: awsevents.Schedule_Rate(seconds(p.Interval))})
 	rule.AddTarget(awseventstargets.NewLambdaFunction(function, nil))
 	watch := &alarms{scope: own, props: &AlarmsProps{Notify: p.Notify}}

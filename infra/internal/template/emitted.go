@@ -32,7 +32,7 @@ var named = map[string]string{
 type Reading struct {
 	Metric     string // the namespace and the name
 	Statistic  any
-	Period     float64
+	Period     any
 	Dimensions map[string]any
 }
 
@@ -49,7 +49,7 @@ func (r Resource) Readings() (all []Reading) {
 			of[fmt.Sprint(at(d, "Name"))] = at(d, "Value")
 		}
 		name := fmt.Sprint(at(metric, "Namespace"), " ", at(metric, "MetricName"))
-		all = append(all, Reading{name, cmp.Or(at(settings, "Stat"), at(settings, "Statistic")), number(at(settings, "Period")), of})
+		all = append(all, Reading{name, cmp.Or(at(settings, "Stat"), at(settings, "Statistic")), at(settings, "Period"), of})
 	}
 	return all
 }

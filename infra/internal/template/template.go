@@ -131,8 +131,3 @@ func target(v any) string {
 func refers(values any, id string) bool {
 	return id != "" && slices.ContainsFunc(list(values), func(v any) bool { return target(v) == id })
 }
-
-func number(v any) float64 {
-	n, _ := v.(float64) // an absent number is 0
-	return n
-}

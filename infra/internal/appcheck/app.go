@@ -1,4 +1,4 @@
-package infra
+package appcheck
 
 import (
 	"encoding/json"
@@ -13,16 +13,15 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
-// An app is what one walk over the constructs of an app finds, whoever made them. It remembers
+// An App is what one walk over the constructs of an app finds, whoever made them. It remembers
 // what it has resolved: each call of CDK is a round trip to its process, and within a validation
 // some 4,000 of them exhaust the stack of jsii.
-type app struct {
+type App struct {
 	all       []constructs.IConstruct
-	ids       map[*IdempotentFunction]string
 	called    map[constructs.IConstruct]string // identities of functions, by the resource that calls them
 	homes     map[constructs.IConstruct]awscdk.Stack
 	named     map[string][]naming // by the stack that names them
-	read      map[awslambda.CfnEventSourceMapping]*mapping
+	read      map[awslambda.CfnEventSourceMapping]*Mapping
 	validated map[validation]bool
 }
 
@@ -33,15 +32,16 @@ type naming struct {
 	queue    awssqs.CfnQueue
 }
 
-func appOf(of constructs.IConstruct) *app {
-	return &app{
-		all: *of.Node().Root().Node().FindAll(constructs.ConstructOrder_PREORDER),
-		ids: map[*IdempotentFunction]string{}, called: map[constructs.IConstruct]string{}, homes: map[constructs.IConstruct]awscdk.Stack{}, named: map[string][]naming{}, read: map[awslambda.CfnEventSourceMapping]*mapping{}, validated: map[validation]bool{},
+// AppOf walks over the app of a construct.
+func AppOf(of constructs.IConstruct) *App {
+	return &App{
+		all:    *of.Node().Root().Node().FindAll(constructs.ConstructOrder_PREORDER),
+		called: map[constructs.IConstruct]string{}, homes: map[constructs.IConstruct]awscdk.Stack{}, named: map[string][]naming{}, read: map[awslambda.CfnEventSourceMapping]*Mapping{}, validated: map[validation]bool{},
 	}
 }
 
-// every returns the constructs of a type.
-func every[C any](a *app) (found []C) {
+// Every returns the constructs of a type.
+func Every[C any](a *App) (found []C) {
 	for _, c := range a.all {
 		if one, ok := c.(C); ok {
 			found = append(found, one)
@@ -58,8 +58,8 @@ func plain(of constructs.IConstruct, value any) any {
 	return awscdk.Stack_Of(of).Resolve(value)
 }
 
-// in returns a value at a path of a property of a resource, or nil.
-func in(of constructs.IConstruct, property any, path ...string) any {
+// In returns a value at a path of a property of a resource, or nil.
+func In(of constructs.IConstruct, property any, path ...string) any {
 	value := plain(of, property)
 	for _, key := range path {
 		object, _ := value.(map[string]any) // of any other value, nil: it has no keys
@@ -81,6 +81,8 @@ func referred(text *string) constructs.IConstruct {
 	return nil
 }
 
+func unresolved(value any) bool { return *awscdk.Token_IsUnresolved(value) }
+
 func asJSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -89,19 +91,19 @@ func asJSON(value any) string {
 	return string(text)
 }
 
-// invokes reports whether a property of a resource names the function, its alias or its version.
-func (a *app) invokes(f *IdempotentFunction, of constructs.IConstruct, property any) bool {
-	if a.ids[f] == "" {
-		a.ids[f] = identity(f.Function)
+// Invokes reports whether a property of a resource names the function, its alias or its version.
+func (a *App) Invokes(f *Function, of constructs.IConstruct, property any) bool {
+	if f.identity == "" {
+		f.identity = identity(f.Function)
 	}
 	if _, known := a.called[of]; !known {
 		a.called[of] = a.call(of, property)
 	}
-	return a.called[of] == a.ids[f]
+	return a.called[of] == f.identity
 }
 
 // call returns the identity of the function that a property of a resource names, or "".
-func (a *app) call(of constructs.IConstruct, property any) string {
+func (a *App) call(of constructs.IConstruct, property any) string {
 	text, _ := property.(*string)
 	for at := referred(text); at != nil; {
 		switch qualified := at.(type) {
@@ -115,8 +117,7 @@ func (a *app) call(of constructs.IConstruct, property any) string {
 			at = nil
 		}
 	}
-	found := find(a.functionsBy(of, text == nil), asJSON(plain(of, property)))
-	return found.identity
+	return find(a.functionsBy(of, text == nil), asJSON(plain(of, property))).identity
 }
 
 // find returns the one whose name a value in JSON is or contains. Logical ids repeat in stacks, so
@@ -141,8 +142,8 @@ func names(value, name string) bool {
 
 // functionsBy returns the functions of a stack or of the others, as the stack of a resource names
 // them. Those that the app creates are behind a reference; only an object hides it.
-func (a *app) functionsBy(of constructs.IConstruct, object bool) func(own bool) []naming {
-	functions := slices.DeleteFunc(every[awslambda.IFunction](a), func(f awslambda.IFunction) bool {
+func (a *App) functionsBy(of constructs.IConstruct, object bool) func(own bool) []naming {
+	functions := slices.DeleteFunc(Every[awslambda.IFunction](a), func(f awslambda.IFunction) bool {
 		_, made := f.(awslambda.Function)
 		_, version := f.(awslambda.Version)
 		return !object && made || version
@@ -153,15 +154,15 @@ func (a *app) functionsBy(of constructs.IConstruct, object bool) func(own bool) 
 }
 
 // queuesBy returns the queues of a stack or of the others, as the stack of a resource names them.
-func (a *app) queuesBy(of constructs.IConstruct) func(own bool) []naming {
-	return namedBy(a, of, "queues", every[awssqs.CfnQueue](a), func(q awssqs.CfnQueue, stack awscdk.Stack) naming {
+func (a *App) queuesBy(of constructs.IConstruct) func(own bool) []naming {
+	return namedBy(a, of, "queues", Every[awssqs.CfnQueue](a), func(q awssqs.CfnQueue, stack awscdk.Stack) naming {
 		return naming{names: []string{asJSON(stack.Resolve(q.AttrArn()))}, queue: q}
 	})
 }
 
 // namedBy remembers what a stack names, apart for its own constructs, which are nearly always those
 // that are meant.
-func namedBy[C constructs.IConstruct](a *app, of constructs.IConstruct, kind string, all []C, name func(C, awscdk.Stack) naming) func(own bool) []naming {
+func namedBy[C constructs.IConstruct](a *App, of constructs.IConstruct, kind string, all []C, name func(C, awscdk.Stack) naming) func(own bool) []naming {
 	stack := awscdk.Stack_Of(of)
 	path := *stack.Node().Path()
 	return func(own bool) []naming {
@@ -184,45 +185,45 @@ func namedBy[C constructs.IConstruct](a *app, of constructs.IConstruct, kind str
 // identity tells functions apart: by the path of one that the app creates, and by the ARN of an
 // import. Aliases and versions have that of their function.
 func identity(function awslambda.IFunction) string {
-	own := unqualified(function)
+	own := Unqualified(function)
 	if made, is := own.Node().DefaultChild().(awslambda.CfnFunction); is {
 		return *made.Node().Path()
 	}
 	return asJSON(plain(own, own.FunctionArn()))
 }
 
-// A queueOf is a queue of SQS that a property names.
-type queueOf struct {
+// A Queue is a queue of SQS that a property names.
+type Queue struct {
 	made awssqs.CfnQueue // nil for an import
-	name *string
-	path string // or the name of an import
+	Name *string
+	Path string // or the name of an import
 }
 
 // queue returns the queue whose ARN a property of a resource is, or nil.
-func (a *app) queue(of constructs.IConstruct, arn any) *queueOf {
+func (a *App) queue(of constructs.IConstruct, arn any) *Queue {
 	text, _ := arn.(*string)
 	if made, is := referred(text).(awssqs.CfnQueue); is {
-		return newQueueOf(made)
+		return newQueue(made)
 	}
 	value := plain(of, arn)
 	if literal, is := value.(string); is && strings.Contains(literal, ":sqs:") {
 		name := literal[strings.LastIndex(literal, ":")+1:]
-		return &queueOf{nil, &name, name}
+		return &Queue{nil, &name, name}
 	}
 	if found := find(a.queuesBy(of), asJSON(value)); value != nil && found.queue != nil {
-		return newQueueOf(found.queue)
+		return newQueue(found.queue)
 	}
 	return nil
 }
 
-func newQueueOf(made awssqs.CfnQueue) *queueOf {
-	return &queueOf{made, made.AttrQueueName(), *made.Node().Path()}
+func newQueue(made awssqs.CfnQueue) *Queue {
+	return &Queue{made, made.AttrQueueName(), *made.Node().Path()}
 }
 
-// deadLetters returns the dead-letter queue, or nil if there is none or an import hides it.
-func (a *app) deadLetters(q *queueOf) *queueOf {
+// DeadLetters returns the dead-letter queue, or nil if there is none or an import hides it.
+func (a *App) DeadLetters(q *Queue) *Queue {
 	if q.made == nil {
 		return nil
 	}
-	return a.queue(q.made, in(q.made, q.made.RedrivePolicy(), "deadLetterTargetArn"))
+	return a.queue(q.made, In(q.made, q.made.RedrivePolicy(), "deadLetterTargetArn"))
 }

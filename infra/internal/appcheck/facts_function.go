@@ -1,4 +1,4 @@
-package infra
+package appcheck
 
 import (
 	"maps"
@@ -14,38 +14,38 @@ import (
 func (x *examined) timeout() {
 	for _, m := range x.mappings {
 		waits := maxMappingTime
-		if m.kind == ofTopic || m.kind == ofBroker {
+		if m.Kind == OfTopic || m.Kind == ofBroker {
 			waits = maxBrokerTime
 		}
-		x.when(x.f.longest() > waits, m.at, "lower the timeout, or start executions from a dispatcher (Dispatches)",
-			"it waits %s for a function that may run for %s", waits, x.f.longest())
+		x.when(x.f.Longest() > waits, m.At, "lower the timeout, or start executions from a dispatcher (Dispatches)",
+			"it waits %s for a function that may run for %s", waits, x.f.Longest())
 	}
-	for _, api := range x.inlets(x.f) {
-		x.when(api.waits > 0 && x.f.longest() > api.waits, api.at, "lower the timeout of the function, or put a queue between them",
-			"the API waits %s for a function that may run for %s, and returns an error while it runs", api.waits, x.f.longest())
+	for _, api := range x.Inlets(x.f) {
+		x.when(api.waits > 0 && x.f.Longest() > api.waits, api.at, "lower the timeout of the function, or put a queue between them",
+			"the API waits %s for a function that may run for %s, and returns an error while it runs", api.waits, x.f.Longest())
 	}
 }
 
 // tableSchema returns the keys of the table of the records, its types by attribute, and whether it
 // has time to live, or cannot have it, if the app creates it.
 func (x *examined) tableSchema() (keys, types map[string]string, expires, known bool) {
-	if x.f.props.Table == nil {
+	if x.f.Table == nil {
 		return nil, nil, false, false
 	}
 	var schema, attributes any
-	of := x.f.props.Table.Table.Node().DefaultChild()
+	of := x.f.Table.Node().DefaultChild()
 	switch made := of.(type) {
 	case awsdynamodb.CfnGlobalTable:
 		schema, attributes = made.KeySchema(), made.AttributeDefinitions()
-		expires = in(made, made.TimeToLiveSpecification(), "enabled") == true || plain(made, made.MultiRegionConsistency()) == "STRONG"
+		expires = In(made, made.TimeToLiveSpecification(), "enabled") == true || plain(made, made.MultiRegionConsistency()) == "STRONG"
 	case awsdynamodb.CfnTable:
-		schema, attributes, expires = made.KeySchema(), made.AttributeDefinitions(), in(made, made.TimeToLiveSpecification(), "enabled") == true
+		schema, attributes, expires = made.KeySchema(), made.AttributeDefinitions(), In(made, made.TimeToLiveSpecification(), "enabled") == true
 	default:
 		return nil, nil, false, false
 	}
 	byName := func(list any, of, value string) map[string]string {
 		found := map[string]string{}
-		all, _ := plain(x.f.props.Table.Table, list).([]any)
+		all, _ := plain(x.f.Table, list).([]any)
 		for _, one := range all {
 			object, _ := one.(map[string]any)
 			name, _ := object[of].(string)
@@ -62,11 +62,10 @@ func (x *examined) tableKeys() {
 	if !known {
 		return
 	}
-	table := x.f.props.Table
-	x.when(types[keys["HASH"]] != "S", table.Table, "use a table whose partition key is a string",
+	x.when(types[keys["HASH"]] != "S", x.f.Table, "use a table whose partition key is a string",
 		"its partition key %q is of type %s, and the ids of records are strings", keys["HASH"], types[keys["HASH"]])
-	x.when(keys["RANGE"] != table.sortKey, table.Table, "declare SortKey of ImportIdempotencyTable, and set Options.Layout.SortKey of package dynamo",
-		"its sort key is %q, and the declared one is %q", keys["RANGE"], table.sortKey)
+	x.when(keys["RANGE"] != x.f.SortKey, x.f.Table, "declare SortKey of ImportIdempotencyTable, and set Options.Layout.SortKey of package dynamo",
+		"its sort key is %q, and the declared one is %q", keys["RANGE"], x.f.SortKey)
 }
 
 // tableTTL finds a table that grows forever.
@@ -75,18 +74,17 @@ func (x *examined) tableTTL() {
 	if !known {
 		return
 	}
-	table := x.f.props.Table
-	x.when(!table.props.SweptElsewhere && !expires, table.Table, "set TimeToLiveAttribute of the table",
+	x.when(!x.f.Swept && !expires, x.f.Table, "set TimeToLiveAttribute of the table",
 		"it has no time to live, and expired records stay")
 }
 
 // environment returns the variables of a function that the app creates.
 func (x *examined) environment() (of awslambda.CfnFunction, set map[string]any) {
-	made, created := x.function().Node().DefaultChild().(awslambda.CfnFunction)
+	made, created := x.f.made()
 	if !created {
 		return nil, nil
 	}
-	set, _ = in(made, made.Environment(), "variables").(map[string]any) // nil without one
+	set, _ = In(made, made.Environment(), "variables").(map[string]any) // nil without one
 	return made, set
 }
 
@@ -96,10 +94,9 @@ func (x *examined) variables() {
 	if made == nil {
 		return
 	}
-	wanted := x.f.props.store().variables()
-	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		x.when(asJSON(set[name]) != asJSON(plain(made, wanted[name])), made, "set the variable to that of the store",
-			"its variable %s is %s, and that of the store %s", name, asJSON(set[name]), asJSON(plain(made, wanted[name])))
+	for _, name := range slices.Sorted(maps.Keys(x.f.Variables)) {
+		x.when(asJSON(set[name]) != asJSON(plain(made, x.f.Variables[name])), made, "set the variable to that of the store",
+			"its variable %s is %s, and that of the store %s", name, asJSON(set[name]), asJSON(plain(made, x.f.Variables[name])))
 	}
 }
 
@@ -117,27 +114,27 @@ func (x *examined) logFilter() {
 	if made == nil || set["ONCE_METRICS"] == nil {
 		return
 	}
-	level, _ := in(made, made.LoggingConfig(), "applicationLogLevel").(string)
+	level, _ := In(made, made.LoggingConfig(), "applicationLogLevel").(string)
 	x.when(slices.Contains([]string{"WARN", "ERROR", "FATAL"}, level), made, "leave ApplicationLogLevel at INFO, and set the level of the program's logger",
 		"its ApplicationLogLevel is %s, and Lambda would drop the metrics in its log", level)
 }
 
 // functionAlarms finds a function without alarms in a stack in which others have them.
 func (x *examined) functionAlarms() {
-	stack := *awscdk.Stack_Of(x.f.scope).Node().Path()
-	others := slices.ContainsFunc(x.functions(), func(f *IdempotentFunction) bool {
-		return f.alarmed != nil && *awscdk.Stack_Of(f.scope).Node().Path() == stack
+	stack := *awscdk.Stack_Of(x.f.Scope).Node().Path()
+	others := slices.ContainsFunc(x.functions(), func(f *Function) bool {
+		return f.Alarmed != nil && *awscdk.Stack_Of(f.Scope).Node().Path() == stack
 	})
-	x.when(others && x.f.alarmed == nil, x.f.scope, "add the function to AlarmsProps.Functions", "NewAlarms watches other functions, and not this one")
+	x.when(others && x.f.Alarmed == nil, x.f.Scope, "add the function to AlarmsProps.Functions", "NewAlarms watches other functions, and not this one")
 }
 
 // sourceAlarms finds a source that was added after the alarms.
 func (x *examined) sourceAlarms() {
-	if x.f.alarmed == nil {
+	if x.f.Alarmed == nil {
 		return
 	}
-	for _, s := range x.f.watched(x.app) {
-		x.when(!x.f.alarmed[s.key()], x.f.scope, "call NewAlarms after the last source is added",
-			"the source %s was added after the alarms, and has none of its own", s.key())
+	for _, source := range x.f.Sources(x.App) {
+		x.when(!x.f.Alarmed[source], x.f.Scope, "call NewAlarms after the last source is added",
+			"the source %s was added after the alarms, and has none of its own", source)
 	}
 }
