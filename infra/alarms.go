@@ -29,7 +29,10 @@ import (
 //
 // NewAlarms panics with a [*PropsError] for props that cannot work.
 func NewAlarms(scope constructs.Construct, id string, props *AlarmsProps) *Alarms {
-	p := props.withDefaults()
+	p := orZero(props)
+	if p.Operations == nil {
+		p.Operations = stated(p.Functions)
+	}
 	refuseID(scope, id, "").panic(scope, id)
 	app := appcheck.AppOf(scope)
 	p.refuse(app).panic(scope, id)
@@ -70,7 +73,7 @@ func (a *alarms) add(name string, watched []signal) {
 		several[s.Name]++
 		refuseID(a.scope, id, "").panic(a.scope, "")
 		props := &awscloudwatch.AlarmProps{
-			AlarmDescription: jsii.String(strings.TrimPrefix(name+": ", ": ") + s.description()), AlarmName: a.props.name(a.scope, id),
+			AlarmDescription:   jsii.String(strings.TrimPrefix(name+": ", ": ") + s.description()),
 			ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD, EvaluationPeriods: jsii.Number(1),
 			Metric: s.metric, Threshold: jsii.Number(s.threshold(a.props)), TreatMissingData: awscloudwatch.TreatMissingData_NOT_BREACHING,
 		}

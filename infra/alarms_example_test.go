@@ -15,10 +15,9 @@ func ExampleNewAlarms() {
 	var pager, mail awssns.ITopic
 	var stop awslambda.IFunction
 	infra.NewAlarms(stack, "Alarms", &infra.AlarmsProps{
-		Functions:  []*infra.IdempotentFunction{orders},
-		NamePrefix: "prod-", // prod-OrdersDeadLetters
-		Page:       infra.AlarmActions{Notify: []awssns.ITopic{pager}, Actions: []awscloudwatch.IAlarmAction{awscloudwatchactions.NewLambdaAction(stop, nil)}},
-		Ticket:     infra.AlarmActions{Notify: []awssns.ITopic{mail}},
+		Functions: []*infra.IdempotentFunction{orders},
+		Page:      infra.AlarmActions{Notify: []awssns.ITopic{pager}, Actions: []awscloudwatch.IAlarmAction{awscloudwatchactions.NewLambdaAction(stop, nil)}},
+		Ticket:    infra.AlarmActions{Notify: []awssns.ITopic{mail}},
 	})
 }
 

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
@@ -20,12 +18,6 @@ type AlarmsProps struct {
 	// Functions are the functions to watch, with their APIs, queues and streams. Their
 	// alarms use metrics of AWS, which exist even if no function runs. Default: none.
 	Functions []*IdempotentFunction
-
-	// NamePrefix begins the name of each alarm, followed by its id, for example
-	// "prod-OrdersDeadLetters". A name is unique in an account and a Region, has at most
-	// 255 characters, and a change of it replaces the alarm. Default: CloudFormation
-	// generates the names.
-	NamePrefix string
 
 	// Notify are the topics that are notified when an alarm of any severity rings, and when
 	// it returns to OK. A topic with a policy must allow CloudWatch to publish, as
@@ -69,27 +61,6 @@ type AlarmActions struct {
 	Notify []awssns.ITopic
 }
 
-func (p *AlarmsProps) withDefaults() AlarmsProps {
-	all := orZero(p)
-	if all.Operations == nil {
-		all.Operations = stated(all.Functions)
-	}
-	return all
-}
-
-// name returns the name of an alarm, or nil for one that CloudFormation generates. It panics
-// for one that is too long.
-func (p *AlarmsProps) name(scope constructs.Construct, id string) *string {
-	if p.NamePrefix == "" {
-		return nil
-	}
-	var found problems
-	name := p.NamePrefix + id
-	found.when(len(name) > 255 && !unresolved(name), "NamePrefix: %q is longer than the 255 characters of an alarm's name", name)
-	found.panic(scope, "")
-	return &name
-}
-
 func (p *AlarmsProps) refuse(a *appcheck.App) (found problems) {
 	found.when(len(p.Functions)+len(p.Operations)+len(p.Relays) == 0, "Operations: there is nothing to watch, neither Functions nor Operations nor Relays")
 	for _, name := range slices.Sorted(maps.Keys(p.Thresholds)) {
@@ -101,7 +72,6 @@ func (p *AlarmsProps) refuse(a *appcheck.App) (found problems) {
 		found.when(!slices.Contains(catalog.settings, name), "Thresholds: %q is none of %q", name, catalog.settings)
 		found.when(!(value > 0 && value <= most), "Thresholds: %s is %g; state more than 0 and at most %g", name, value, most)
 	}
-	found.when(strings.ContainsFunc(p.NamePrefix, unicode.IsControl), "NamePrefix: %q has a control character", p.NamePrefix)
 	found.add(p.refuseActions("Page", &p.Page), p.refuseActions("Ticket", &p.Ticket), refuseTopics("Notify", p.Notify))
 	if refused := refuseNames(p.Functions, p.Operations, p.Relays); len(refused) > 0 {
 		return append(found, refused...)

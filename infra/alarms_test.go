@@ -155,12 +155,6 @@ func TestQueueAgeIsReached(t *testing.T) {
 	}
 }
 
-func TestRelayAlarms(t *testing.T) {
-	stack := newStack()
-	NewAlarms(stack, "Alarms", &AlarmsProps{Relays: []*Relay{newRelay(t, stack, nil)}})
-	wantAlarms(t, synth(t, stack), map[string]float64{"RelayErrors": 5, "RelayThrottles": 5, "RelayFailures": 1, "RelayIteratorAge": 300e3})
-}
-
 // Alarms take their ids from operations, functions and relays, which CDK may not tell
 // apart. CloudWatch has its own limits.
 func TestWatchingRefuses(t *testing.T) {
@@ -190,9 +184,6 @@ func TestWatchingRefuses(t *testing.T) {
 			NewAlarms(f.scope, "A", &AlarmsProps{Functions: []*IdempotentFunction{f}, Thresholds: map[string]float64{"iterator_age_seconds": 86400}})
 		},
 		"for outbox_age_seconds":       alarms(AlarmsProps{Thresholds: map[string]float64{"outbox_age_seconds": 43200}, Relays: []*Relay{r}}),
-		"NamePrefix: \"a\\n\" has a":   alarms(AlarmsProps{NamePrefix: "a\n", Operations: pay}),
-		"255 characters of an alarm":   alarms(AlarmsProps{NamePrefix: strings.Repeat("a", 244), Operations: pay}),
-		"scope: it is nil":             func() { NewAlarms(nil, "A", &AlarmsProps{Operations: pay}) },
 		`"a" is blank or listed twice`: alarms(AlarmsProps{Operations: []string{"a", "a"}}),
 		`"" is blank or listed twice`:  board(DashboardProps{Operations: []string{""}}),
 		`" " is blank or listed`:       alarms(AlarmsProps{Operations: []string{" "}}),
