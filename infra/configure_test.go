@@ -29,7 +29,7 @@ func TestConfigureHasTheLastHand(t *testing.T) {
 	change := func(p *awslambda.FunctionProps) {
 		(*p.Environment)["OTEL_SERVICE_NAME"] = jsii.String("orders")
 		p.EnvironmentEncryption = key
-		p.MemorySize, p.ReservedConcurrentExecutions, p.Tracing = jsii.Number(512), jsii.Number(20), awslambda.Tracing_ACTIVE
+		p.MemorySize, p.ReservedConcurrentExecutions, p.Timeout, p.Tracing = jsii.Number(512), jsii.Number(20), seconds(time.Minute), awslambda.Tracing_ACTIVE
 		p.Vpc, p.VpcSubnets = vpc, &awsec2.SubnetSelection{SubnetType: awsec2.SubnetType_PRIVATE_ISOLATED}
 	}
 	configured(t, stack, change)
@@ -43,6 +43,7 @@ func TestConfigureHasTheLastHand(t *testing.T) {
 		check.Equal(t, f.Properties["KmsKeyArn"], any(keyHere), f.ID)
 		check.Equal(t, f.Properties["ReservedConcurrentExecutions"], any(20.0), f.ID)
 		check.Equal(t, f.Properties["MemorySize"], any(512.0), f.ID)
+		check.Equal(t, f.Properties["Timeout"], any(60.0), f.ID)
 		check.Equal(t, f.Properties["TracingConfig"], any(map[string]any{"Mode": "Active"}), f.ID)
 		check.Equal(t, len(f.Properties["VpcConfig"].(map[string]any)["SubnetIds"].([]any)), 2, f.ID)
 		check.Contains(t, f.Properties["Environment"], "OTEL_SERVICE_NAME", f.ID)
@@ -112,30 +113,6 @@ func TestConfigureRefuses(t *testing.T) {
 			p.Configure = func(p *awslambda.FunctionProps) { p.CurrentVersionOptions = nil }
 		})
 	})
-}
-
-// What Configure changes, the check examines.
-func TestConfigurationThatLosesRecordsIsFound(t *testing.T) {
-	for words, change := range map[string]func(*awslambda.FunctionProps){
-		"visibility": nil, // of the timeout
-		"variables":  func(p *awslambda.FunctionProps) { delete(*p.Environment, "IDEMPOTENCY_TABLE") },
-		"disabled":   func(p *awslambda.FunctionProps) { (*p.Environment)["ONCE_DISABLED"] = jsii.String("1") },
-		"log-filter": func(p *awslambda.FunctionProps) {
-			p.ApplicationLogLevelV2, p.LoggingFormat = awslambda.ApplicationLogLevel_WARN, awslambda.LoggingFormat_JSON
-		},
-	} {
-		stack := newStack()
-		f := newFunction(t, stack, func(p *IdempotentFunctionProps) { longRecords(p); p.Configure = change })
-		f.AddQueue("Queue", nil)
-		if change == nil {
-			f.Function.Node().DefaultChild().(awslambda.CfnFunction).SetTimeout(jsii.Number(60))
-		}
-		wantFinding(t, "infra: S/", stack)
-		check.Contains(t, Check(stack), words)
-	}
-	stack := newStack()
-	configured(t, stack, func(p *awslambda.FunctionProps) { p.Timeout = seconds(time.Minute) })
-	check.Equal(t, only(t, synth(t, stack), "AWS::Lambda::Function").Properties()["Timeout"], 60.0)
 }
 
 // CDK refuses props in words of its own, with a panic that is no error.

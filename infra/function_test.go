@@ -38,6 +38,7 @@ func TestFunction(t *testing.T) {
 
 func TestFunctionRefuses(t *testing.T) {
 	wantRefusals(t, map[string]func(*IdempotentFunctionProps){
+		"Live.ProvisionedConcurrency: -1 is": live(-1),
 		"Code: it is required":               func(p *IdempotentFunctionProps) { p.Code = "" },
 		"Code: build the function first":     func(p *IdempotentFunctionProps) { p.Code = "absent.zip" },
 		"Table: it is required":              func(p *IdempotentFunctionProps) { p.Table = nil },

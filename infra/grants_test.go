@@ -50,43 +50,6 @@ func execute(o *ExecuteOptions) func(*IdempotencyTable, awsiam.IGrantable) awsia
 	return func(table *IdempotencyTable, role awsiam.IGrantable) awsiam.Grant { return table.GrantExecute(role, o) }
 }
 
-func TestGrants(t *testing.T) {
-	for name, c := range map[string]struct {
-		grant func(*IdempotencyTable, awsiam.IGrantable) awsiam.Grant
-		want  string
-	}{
-		"execute":           {execute(nil), "DeleteItem GetItem PutItem UpdateItem"},
-		"with transactions": {execute(&ExecuteOptions{Transactions: true}), "DeleteItem GetItem PutItem UpdateItem"},
-		"with group commit": {execute(&ExecuteOptions{Group: true}), "BatchGetItem DeleteItem GetItem PartiQLDelete PartiQLInsert PartiQLUpdate PutItem UpdateItem"},
-		"operate":           {(*IdempotencyTable).GrantOperate, "DeleteItem GetItem Scan UpdateItem"},
-		"sweep":             {(*IdempotencyTable).GrantSweep, "DeleteItem Scan"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			stack := newStack()
-			c.grant(NewIdempotencyTable(stack, "Table", nil), newRole(stack))
-			all := granted(t, stack, c.want)
-			check.Equal(t, all[0]["Condition"], nil)
-			check.Equal(t, all[0]["Resource"], arn("Table"))
-		})
-	}
-}
-
-// Without the second condition, the first holds for a request that names no
-// leading key at all. With one statement, no action escapes them.
-func TestGrantByOperation(t *testing.T) {
-	for group, want := range map[bool]string{
-		false: "DeleteItem GetItem PutItem UpdateItem",
-		true:  "BatchGetItem DeleteItem GetItem PartiQLDelete PartiQLInsert PartiQLUpdate PutItem UpdateItem",
-	} {
-		stack := newStack()
-		NewIdempotencyTable(stack, "Table", nil).GrantExecute(newRole(stack), &ExecuteOptions{Group: group, Operations: []string{"create-payment", "refund"}})
-		check.Equal(t, granted(t, stack, want)[0]["Condition"], map[string]any{
-			"ForAllValues:StringLike": map[string]any{"dynamodb:LeadingKeys": []any{"create-payment#*", "refund#*"}},
-			"Null":                    map[string]any{"dynamodb:LeadingKeys": "false"},
-		})
-	}
-}
-
 // CDK's own grants leave the key out, and the first call of the function fails.
 func TestGrantCoversReplicasAndKeys(t *testing.T) {
 	stack := newStack()

@@ -34,11 +34,6 @@ func TestHTTPAPIRefuses(t *testing.T) {
 		"at least one is required":        {Public: true},
 		"Configure, Routes: ":             {Public: true, Routes: []string{"/payments"}},
 	}, func(props HTTPAPIProps) { newFunction(t, newStack(), nil).AddHTTPAPI("API", &props) })
-	for timeout, words := range map[time.Duration]string{30 * time.Second: "", 31 * time.Second: "the API waits 30s for a function that may run for 31s"} {
-		stack := newStack()
-		newFunction(t, stack, func(p *IdempotentFunctionProps) { p.Timeout = timeout }).AddHTTPAPI("API", &HTTPAPIProps{Public: true, Routes: post})
-		wantFinding(t, words, stack)
-	}
 }
 
 // The log has neither paths, headers nor bodies, which may identify a customer.

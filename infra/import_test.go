@@ -14,14 +14,10 @@ import (
 const tableARN = "arn:aws:dynamodb:eu-west-1:111122223333:table/powertools"
 
 // usesImport returns the template of a function whose records are in an imported table.
-func usesImport(t *testing.T, key bool, props *ImportedTableProps) (policy, environment string) {
+func usesImport(t *testing.T, props *ImportedTableProps) (policy, environment string) {
 	t.Helper()
 	stack := newStack()
-	attributes := &awsdynamodb.TableAttributesV2{TableArn: jsii.String(tableARN)}
-	if key {
-		attributes.EncryptionKey = customerKey(stack)
-	}
-	table := ImportIdempotencyTable(awsdynamodb.TableV2_FromTableAttributes(stack, jsii.String("Powertools"), attributes), props)
+	table := ImportIdempotencyTable(awsdynamodb.TableV2_FromTableArn(stack, jsii.String("Powertools"), jsii.String(tableARN)), props)
 	newFunction(t, stack, func(p *IdempotentFunctionProps) {
 		p.Table, p.Execute = table, &ExecuteOptions{Operations: []string{"pay"}}
 	})
@@ -38,18 +34,13 @@ func text(t *testing.T, resource template.Resource) string {
 }
 
 func TestFunctionUsesAnImportedTable(t *testing.T) {
-	policy, environment := usesImport(t, false, nil)
+	policy, environment := usesImport(t, nil)
 	check.Contains(t, policy, tableARN)
 	check.Contains(t, policy, `"dynamodb:LeadingKeys":["pay#*"]`)
 	check.Contains(t, environment, `"IDEMPOTENCY_TABLE":"powertools"`)
 }
 
-func TestFunctionMayUseTheKeyOfAnImportedTable(t *testing.T) {
-	policy, _ := usesImport(t, true, nil) // as above
-	check.Contains(t, policy, keyHere)
-}
-
 func TestImportedTableRefuses(t *testing.T) {
 	wantRefusal(t, "table: it is required", func() { ImportIdempotencyTable(nil, nil) })
-	wantRefusal(t, "does not contain the operation", func() { usesImport(t, false, &ImportedTableProps{SortKey: "sk"}) })
+	wantRefusal(t, "does not contain the operation", func() { usesImport(t, &ImportedTableProps{SortKey: "sk"}) })
 }

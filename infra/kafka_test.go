@@ -163,12 +163,3 @@ func TestKafkaHasAnAlarmForRecordsThatWait(t *testing.T) {
 	check.Equal(t, got["Threshold"], 10000.0)
 	check.Equal(t, got["Statistic"], "Maximum")
 }
-
-// Lambda allows 15 min behind other sources.
-func TestBrokersTakeNoFunctionOfMoreThan14Minutes(t *testing.T) {
-	for timeout, words := range map[time.Duration]string{14 * time.Minute: "", 15 * time.Minute: "it waits 14m0s for a function that may run for 15m0s"} {
-		stack := newStack()
-		newFunction(t, stack, func(p *IdempotentFunctionProps) { longRecords(p); p.Timeout = timeout }).AddKafka("Orders", msk(nil))
-		wantFinding(t, words, stack)
-	}
-}

@@ -21,12 +21,6 @@ func live(concurrency int) func(*IdempotentFunctionProps) {
 	}
 }
 
-func TestSourcesInvokeTheAliasOfALiveFunction(t *testing.T) {
-	for name, source := range sources() {
-		t.Run(name, func(t *testing.T) { sourceInvokesTheAlias(t, source, live(0)) })
-	}
-}
-
 // The alias of a live function and of a durable one are the same.
 func TestLiveFunctionHasProvisionedConcurrency(t *testing.T) {
 	for name, change := range map[string]func(*IdempotentFunctionProps){"live": nil, "durable": durable(time.Hour)} {
@@ -77,8 +71,4 @@ func TestDeploymentStopsAtThePagesOfTheFunction(t *testing.T) {
 		check.Equal(t, strings.Contains(group, "[Ref:"+id+"]"), page, id)
 	}
 	check.Contains(t, only(t, deployed, "AWS::Lambda::Alias")["UpdatePolicy"], "CodeDeployLambdaAliasUpdate")
-}
-
-func TestLiveRefuses(t *testing.T) {
-	wantRefusal(t, "Live.ProvisionedConcurrency: -1 is negative", func() { newFunction(t, newStack(), live(-1)) })
 }

@@ -8,16 +8,6 @@ import (
 	"github.com/lambda-once/once/infra/internal/check"
 )
 
-func TestOutbox(t *testing.T) {
-	stack := newStack()
-	NewOutbox(stack, "Outbox", nil)
-	want := wantTable("aggregate", "id")
-	want["StreamSpecification"] = map[string]any{"StreamViewType": "NEW_IMAGE"}
-	table := only(t, synth(t, stack), tableType)
-	check.Equal(t, table.Properties(), want)
-	wantFate(t, table, "Retain")
-}
-
 func TestOutboxOfAStage(t *testing.T) {
 	stack := newStack()
 	NewOutbox(stack, "Outbox", &OutboxProps{Ephemeral: true})

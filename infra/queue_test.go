@@ -101,19 +101,6 @@ func TestReservedConcurrencySufficesForTheQueue(t *testing.T) {
 	}
 }
 
-func TestQueueIsConfigured(t *testing.T) {
-	stack := newStack()
-	f := newFunction(t, stack, longRecords)
-	key := customerKey(stack)
-	f.AddQueue("Orders", &QueueProps{Configure: func(queue, deadLetters *awssqs.QueueProps, _ *awslambdaeventsources.SqsEventSourceProps) {
-		queue.Encryption, queue.EncryptionMasterKey = awssqs.QueueEncryption_KMS, key
-		deadLetters.QueueName = jsii.String("orders-dead")
-	}})
-	queues := synth(t, stack).Resources("AWS::SQS::Queue")
-	check.Equal(t, queues["FunctionOrdersQueue"].Properties()["KmsMasterKeyId"], keyHere)
-	check.Equal(t, queues["FunctionOrdersDeadLetters"].Properties()["QueueName"], "orders-dead")
-}
-
 // CDK refuses props in words of its own, which are those of a PropsError.
 func TestQueueRefuses(t *testing.T) {
 	configure := func(change func(queue *awssqs.QueueProps, source *awslambdaeventsources.SqsEventSourceProps)) QueueProps {

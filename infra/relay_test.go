@@ -8,31 +8,6 @@ import (
 	"github.com/lambda-once/once/infra/internal/check"
 )
 
-func TestRelay(t *testing.T) {
-	stack := newStack()
-	newRelay(t, stack, func(p *RelayProps) { p.Environment = map[string]string{"EVENT_BUS": "shop"} })
-	deployed := synth(t, stack)
-	function := only(t, deployed, "AWS::Lambda::Function").Properties()
-	check.Equal(t, function["Timeout"], 30.0)
-	check.Equal(t, function["Environment"], map[string]any{"Variables": map[string]any{
-		"AWS_LAMBDA_LOG_LEVEL": "INFO", "EVENT_BUS": "shop", "OUTBOX_TABLE": ref("Outbox"),
-	}})
-	check.Equal(t, only(t, deployed, mappingType).Properties(), map[string]any{
-		"BatchSize":                      100.0,
-		"BisectBatchOnFunctionError":     true,
-		"DestinationConfig":              map[string]any{"OnFailure": map[string]any{"Destination": arn("RelayFailures")}},
-		"EventSourceArn":                 map[string]any{"Fn::GetAtt": []any{"Outbox", "StreamArn"}},
-		"FilterCriteria":                 map[string]any{"Filters": []any{map[string]any{"Pattern": `{"dynamodb":{"NewImage":{"published":{"N":[{"exists":false}]}}},"eventName":["INSERT","MODIFY"]}`}}},
-		"FunctionName":                   ref("RelayFunction"),
-		"FunctionResponseTypes":          []any{"ReportBatchItemFailures"},
-		"MaximumBatchingWindowInSeconds": 0.0,
-		"MaximumRecordAgeInSeconds":      43200.0,
-		"MaximumRetryAttempts":           10000.0,
-		"ParallelizationFactor":          1.0,
-		"StartingPosition":               "TRIM_HORIZON",
-	})
-}
-
 // A relay marks items and reads its stream. It may do nothing else with the outbox,
 // and nothing with records.
 func TestRelayMayNothingElse(t *testing.T) {

@@ -12,27 +12,6 @@ import (
 
 const tableType = "AWS::DynamoDB::GlobalTable"
 
-// wantTable returns the properties of a table with a partition key, and perhaps a sort
-// key, in one Region.
-func wantTable(keys ...string) map[string]any {
-	var attributes, schema []any
-	for i, key := range keys {
-		attributes = append(attributes, map[string]any{"AttributeName": key, "AttributeType": "S"})
-		schema = append(schema, map[string]any{"AttributeName": key, "KeyType": []string{"HASH", "RANGE"}[i]})
-	}
-	return map[string]any{
-		"AttributeDefinitions":    attributes,
-		"BillingMode":             "PAY_PER_REQUEST",
-		"KeySchema":               schema,
-		"TimeToLiveSpecification": map[string]any{"AttributeName": "expiration", "Enabled": true},
-		"Replicas": []any{map[string]any{
-			"DeletionProtectionEnabled":        true,
-			"PointInTimeRecoverySpecification": map[string]any{"PointInTimeRecoveryEnabled": true},
-			"Region":                           "eu-west-1",
-		}},
-	}
-}
-
 // wantFate checks whether a table outlives its stack, or goes with it.
 func wantFate(t *testing.T, table template.Resource, policy string) {
 	t.Helper()
@@ -41,14 +20,6 @@ func wantFate(t *testing.T, table template.Resource, policy string) {
 	for _, replica := range table.Properties()["Replicas"].([]any) {
 		check.Equal(t, replica.(map[string]any)["DeletionProtectionEnabled"], policy == "Retain")
 	}
-}
-
-func TestTableIsKept(t *testing.T) {
-	stack := newStack()
-	NewIdempotencyTable(stack, "Table", nil)
-	table := only(t, synth(t, stack), tableType)
-	check.Equal(t, table.Properties(), wantTable("id"))
-	wantFate(t, table, "Retain")
 }
 
 func TestTableIsEphemeral(t *testing.T) {
