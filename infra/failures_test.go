@@ -47,9 +47,13 @@ func TestDeadLettersOutliveTheirStackAndARename(t *testing.T) {
 	check.Equal(t, fates, map[any]int{true: 5, false: 2})
 }
 
-func TestDeadLettersOfAnEphemeralStageAreDeleted(t *testing.T) {
-	for id, r := range everyQueue(t, true).Resources("AWS::SQS::Queue", "AWS::SQS::QueuePolicy") {
+func TestNothingOfAnEphemeralStageIsRetained(t *testing.T) {
+	deployed := everyQueue(t, true)
+	for id, r := range deployed.Resources("AWS::SQS::Queue", "AWS::SQS::QueuePolicy", "AWS::Logs::LogGroup") {
 		check.Equal(t, r["DeletionPolicy"] == "Retain", false, id)
+	}
+	for _, id := range []string{"Records", "Messages"} {
+		wantFate(t, deployed.Resources()[id], "Delete")
 	}
 }
 

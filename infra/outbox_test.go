@@ -8,12 +8,6 @@ import (
 	"github.com/lambda-once/once/infra/internal/check"
 )
 
-func TestOutboxOfAStage(t *testing.T) {
-	stack := newStack()
-	NewOutbox(stack, "Outbox", &OutboxProps{Ephemeral: true})
-	wantFate(t, only(t, synth(t, stack), tableType), "Delete")
-}
-
 // A relay marks outside of transactions.
 func TestOutboxGrants(t *testing.T) {
 	for want, c := range map[string]struct {

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/jsii-runtime-go"
 )
 
@@ -17,6 +16,7 @@ func TestRegions(t *testing.T) {
 		props IdempotencyTableProps
 		words string
 	}{
+		"a key without a replica's":   {IdempotencyTableProps{Key: customerKey(newStack()), Replicas: one, Writers: WritersInOneRegion}, "eu-central-1 needs the KeyARN"},
 		"one Region":                  {IdempotencyTableProps{}, ""},
 		"eventual, nothing stated":    {IdempotencyTableProps{Replicas: one}, "two Regions can own one key at once"},
 		"eventual, one writer":        {IdempotencyTableProps{Replicas: one, Writers: WritersInOneRegion}, ""},
@@ -40,15 +40,6 @@ func TestRegions(t *testing.T) {
 			wantRefusal(t, c.words, func() { NewIdempotencyTable(newStack(), "Table", &c.props) })
 		})
 	}
-}
-
-func TestReplicaNeedsItsKey(t *testing.T) {
-	stack := newStack()
-	wantRefusal(t, "eu-central-1 needs the KeyARN", func() {
-		NewIdempotencyTable(stack, "Table", &IdempotencyTableProps{
-			Key: awskms.NewKey(stack, jsii.String("Key"), nil), Replicas: []Replica{{Region: "eu-central-1"}}, Writers: WritersInOneRegion,
-		})
-	})
 }
 
 func TestReplicasNeedTheStacksRegion(t *testing.T) {

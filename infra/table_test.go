@@ -22,16 +22,6 @@ func wantFate(t *testing.T, table template.Resource, policy string) {
 	}
 }
 
-func TestTableIsEphemeral(t *testing.T) {
-	stack := newStack()
-	newFunction(t, stack, func(p *IdempotentFunctionProps) {
-		p.Table = NewIdempotencyTable(stack, "Stage", &IdempotencyTableProps{Ephemeral: true})
-	})
-	deployed := synth(t, stack)
-	wantFate(t, deployed.Resources()["Stage"], "Delete")
-	check.Equal(t, only(t, deployed, "AWS::Logs::LogGroup")["DeletionPolicy"], "Delete")
-}
-
 func TestTableWithKeyOfCustomer(t *testing.T) {
 	stack := newStack()
 	NewIdempotencyTable(stack, "Table", &IdempotencyTableProps{
