@@ -133,12 +133,12 @@ func TestPagesAreShort(t *testing.T) {
 		if words > most {
 			t.Errorf("%s has %d words, want at most %d", p.path, words, most)
 		}
-		if strings.HasPrefix(p.path, "docs/") && !slices.Contains(lookedUp, p.path) {
+		if strings.HasPrefix(p.path, "docs/") && !slices.Contains(lookedUp, p.path) || p.path == "README.md" {
 			total += words
 		}
 	}
 	if total > 42_000 {
-		t.Errorf("the pages that are read have %d words, want at most 42,000", total)
+		t.Errorf("README and the pages that are read have %d words, want at most 42,000", total)
 	}
 }
 
