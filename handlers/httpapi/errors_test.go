@@ -25,32 +25,19 @@ func created(_ context.Context, run int, _ string) (httpReply, error) {
 
 func TestDuplicateOfARunningRequestConflicts(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		running, finish := make(chan struct{}), make(chan struct{})
-		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(ctx context.Context, run int, body string) (httpReply, error) {
-			close(running)
-			<-finish
-			return created(ctx, run, body)
+		var s *site
+		s = newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(ctx context.Context, run int, text string) (httpReply, error) {
+			duplicate := s.get(k)
+			title, _ := isProblem(t, duplicate, 409)
+			check.Equal(t, title, "Conflict")
+			// The lease is a minute: the hint is not.
+			check.Equal(t, duplicate.headers.Get("Retry-After"), "2")
+			isProblem(t, s.get(k.with(body("{}"))), 422)
+			return created(ctx, run, text)
 		})
-		first := make(chan httpReply, 1)
-		go func() {
-			r, err := s.send(context.Background(), k)
-			check.Nil(t, err)
-			first <- r
-		}()
-		<-running
-		duplicate := s.get(k)
-		title, _ := isProblem(t, duplicate, 409)
-		check.Equal(t, title, "Conflict")
-		// The lease is a minute: the hint is not.
-		check.Equal(t, duplicate.headers.Get("Retry-After"), "2")
-		isProblem(t, s.get(k.with(body("{}"))), 422)
-		close(finish)
-		r := <-first
-		check.Equal(t, r.status, 201)
-		check.Equal(t, r.headers.Get("Idempotent-Replayed"), "")
-		r = s.get(k)
-		check.Equal(t, r.status, 201)
-		check.Equal(t, r.headers.Get("Idempotent-Replayed"), "true")
+		for _, mark := range []string{"", "true"} {
+			isReply(t, s.get(k), 201, "run 1", mark)
+		}
 		s.ran(1)
 	})
 }
@@ -110,21 +97,14 @@ func TestHTTPLeaseLost(t *testing.T) {
 // Errors of the handler reach Lambda under their own type, stored ones too.
 func TestHTTPHandlerErrors(t *testing.T) {
 	test := func(t *testing.T, d httpDriver) {
-		inner := &idempotent.InProgressError{KeyHash: "of another call"}
 		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, run int, _ string) (httpReply, error) {
-			switch run {
-			case 1:
+			if run == 1 {
 				return httpReply{}, errors.New("broken")
-			case 2:
-				return httpReply{}, inner
-			default:
-				return httpReply{}, idempotent.Permanent(&handlertest.DeclinedError{Code: "51"})
 			}
+			return httpReply{}, idempotent.Permanent(&handlertest.DeclinedError{Code: "51"})
 		})
 		_, err := s.send(t.Context(), k)
 		check.Says(t, err, "broken")
-		_, err = s.send(t.Context(), k)
-		check.Equal(t, err, error(inner), "an error of a call within the handler")
 		_, err = s.send(t.Context(), k)
 		_, ok := err.(*handlertest.DeclinedError)
 		check.True(t, ok, err)
@@ -133,7 +113,7 @@ func TestHTTPHandlerErrors(t *testing.T) {
 		check.True(t, ok)
 		check.Equal(t, e.Type, "DeclinedError")
 		check.Equal(t, e.Message, "declined 51")
-		s.ran(3)
+		s.ran(2)
 	}
 	for _, d := range httpDrivers {
 		if d.lambda { // a handler of net/http has no error to return
@@ -142,33 +122,73 @@ func TestHTTPHandlerErrors(t *testing.T) {
 	}
 }
 
-// For a client of net/http a stored failure, which only another program can
-// have written, is a problem.
-func TestMiddlewareReturnsAStoredFailure(t *testing.T) {
-	store := &hooked{Store: memory.New(0)}
-	s := newSite(t, httpDrivers[5], newExecutor(t, store, nil), nil, created)
-	s.get(k)
-	store.plant(t, func(r *driver.Record) {
-		r.Status, r.Lease, r.Data = driver.Failed, time.Time{}, []byte(`{"type":"T","message":"m"}`)
-	})
-	isProblem(t, s.get(k), 500)
-	s.ran(1)
+// An error of a call within the handler says nothing of this call, and one of this
+// package is no response. A nil pointer in an error does not make Once panic.
+func TestErrorOfAnHTTPHandlerIsItsOwn(t *testing.T) {
+	for name, e := range map[string]error{
+		"another call's conflict": &idempotent.InProgressError{KeyHash: "secret"},
+		"another call's undoing":  &idempotent.CompensationError{Step: "of another call", Err: errors.New("secret")},
+		"no response":             &httpapi.UnstoredError{Status: 500},
+		"replayed, nil":           (*idempotent.ReplayedError)(nil),
+		"of the store, nil":       (*idempotent.StoreError)(nil),
+		"another, nil":            (*url.Error)(nil),
+	} {
+		forEachHTTP(t, func(t *testing.T, d httpDriver) {
+			unreleasable := &hooked{Store: memory.New(0), change: func(driver.Fence, driver.Change) error { return errors.New("no permission") }}
+			s := newSite(t, d, newExecutor(t, unreleasable, nil), nil, func(context.Context, int, string) (httpReply, error) {
+				return httpReply{}, e
+			})
+			r, err := s.send(t.Context(), k)
+			if d.lambda {
+				check.Equal(t, err, e, name)
+				return
+			}
+			isProblem(t, r, 500)
+			check.Lacks(t, r.body, "secret", name)
+		})
+	}
 }
 
-// The response for a request that failed never says that it was carried out, even
-// if its error cannot be read.
-func TestHTTPFailureThatIsNotAvailable(t *testing.T) {
-	for status, carriedOut := range map[driver.Status]bool{driver.Completed: true, driver.Failed: false} {
+// What another program has stored is a response only if it has the form of one. A
+// request that failed is never said to be carried out, even if its error cannot be read.
+func TestRecordOfAnotherProgram(t *testing.T) {
+	// It had no room for the message, and has the status.
+	shortened, err := (&idempotent.ReplayedError{Type: "StatusError", Message: declinedProblem[:40], Code: "http-402"}).Encode()
+	check.Must(t, err)
+	type planted struct {
+		status            driver.Status
+		data, unavailable string
+		want              string // a part of the response
+	}
+	all := []planted{
+		{driver.Failed, `{"type":"T","message":"m"}`, "", ""},
+		{driver.Failed, "", "it could not be sealed", ""},
+		{driver.Completed, "", "it could not be sealed", "carried out"},
+		{driver.Failed, string(shortened), "", `{"type":"about:blank","title":"Payment Required","status":402}`},
+	}
+	for _, data := range []string{`{"statusCode":201,"body":"{}"}`, `{"id":"p1"}`, `null`, `{"status":99}`, `{"status":150}`, `{"status":600}`, `[]`} {
+		all = append(all, planted{driver.Completed, data, "", "carried out"})
+	}
+	for _, p := range all {
 		forEachHTTP(t, func(t *testing.T, d httpDriver) {
 			store := &hooked{Store: memory.New(0)}
 			s := newSite(t, d, newExecutor(t, store, nil), nil, created)
 			s.get(k)
 			store.plant(t, func(r *driver.Record) {
-				r.Status, r.Lease, r.Data, r.Unavailable = status, time.Time{}, nil, "it could not be sealed"
+				r.Status, r.Lease, r.Data, r.Unavailable = p.status, time.Time{}, []byte(p.data), p.unavailable
 			})
-			_, detail := isProblem(t, s.get(k), 500)
-			check.Equal(t, strings.Contains(detail, "carried out"), carriedOut, status)
+			r, err := s.send(t.Context(), k)
 			s.ran(1)
+			switch {
+			case strings.Contains(p.want, "402"):
+				check.Equal(t, r.status, 402)
+				check.Equal(t, r.body, p.want)
+			case d.lambda && strings.Contains(p.data, "message"):
+				check.As[messages.InvokeResponse_Error](t, err) // a client of net/http gets a problem
+			default:
+				_, detail := isProblem(t, r, 500)
+				check.Equal(t, strings.Contains(detail, "carried out"), p.want != "", p)
+			}
 		})
 	}
 }
@@ -223,18 +243,4 @@ func TestHTTPObserved(t *testing.T) {
 		}
 		check.False(t, leaks(strings.Join(seen, " "), "secret", "amount"))
 	})
-}
-
-// A handler's nil pointer in an error does not make Once panic.
-func TestTypedNilErrorOfAnHTTPHandlerIsReturned(t *testing.T) {
-	for name, e := range map[string]error{"replayed": (*idempotent.ReplayedError)(nil), "store": (*idempotent.StoreError)(nil), "another": (*url.Error)(nil)} {
-		unreleasable := &hooked{Store: memory.New(0), change: func(_ driver.Fence, c driver.Change) error {
-			if c.Release != 0 {
-				return errors.New("no permission")
-			}
-			return nil
-		}}
-		_, err := postV2(t, newExecutor(t, unreleasable, nil), httpapi.NoIdentity(), nil, v2Response{}, e)
-		check.Equal(t, err, e, name)
-	}
 }

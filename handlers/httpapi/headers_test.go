@@ -4,11 +4,8 @@ import (
 	"context"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/lambda-once/once/handlers/httpapi"
-	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 )
@@ -123,21 +120,5 @@ func TestReplayHasTheHeadersOfTheFirstResponse(t *testing.T) {
 				check.Equal(t, got.headers.Get("Idempotent-Replayed"), mark)
 			}
 		})
-	}
-}
-
-// A result that a person or another trigger has stored is no response.
-func TestForeignRecordIsNoResponse(t *testing.T) {
-	for _, data := range []string{`{"statusCode":201,"body":"{}"}`, `{"id":"p1"}`, `null`, `{"status":99}`, `{"status":150}`, `{"status":600}`, `[]`} {
-		store := &hooked{Store: memory.New(0)}
-		protected, _ := serveHTTP(t, newExecutor(t, store, &idempotent.Config{MaxAttempts: 1}), nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
-		_, err := post(t, protected, "k", "")
-		check.Must(t, err)
-		store.plant(t, func(r *driver.Record) {
-			r.Status, r.Data, r.Lease, r.Expires = driver.Completed, []byte(data), time.Time{}, time.Now().Add(time.Hour)
-		})
-		r, err := post(t, protected, "k", "")
-		check.Must(t, err, data)
-		isProblem(t, r, 500)
 	}
 }

@@ -100,17 +100,22 @@ func TestProblemNamesAKeyOfTheBody(t *testing.T) {
 	})
 }
 
-// Errors of the function are the call's, or choose the response.
+// Errors of the functions for the key and the scope are the call's, whatever their
+// type, or choose the response.
 func TestKeyFunctionFails(t *testing.T) {
-	broken := errors.New("broken")
+	broken, reused := errors.New("broken"), &idempotent.KeyReusedError{KeyHash: "another call's"}
 	for name, c := range map[string]struct {
 		key    idempotent.Key
 		err    error
+		scope  error // of its function
 		status int   // of the answer, or
 		want   error // of the call
 	}{
 		"an error":        {err: broken, want: broken},
+		"of the scope":    {key: idempotent.Key{ID: "k"}, scope: broken, want: broken},
+		"another call's":  {key: idempotent.Key{ID: "k"}, scope: reused, want: reused},
 		"a status":        {err: &httpapi.StatusError{Status: 418, Detail: "Not signed.", Err: broken}, status: 418},
+		"the scope's":     {key: idempotent.Key{ID: "k"}, scope: &httpapi.StatusError{Status: 401, Detail: "Not signed.", Err: broken}, status: 401},
 		"a scope":         {key: idempotent.Key{Scope: "ada", ID: "k"}, want: httpapi.ErrKeyField},
 		"a record":        {key: idempotent.Key{Record: "op#1"}, want: httpapi.ErrKeyField},
 		"a missing key":   {err: fmt.Errorf("no: %w", &idempotent.MissingKeyError{Part: "scope"}), status: 400},
@@ -118,18 +123,26 @@ func TestKeyFunctionFails(t *testing.T) {
 		"no error, no ID": {status: 400},
 	} {
 		forEachHTTP(t, func(t *testing.T, d httpDriver) {
+			if c.scope != nil {
+				d.scope = func() httpapi.Scope {
+					return httpapi.ScopeFunc(func(context.Context, httpapi.Caller) (string, error) { return "", c.scope })
+				}
+			}
 			s := newSite(t, d, newExecutor(t, memory.New(0), nil), &httpapi.Options{
 				Key: func(httpapi.Request) (idempotent.Key, error) { return c.key, c.err },
 			}, created)
 			r, err := s.send(t.Context(), k)
 			switch {
+			case c.scope != nil && c.want != nil && d.lambda:
+				check.Equal(t, err, c.want, name)
 			case c.want != nil && d.lambda:
 				check.Is(t, err, c.want, name)
 			case c.want != nil:
 				isProblem(t, r, 500)
 				check.Lacks(t, r.body, "broken", name)
 			default:
-				isProblem(t, r, c.status)
+				_, detail := isProblem(t, r, c.status)
+				check.Equal(t, detail == "Not signed.", c.status != 400, name)
 			}
 			s.ran(0)
 		})

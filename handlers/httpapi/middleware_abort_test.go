@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -31,6 +30,15 @@ func TestMiddlewareReplacesATooLargeResponse(t *testing.T) {
 	check.Must(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.ErrorLog = silent()
+	// The work was done by then, whatever becomes of the error of Write.
+	then := func(end func(w http.ResponseWriter, r *http.Request, err error)) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusCreated)
+			if _, err := fmt.Fprint(w, "a receipt of more than ten bytes"); err != nil {
+				end(w, r, err)
+			}
+		}
+	}
 	for name, handler := range map[string]http.HandlerFunc{
 		"in one piece": func(w http.ResponseWriter, _ *http.Request) {
 			_, err := io.WriteString(w, strings.Repeat("x", limit+1))
@@ -48,6 +56,15 @@ func TestMiddlewareReplacesATooLargeResponse(t *testing.T) {
 			fmt.Fprint(w, "x") // would fit again
 		},
 		"by a proxy": proxy.ServeHTTP,
+		"then Fail":  then(httpapi.Fail),
+		"then Fail, wrapped": then(func(w http.ResponseWriter, r *http.Request, err error) {
+			httpapi.Fail(w, r, fmt.Errorf("write: %w", err))
+		}),
+		"then Fail, aborted": then(func(w http.ResponseWriter, r *http.Request, err error) {
+			httpapi.Fail(w, r, err)
+			panic(http.ErrAbortHandler)
+		}),
+		"then a panic": then(func(_ http.ResponseWriter, _ *http.Request, err error) { panic(fmt.Errorf("answer: %w", err)) }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs := 0
@@ -61,7 +78,7 @@ func TestMiddlewareReplacesATooLargeResponse(t *testing.T) {
 				check.Equal(t, r.headers.Get("Idempotent-Replayed"), mark)
 				r.headers.Del("Idempotent-Replayed")
 				_, detail := isProblem(t, r, 500)
-				check.Contains(t, detail, "too large")
+				check.Contains(t, detail, "was carried out, but its response was too large")
 			}
 			check.Equal(t, runs, 1)
 		})
@@ -183,15 +200,6 @@ func TestRefusalThatIsTooLargeIsNotStored(t *testing.T) {
 		w.WriteHeader(201)
 	})
 	check.Equal(t, second.status, 201)
-}
-
-// A handler may panic with the error of Write. Its work is done.
-func TestPanicWithTheErrorOfWriteRunsOnce(t *testing.T) {
-	onceBehind(t, &httpapi.Options{MaxResponseBytes: 10}, 1, func(w http.ResponseWriter, _ *http.Request) {
-		if err := json.NewEncoder(w).Encode(strings.Repeat("x", 20)); err != nil {
-			panic(fmt.Errorf("answer: %w", err))
-		}
-	})
 }
 
 // An upstream that dies in the middle of its response has done its work.

@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -33,6 +32,10 @@ type scopeCase struct {
 var scopeCases = []scopeCase{
 	{"JWT claim, HTTP API", httpapi.JWTClaim("sub"), toV2, `{"jwt":{"claims":{"sub":"ada"}}}`, `{"jwt":{"claims":{"sub":"eve"}}}`,
 		[]string{`null`, `{}`, `{"jwt":null}`, `{"jwt":{"claims":{}}}`, `{"jwt":{"claims":{"sub":""}}}`, `{"jwt":{"claims":{"Sub":"ada"}}}`, `{"lambda":{"sub":"ada"}}`}},
+	// A caller with a JWT that lacks the claim is not anonymous.
+	{"JWT claim or nobody", httpapi.FirstOf(httpapi.JWTClaim("sub"), httpapi.NoIdentity()), toV2, `{"jwt":{"claims":{"sub":"ada"}}}`, `null`, []string{`{"jwt":{"claims":{"client_id":"acme"}}}`}},
+	// A subject is unique to its issuer.
+	{"JWT subject", httpapi.JWTSubject(), toV2, `{"jwt":{"claims":{"iss":"a","sub":"1"}}}`, `{"jwt":{"claims":{"iss":"b","sub":"1"}}}`, []string{`{"jwt":{"claims":{"sub":"1"}}}`}},
 	{"JWT claim, REST API", httpapi.JWTClaim("sub"), toREST, `"authorizer":{"claims":{"sub":"ada"}}`, `"authorizer":{"claims":{"sub":"eve"}}`,
 		[]string{`"authorizer":null`, `"authorizer":{"claims":null}`, `"authorizer":{"claims":"sub"}`, `"authorizer":{"claims":{"sub":["ada"]}}`, `"authorizer":{"sub":"ada"}`}},
 	{"Lambda authorizer, HTTP API", httpapi.AuthorizerField("tenant"), toV2, `{"lambda":{"tenant":"ada"}}`, `{"lambda":{"tenant":"eve"}}`,
@@ -42,10 +45,11 @@ var scopeCases = []scopeCase{
 		[]string{`{"lambda":{"tenant":9007199254740993}}`, `{"lambda":{"tenant":9007199254740992}}`, `{"lambda":{"tenant":-9007199254740993}}`, `{"lambda":{"tenant":0.1}}`, `{"lambda":{"tenant":1e300}}`}},
 	{"booleans", httpapi.AuthorizerField("partner"), toV2, `{"lambda":{"partner":true}}`, `{"lambda":{"partner":false}}`, nil},
 	{"IAM, HTTP API", httpapi.IAMUser(), toV2, `{"iam":{"userArn":"ada"}}`, `{"iam":{"userArn":"eve"}}`, []string{`{"iam":null}`, `{"iam":{}}`}},
-	{"IAM, REST API", httpapi.IAMUser(), toREST, `"identity":{"userArn":"ada"}`, `"identity":{"userArn":"eve"}`, []string{`"identity":{}`, `"identity":null`}},
+	{"IAM, REST API", httpapi.IAMUser(), toREST, `"identity":{"userArn":"ada"}`, `"identity":{"userArn":"eve"}`, []string{`"identity":{}`, `"identity":null`, poolUser + `"ada"}`}},
+	{"IAM or nobody, REST API", httpapi.FirstOf(httpapi.IAMUser(), httpapi.NoIdentity()), toREST, `"identity":{"userArn":"ada"}`, `"identity":{}`, []string{poolUser + `"ada"}`}},
 	{"IAM, function URL", httpapi.IAMUser(), toURL, `{"iam":{"userArn":"ada"}}`, `{"iam":{"userArn":"eve"}}`, []string{`null`, `{"iam":null}`, `{"iam":{}}`}},
 	{"identity pool, HTTP API", httpapi.CognitoIdentity(), toV2, `{"iam":{"cognitoIdentity":{"identityId":"ada"}}}`, `{"iam":{"cognitoIdentity":{"identityId":"eve"}}}`, []string{`{"iam":{"cognitoIdentity":null}}`}},
-	{"identity pool, REST API", httpapi.CognitoIdentity(), toREST, `"identity":{"cognitoIdentityId":"ada"}`, `"identity":{"cognitoIdentityId":"eve"}`, []string{`"identity":{"userArn":"ada"}`}},
+	{"identity pool, REST API", httpapi.CognitoIdentity(), toREST, poolUser + `"ada"}`, poolUser + `"eve"}`, []string{`"identity":{"userArn":"ada"}`}},
 	{"API key", httpapi.APIKey(), toREST, `"identity":{"apiKeyId":"ada"}`, `"identity":{"apiKeyId":"eve"}`, []string{`"identity":{"apiKey":"ada"}`}},
 	{"function of a header", httpapi.ScopeFunc(byHeader), toALB, "ada", "eve", []string{"", "unknown", strings.Repeat("a", 2000)}},
 	{"function of a request", httpapi.RequestScope(byRequest), toMiddleware, "ada", "eve", []string{"", "unknown"}},
@@ -55,6 +59,10 @@ var scopeCases = []scopeCase{
 	{"first of an identity and none", httpapi.FirstOf(httpapi.AuthorizerField("tenant"), httpapi.NoIdentity()), toV2, `{"lambda":{"tenant":"ada"}}`, `{}`, []string{`{"lambda":{"tenant":0.1}}`}},
 	{"names and values do not run into each other", httpapi.FirstOf(httpapi.AuthorizerField(`a"]=b`), httpapi.AuthorizerField("a")), toV2, `{"lambda":{"a\"]=b":"c"}}`, `{"lambda":{"a":"b\"]=c"}}`, nil},
 }
+
+// poolUser begins the identity of a user of an identity pool. All of them sign as one
+// role, with one session name.
+const poolUser = `"identity":{"userArn":"arn:aws:sts::123456789012:assumed-role/Cognito_Auth_Role/CognitoIdentityCredentials","cognitoIdentityId":`
 
 func byHeader(_ context.Context, c httpapi.Caller) (string, error) {
 	return named(c.Headers.Get("X-User"))
@@ -109,22 +117,33 @@ func TestHTTPNoIdentity(t *testing.T) {
 	}
 }
 
-// An error of the function is the call's: it says nothing of the caller.
-func TestHTTPScopeFails(t *testing.T) {
-	down := errors.New("the directory is down")
-	scope := httpapi.ScopeFunc(func(context.Context, httpapi.Caller) (string, error) { return "", down })
-	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		send := d.deploy(t, newExecutor(t, memory.New(0), nil), scope, func(context.Context, string) (httpReply, error) {
-			t.Error("the handler runs")
-			return httpReply{status: 201}, nil
-		}, nil)
-		r, err := send(t.Context(), k)
-		if d.lambda {
-			check.Equal(t, err, down)
-		} else {
-			isProblem(t, r, 500)
-		}
+// Two functions may return the same text for two callers.
+func TestScopeFunctionsNeverCollide(t *testing.T) {
+	tenant := httpapi.ScopeFunc(func(_ context.Context, c httpapi.Caller) (string, error) { return c.Headers.Get("X-Tenant"), nil })
+	user := httpapi.RequestScope(func(r *http.Request) (string, error) { return r.Header.Get("X-User"), nil })
+	protected := httpapi.Middleware(newExecutor(t, memory.New(0), nil), httpapi.FirstOf(tenant, user), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "for tenant ", r.Header.Get("X-Tenant"), ", user ", r.Header.Get("X-User"))
+	}))
+	for _, name := range []string{"X-Tenant", "X-User"} {
+		w := postKeyed(protected, func(r *http.Request) { r.Header.Set(name, "ada") })
+		check.Equal(t, w.Header().Get("Idempotent-Replayed"), "", "ada gets the answer", name)
+	}
+	handlertest.CheckMistakes(t, func() { httpapi.FirstOf(tenant, tenant) }, "two of ScopeFunc")
+}
+
+// An HTTP API lists the cookies beside the headers.
+func TestScopeFuncSeesCookies(t *testing.T) {
+	seen := ""
+	scope := httpapi.ScopeFunc(func(_ context.Context, c httpapi.Caller) (string, error) {
+		seen = c.Headers.Get("Cookie")
+		return seen, nil
 	})
+	answer, err := postV2(t, newExecutor(t, memory.New(0), nil), scope, nil, v2Response{StatusCode: 200}, nil, func(e *v2Request) {
+		e.Cookies = []string{"session=a", "b=c"}
+	})
+	check.Nil(t, err)
+	check.Equal(t, answer.StatusCode, 200)
+	check.Equal(t, seen, "session=a; b=c")
 }
 
 func TestHTTPMistakesPanic(t *testing.T) {

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/handlers/internal/handlertest"
@@ -177,23 +176,6 @@ func TestUnfinishedUndoingReturns503(t *testing.T) {
 	})
 }
 
-// Such an error of a call within the handler says nothing of this call.
-func TestUnfinishedUndoingOfAnotherCallIsTheHandlersError(t *testing.T) {
-	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(context.Context, int, string) (httpReply, error) {
-			return httpReply{}, &idempotent.CompensationError{Step: "of another call", Err: errors.New("secret")}
-		})
-		r, err := s.send(t.Context(), k)
-		if d.lambda {
-			_, own := err.(*idempotent.CompensationError)
-			check.True(t, own)
-			return
-		}
-		isProblem(t, r, 500)
-		check.Lacks(t, r.body, "secret")
-	})
-}
-
 // A call within the handler that replays a StatusError responds as the one
 // that has failed with it.
 func TestStatusErrorOfACallWithinIsTheResponse(t *testing.T) {
@@ -235,21 +217,6 @@ func TestStatusErrorOfARequestThatIsNotProtected(t *testing.T) {
 	})
 }
 
-// Neither is a scope that refuses a caller.
-func TestStatusErrorOfAScope(t *testing.T) {
-	scope := httpapi.ScopeFunc(func(context.Context, httpapi.Caller) (string, error) {
-		return "", &httpapi.StatusError{Status: 401, Detail: "Sign in.", Err: errors.New("secret")}
-	})
-	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		d.scope = func() httpapi.Scope { return scope }
-		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, created)
-		r := s.get(k)
-		_, detail := isProblem(t, r, 401)
-		check.Equal(t, detail, "Sign in.")
-		s.ran(0)
-	})
-}
-
 // What is too long to be stored, or is not UTF-8, is not sent either: all receive one
 // response.
 func TestStatusErrorIsTheSameForAll(t *testing.T) {
@@ -266,23 +233,6 @@ func TestStatusErrorIsTheSameForAll(t *testing.T) {
 			check.True(t, len(first.body) >= 3000 || len(text) < 100, len(first.body))
 			s.ran(1)
 		}
-	})
-}
-
-// A record that had no room for the message has the status.
-func TestStatusErrorWhoseMessageWasShortened(t *testing.T) {
-	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		store := &hooked{Store: memory.New(0)}
-		s := newSite(t, d, newExecutor(t, store, nil), nil, func(context.Context, int, string) (httpReply, error) {
-			return httpReply{}, declined()
-		})
-		s.get(k)
-		data, err := (&idempotent.ReplayedError{Type: "StatusError", Message: declinedProblem[:40], Code: "http-402"}).Encode()
-		check.Must(t, err)
-		store.plant(t, func(r *driver.Record) { r.Status, r.Lease, r.Data = driver.Failed, time.Time{}, data })
-		r := s.get(k)
-		check.Equal(t, r.status, 402)
-		check.Equal(t, r.body, `{"type":"about:blank","title":"Payment Required","status":402}`)
 	})
 }
 
@@ -343,19 +293,51 @@ func TestFailWithOtherErrors(t *testing.T) {
 	check.Equal(t, runs, 3)
 }
 
-// The handler has made no response that its client could receive.
-func TestHandlerThatReturnsAnUnstoredErrorHasFailed(t *testing.T) {
+// What the handler has written before is dropped, even if it aborts.
+func TestFailCountsIfTheHandlerAborts(t *testing.T) {
+	h := &hotel{}
 	x := newExecutor(t, memory.New(0), nil)
-	w := postKeyed(httpapi.Middleware(x, httpapi.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		httpapi.Fail(w, r, &httpapi.UnstoredError{Status: 500})
-	})))
-	check.Equal(t, w.Code, 500)
-	h := httpapi.FunctionURL(x, httpapi.NoIdentity(), func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
-		return events.LambdaFunctionURLResponse{}, &httpapi.UnstoredError{Status: 500}
-	}, nil)
-	var event events.LambdaFunctionURLRequest
-	event.Headers = map[string]string{"idempotency-key": "k"}
-	event.RequestContext.HTTP.Method = http.MethodPost
-	_, err := h(t.Context(), event)
-	check.Failed(t, err)
+	site := httpapi.Middleware(x, httpapi.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := h.hold(r.Context()); err != nil {
+			httpapi.Fail(w, r, err)
+			return
+		}
+		fmt.Fprint(w, "held")
+		httpapi.Fail(w, r, declined())
+		panic(http.ErrAbortHandler)
+	}))
+	for range 2 {
+		w := postKeyed(site)
+		check.Equal(t, w.Code, 402)
+		check.Equal(t, w.Body.String(), declinedProblem)
+	}
+	h.check(t, 1, 1)
+}
+
+// The client gets the status that the handler chose, and not a bare 500.
+func TestStatusOfAHandlerThatWasCutOffIsReturned(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "payments")
+	slow := func(ctx context.Context) error {
+		<-ctx.Done()
+		return &httpapi.StatusError{Status: 503, Detail: "The bank does not answer.", Err: ctx.Err()}
+	}
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			var r httpReply
+			if x := newExecutor(t, memory.New(0), nil); d.lambda {
+				var err error
+				r, err = newSite(t, d, x, nil, func(ctx context.Context, _ int, _ string) (httpReply, error) { return httpReply{}, slow(ctx) }).send(ctx, k)
+				check.Nil(t, err)
+			} else { // no server within the bubble
+				w := postKeyed(httpapi.Middleware(x, httpapi.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					httpapi.Fail(w, r, slow(r.Context()))
+				})), func(r *http.Request) { *r = *r.WithContext(ctx) })
+				r = httpReply{w.Code, w.Header(), w.Body.String()}
+			}
+			_, detail := isProblem(t, r, 503)
+			check.Equal(t, detail, "The bank does not answer.")
+		})
+	})
 }
