@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -109,51 +107,4 @@ func TestChainOfFunctions(t *testing.T) {
 	check.Equal(t, effects["order"], 1)
 	check.Equal(t, effects["reserve"], 1)
 	check.Equal(t, effects["notify"], 1)
-}
-
-// Two functions that get one message and send on never send with one key.
-func TestChainFansOut(t *testing.T) {
-	store := memory.New(0)
-	var sent posted
-	event := marshal(t, events.SNSEvent{Records: []events.SNSEventRecord{{SNS: notification("n0", "root:placed", `{}`)}}})
-	for _, name := range []string{"bill", "ship"} {
-		handler := handlers.SNS(operation(t, store, name), nil, func(ctx context.Context, _ handlers.SNSMessage[order]) error {
-			sent.send(ctx, "done")
-			return nil
-		}, nil)
-		_, err := deliver(t.Context(), handler, event)
-		check.Must(t, err)
-	}
-	check.Slice(t, sent.keys, []string{"root:placed:bill#done", "root:placed:ship#done"})
-}
-
-// A function that takes over from one that hangs sends with its keys.
-func TestChainKeysOutliveATakeover(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "order")
-	synctest.Test(t, func(t *testing.T) {
-		var sent posted
-		handler := handlers.Invoke(operation(t, memory.New(0), "order"), func(id string) (idempotent.Key, error) { return idempotent.Key{ID: id}, nil },
-			func(ctx context.Context, id string) (bool, error) {
-				sent.send(ctx, "reserve")
-				claim, _ := idempotent.FromContext(ctx)
-				if !claim.Takeover() {
-					time.Sleep(time.Minute) // whatever ctx says
-				}
-				return claim.Takeover(), nil
-			})
-		hung := make(chan error)
-		go func() {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-			defer cancel()
-			_, err := handler(ctx, "o0")
-			hung <- err
-		}()
-		time.Sleep(10 * time.Second)
-		tookOver, err := handler(within(t, time.Minute), "o0")
-		check.Nil(t, err)
-		check.True(t, tookOver)
-		check.Equal(t, len(sent.keys), 2)
-		check.Equal(t, sent.keys[0], sent.keys[1])
-		check.Nil(t, <-hung, "the first gets what the second has stored")
-	})
 }

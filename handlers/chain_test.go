@@ -45,11 +45,6 @@ func TestChainKeyIsTheKey(t *testing.T) {
 	bus := func(id, detail string) string {
 		return string(marshal(t, events.EventBridgeEvent{ID: id, DetailType: "Reserved", Detail: json.RawMessage(detail)}))
 	}
-	queued := func(id, body string) events.SQSMessage {
-		m := message(id, order{})
-		m.Body = body
-		return m
-	}
 	kafka := func(offset int64, headers ...map[string]events.JSONNumberBytes) []byte {
 		r := kafkaRecord(0, offset, body)
 		r.Headers = headers
@@ -61,9 +56,9 @@ func TestChainKeyIsTheKey(t *testing.T) {
 		events  [][]byte
 	}{
 		"SQS": {queueOf[order],
-			[][]byte{sqsEvent(t, withAttribute(queued("m0", body), chain)), sqsEvent(t, withAttribute(queued("m1", `{ "id": "o0" }`), chain))}},
+			[][]byte{sqsEvent(t, withAttribute(bodied("m0", body), chain)), sqsEvent(t, withAttribute(bodied("m1", `{ "id": "o0" }`), chain))}},
 		"two in one batch": {queueOf[order],
-			[][]byte{sqsEvent(t, withAttribute(queued("m0", body), chain), withAttribute(queued("m1", body), chain))}},
+			[][]byte{sqsEvent(t, withAttribute(bodied("m0", body), chain), withAttribute(bodied("m1", body), chain))}},
 		"SNS in SQS, and raw": {
 			func(x *idempotent.Executor, run func(context.Context, string) error) any {
 				wrapped, raw := queueOf[handlers.FromSNS[order]](x, run), queueOf[order](x, run)
@@ -74,12 +69,12 @@ func TestChainKeyIsTheKey(t *testing.T) {
 					return raw.(queueHandler)(ctx, e)
 				}
 			},
-			[][]byte{sqsEvent(t, queued("m0", envelope("n0", chain, body))), sqsEvent(t, queued("m1", envelope("n1", chain, body))), sqsEvent(t, withAttribute(queued("m2", body), chain))},
+			[][]byte{sqsEvent(t, bodied("m0", envelope("n0", chain, body))), sqsEvent(t, bodied("m1", envelope("n1", chain, body))), sqsEvent(t, withAttribute(bodied("m2", body), chain))},
 		},
 		"EventBridge in SQS": {queueOf[handlers.FromEventBridge[order]],
-			[][]byte{sqsEvent(t, queued("m0", bus("e0", detail))), sqsEvent(t, queued("m1", bus("e1", detail)))}},
+			[][]byte{sqsEvent(t, bodied("m0", bus("e0", detail))), sqsEvent(t, bodied("m1", bus("e1", detail)))}},
 		"EventBridge in SNS in SQS": {queueOf[*handlers.FromSNS[handlers.FromEventBridge[order]]],
-			[][]byte{sqsEvent(t, queued("m0", envelope("n0", "", bus("e0", detail)))), sqsEvent(t, queued("m1", envelope("n1", "", bus("e1", detail))))}},
+			[][]byte{sqsEvent(t, bodied("m0", envelope("n0", "", bus("e0", detail)))), sqsEvent(t, bodied("m1", envelope("n1", "", bus("e1", detail))))}},
 		"SNS": {
 			func(x *idempotent.Executor, run func(context.Context, string) error) any {
 				return handlers.SNS(x, nil, func(ctx context.Context, m handlers.SNSMessage[order]) error { return run(ctx, m.Chain) }, nil)
@@ -170,8 +165,7 @@ func TestOutermostChainKeyIsTheKey(t *testing.T) {
 		return nil
 	}, nil)
 	for i, chain := range []string{"root:a", "root:b"} {
-		m := message(fmt.Sprint("m", i), order{})
-		m.Body = string(marshal(t, notification("n0", "root", `{"id":"o0"}`)))
+		m := bodied(fmt.Sprint("m", i), string(marshal(t, notification("n0", "root", `{"id":"o0"}`))))
 		reports(t, t.Context(), handler, batch{withAttribute(m, chain)}, "")
 	}
 	check.Slice(t, got, []string{"root:a", "root:b"})
@@ -213,8 +207,7 @@ func TestEventWithAnInvalidChainKeyFails(t *testing.T) {
 		check.Is(t, err, handlers.ErrDecode, event)
 		check.Says(t, err, "once_key", event)
 		queue := handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[handlers.FromEventBridge[order]]) error { return nil }, &handlers.SQSOptions{OnFailure: failures.Receive})
-		m := message("m", order{})
-		m.Body = strings.Replace(event, `{`, `{"detail-type":"Placed",`, 1)
+		m := bodied("m", strings.Replace(event, `{`, `{"detail-type":"Placed",`, 1))
 		reports(t, t.Context(), queue, batch{m}, "m", event)
 	}
 	check.Says(t, failures.Failed[len(failures.Failed)-1], "once_key")

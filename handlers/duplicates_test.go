@@ -3,7 +3,6 @@ package handlers_test
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,20 +15,6 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 )
-
-// The groups of a FIFO queue run at the same time, one key in two of them does
-// not.
-func TestOneKeyInTwoGroupsRunsOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &shop{}
-		handler := handlers.SQS(newExecutor(t, memory.New(0), nil), orderID, func(_ context.Context, m handlers.SQSMessage[order]) error {
-			time.Sleep(10 * time.Second)
-			return s.place(m.Body)
-		}, &handlers.SQSOptions{Concurrency: 2, OnFailure: quiet})
-		reports(t, t.Context(), handler, inGroups(batch{message("m0", order{ID: "o0"}), message("m1", order{ID: "o0"})}, "g1", "g2"), "")
-		s.check(t, map[string]int{"o0": 1})
-	})
-}
 
 // The error of a message that was postponed is the conflict, and nothing that
 // is joined to it.
@@ -117,37 +102,44 @@ func TestVisibilityDelaysARunningDuplicate(t *testing.T) {
 	})
 }
 
+// The groups of a FIFO queue run at the same time, one key in two of them does not.
 func TestOneKeyTwiceInABatchRunsOnce(t *testing.T) {
-	for _, concurrency := range []int{1, 8} {
+	for concurrency, fifo := range map[int]bool{1: false, 8: false, 4: true} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &shop{}
 			handler := handlers.SQS(newExecutor(t, memory.New(0), nil), orderID, func(_ context.Context, m handlers.SQSMessage[order]) error {
 				time.Sleep(time.Minute) // longer than the wait for a duplicate elsewhere
 				return s.place(m.Body)
 			}, &handlers.SQSOptions{Concurrency: concurrency, OnFailure: quiet})
-			reports(t, t.Context(), handler, batch{message("m0", order{ID: "o0"}), message("m1", order{ID: "o1", Never: true}), message("m2", order{ID: "o0"}), message("m3", order{ID: "o1", Never: true})}, "m1 m3")
+			messages := batch{message("m0", order{ID: "o0"}), message("m1", order{ID: "o1", Never: true}), message("m2", order{ID: "o0"}), message("m3", order{ID: "o1", Never: true})}
+			if fifo {
+				messages = inGroups(messages, "g1", "g2", "g3", "g4")
+			}
+			reports(t, t.Context(), handler, messages, "m1 m3", concurrency)
 			s.check(t, map[string]int{"o0": 1, "o1": 1})
 		})
 	}
 }
 
-// Messages without a key are not one.
-func TestMessagesWithoutKeyAreNoDuplicates(t *testing.T) {
-	x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
-	var running atomic.Int64
-	together := make(chan struct{})
-	handler := handlers.SQS(x, func(handlers.SQSMessage[string]) (idempotent.Key, error) { return idempotent.Key{}, nil }, func(ctx context.Context, _ handlers.SQSMessage[string]) error {
-		if running.Add(1) == 2 {
-			close(together)
-		}
-		select {
-		case <-together:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}, &handlers.SQSOptions{Concurrency: 2, OnFailure: quiet})
-	reports(t, within(t, 2*time.Minute), handler, batch{message("m0", order{}), message("m1", order{})}, "")
+// Two tenants may use the same ids, and messages without a key are not one.
+func TestMessagesOfDifferentKeysDoNotWaitForEachOther(t *testing.T) {
+	for name, key := range map[string]func(handlers.SQSMessage[order]) (idempotent.Key, error){
+		"two scopes": func(m handlers.SQSMessage[order]) (idempotent.Key, error) {
+			return idempotent.Key{Scope: m.Source.MessageId, ID: m.Body.ID}, nil
+		},
+		"no key": func(handlers.SQSMessage[order]) (idempotent.Key, error) { return idempotent.Key{}, nil },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+			handler := handlers.SQS(x, key, func(context.Context, handlers.SQSMessage[order]) error {
+				time.Sleep(time.Second)
+				return nil
+			}, &handlers.SQSOptions{Concurrency: 2, OnFailure: quiet})
+			begun := time.Now()
+			reports(t, t.Context(), handler, batch{message("m0", order{ID: "o0"}), message("m1", order{ID: "o0"})}, "", name)
+			check.Equal(t, time.Since(begun), time.Second, name)
+		})
+	}
 }
 
 // A conflict would cost one of Lambda's two retries.
@@ -163,22 +155,5 @@ func TestAsynchronousSourcesWaitForADuplicate(t *testing.T) {
 		_, err := deliver(within(t, 15*time.Minute), handler, snsEvent(t, order{ID: "o0"}))
 		check.Nil(t, err)
 		s.check(t, nil)
-	})
-}
-
-// Two tenants may use the same ids. One does not wait for the other's message.
-func TestEqualIDsOfTwoScopesDoNotWaitForEachOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		handler := handlers.SQS(newExecutor(t, memory.New(0), nil), func(m handlers.SQSMessage[order]) (idempotent.Key, error) {
-			return idempotent.Key{Scope: m.Source.MessageId, ID: m.Body.ID}, nil
-		}, func(context.Context, handlers.SQSMessage[order]) error {
-			time.Sleep(time.Second)
-			return nil
-		}, &handlers.SQSOptions{Concurrency: 2, OnFailure: quiet})
-		begun := time.Now()
-		answer, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "o0"}), message("m1", order{ID: "o0"})))
-		check.Nil(t, err)
-		check.Equal(t, len(reportedIDs(t, answer)), 0)
-		check.Equal(t, time.Since(begun), time.Second)
 	})
 }

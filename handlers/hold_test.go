@@ -149,9 +149,7 @@ func TestCompletionsDoNotWaitWhereACrashCostsMore(t *testing.T) {
 			}, &handlers.SQSOptions{Concurrency: 2, OnFailure: quiet})
 			slow, fast := message("m1", order{ID: "slow"}), message("m2", order{ID: "fast"})
 			if test.repeated {
-				crashed := driver.Record{ID: idOf(t, "slow"), Status: driver.InProgress, Owner: "crashed", Attempt: 1, Lease: time.UnixMilli(1), Expires: time.Now().Add(time.Hour)}
-				_, _, err := records.Create(t.Context(), crashed, time.Time{}, nil)
-				check.Must(t, err)
+				crashed(t, records, "slow")
 			}
 			reports(t, t.Context(), handler, batch{slow, fast}, "")
 			check.Equal(t, waits, test.waits)

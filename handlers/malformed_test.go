@@ -86,8 +86,7 @@ func keyless[T any](t *testing.T, event []byte) error {
 }
 
 func TestMissingKeySaysWhatTheBodyIs(t *testing.T) {
-	misspelt := message("m0", order{})
-	misspelt.Body = `{"orderId":"o0"}`
+	misspelt := bodied("m0", `{"orderId":"o0"}`)
 	notification := golden(t, "sqs-from-sns.json")
 	var wrapped events.SQSEvent
 	check.Must(t, json.Unmarshal(notification, &wrapped))

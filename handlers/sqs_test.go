@@ -39,44 +39,21 @@ func TestBatchReportsItsFailuresAlone(t *testing.T) {
 	}
 }
 
-// A message that fails permanently runs once, and is reported at every delivery.
-func TestPermanentFailureRunsOnce(t *testing.T) {
-	s, failures := &shop{}, &received{}
-	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: failures.Receive})
-	undecodable := message("m1", order{})
-	undecodable.Body = `{"id": 4711000815}`
-	for range 5 {
-		reports(t, t.Context(), handler, batch{message("m0", order{ID: "o0", Never: true}), undecodable}, "m0 m1")
-	}
-	s.check(t, map[string]int{"o0": 1})
-	first, again, body := failures.Failed[0], failures.Failed[2], failures.Failed[1]
-	check.Is(t, first, errOutOfStock)
-	check.Is(t, again, idempotent.ErrReplayed)
-	check.Is(t, body, handlers.ErrDecode)
-	check.Says(t, body, "sqs record 1 (m1)")
-	check.Lacks(t, body.Error(), "4711")
-}
-
 func TestBodiesDecodeIntoTheirType(t *testing.T) {
 	type text = handlers.SQSMessage[string]
 	s := &shop{}
 	x := newExecutor(t, memory.New(0), nil)
 	plain := handlers.SQS(x, nil, func(_ context.Context, m text) error { return s.place(order{ID: m.Body}) }, nil)
-	m := message("m0", order{})
-	m.Body = "not JSON"
-	reports(t, t.Context(), plain, batch{m}, "")
+	reports(t, t.Context(), plain, batch{bodied("m0", "not JSON")}, "")
 	raw := handlers.SQS(x, nil, func(_ context.Context, m handlers.SQSMessage[[]byte]) error {
 		return s.place(order{ID: string(m.Body)})
 	}, nil)
-	m.MessageId = "m1"
-	reports(t, t.Context(), raw, batch{m}, "")
+	reports(t, t.Context(), raw, batch{bodied("m1", "not JSON")}, "")
 	s.check(t, map[string]int{"not JSON": 2})
 
 	refuse := handlers.SQS(x, nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet})
 	for _, body := range []string{"", "null", " null ", "[]", `"o"`, `{"id":"o"} {}`, `{"id":`, "\x00"} {
-		m := message("m2", order{})
-		m.Body = body
-		reports(t, t.Context(), refuse, batch{m}, "m2", body)
+		reports(t, t.Context(), refuse, batch{bodied("m2", body)}, "m2", body)
 	}
 	s.check(t, map[string]int{"not JSON": 2})
 }
