@@ -64,22 +64,10 @@ func TestPendingContinuesAfterAnItemOfAnotherProgram(t *testing.T) {
 		}
 		put(t, client, table, item)
 	}
-	list := func(v types.AttributeValue) types.AttributeValue {
-		return &types.AttributeValueMemberL{Value: []types.AttributeValue{v}}
-	}
-	broken := func(edit func(map[string]types.AttributeValue)) types.AttributeValue {
-		item := outboxitem.Item{Messages: []driver.OutboxMessage{{ID: "id", Destination: "d", Attributes: map[string]string{"a": "b"}}}}
-		messages := attribute.ItemOf(item.Encode())["messages"].(*types.AttributeValueMemberL)
-		edit(messages.Value[0].(*types.AttributeValueMemberM).Value)
-		return messages
-	}
+	whole := outboxitem.Item{Messages: []driver.OutboxMessage{{ID: "id", Destination: "d", Attributes: map[string]string{"a": "b"}}}}
 	add("1", nil)
-	add("2", list(attribute.Text("secret")))
-	add("3", broken(func(m map[string]types.AttributeValue) { delete(m, "body") }))
-	add("4", broken(func(m map[string]types.AttributeValue) { m["type"] = attribute.Number(1) }))
-	add("5", broken(func(m map[string]types.AttributeValue) { m["attributes"] = attribute.Text("secret") }))
-	add("6", broken(func(m map[string]types.AttributeValue) { delete(m, "destination") }))
-	add("7", broken(func(map[string]types.AttributeValue) {}))
+	add("2", &types.AttributeValueMemberL{Value: []types.AttributeValue{attribute.Text("secret")}})
+	add("3", attribute.ItemOf(whole.Encode())["messages"])
 	errs, good := 0, 0
 	for item, err := range o.Pending(t.Context(), time.Now()) {
 		var failed *dynamo.Error
@@ -92,6 +80,6 @@ func TestPendingContinuesAfterAnItemOfAnotherProgram(t *testing.T) {
 			errs++
 		}
 	}
-	check.Equal(t, errs, 6)
+	check.Equal(t, errs, 2)
 	check.Equal(t, good, 1)
 }
