@@ -19,7 +19,8 @@ import (
 // backwards is a Sealer in name only: it distinguishes places, and what it
 // seals cannot be read at first sight.
 type backwards struct {
-	fail  error // of Seal
+	fail  error // of Seal,
+	fails int   // of its first tries, or of all
 	seals int
 }
 
@@ -31,7 +32,7 @@ func head(p driver.Place) []byte {
 
 func (b *backwards) Seal(_ context.Context, p driver.Place, data []byte) ([]byte, error) {
 	b.seals++
-	if b.fail != nil {
+	if b.fail != nil && (b.fails == 0 || b.seals <= b.fails) {
 		return nil, b.fail
 	}
 	data = bytes.Clone(data)
@@ -139,6 +140,17 @@ func TestSealThatFails(t *testing.T) {
 			check.Is(t, err, idempotent.ErrResultUnavailable, name)
 		})
 	}
+}
+
+// A short outage costs a short wait.
+func TestHiccupAtSeal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newExecutor(t, memory.New(0), &idempotent.Config{Sealer: &backwards{fail: errNetwork, fails: 2}})
+		_, event, err := do(t.Context(), x, returns("secret"))
+		check.Nil(t, err)
+		check.Nil(t, event.Err)
+		try(t.Context(), t, x, mustNotRun(t)).returned("secret")
+	})
 }
 
 // A sealer that seals nothing would go unnoticed.
