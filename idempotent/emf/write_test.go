@@ -1,14 +1,11 @@
 package emf_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -20,43 +17,6 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 )
-
-// Eight invocations in one process, each with calls of two Executors that share
-// standard output.
-func TestConcurrentInvocations(t *testing.T) {
-	r, w, err := os.Pipe()
-	check.Must(t, err)
-	defer r.Close()
-	const invocations, calls = 8, 50
-	var tasks sync.WaitGroup
-	for _, operation := range []string{"create-payment", "place-order"} {
-		x, err := idempotent.New(operation, memory.New(0), &idempotent.Config{Observer: observer(t, &emf.Options{Writer: w})})
-		check.Must(t, err)
-		for i := range invocations {
-			tasks.Go(func() {
-				for n := range calls {
-					// Half of them are duplicates of another's.
-					key := idempotent.Key{ID: fmt.Sprint(i/2, n)}
-					_, _ = idempotent.Do(t.Context(), x, key, returns)
-				}
-			})
-		}
-	}
-	go func() {
-		tasks.Wait()
-		_ = w.Close()
-	}()
-	sum := map[any]float64{}
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		doc := document(t, lines.Bytes())
-		sum[doc["operation"]] += doc["Calls"].(float64)
-	}
-	err = lines.Err()
-	check.Nil(t, err)
-	check.Equal(t, sum["create-payment"], invocations*calls)
-	check.Equal(t, sum["place-order"], invocations*calls)
-}
 
 // writes keeps each write apart. It is not safe for concurrent use, and says
 // so when it is used so.
