@@ -61,8 +61,7 @@ func TestHungClaimEndsBeforeItsInvocation(t *testing.T) {
 		bubble(t, c.name, func(t *testing.T) {
 			store := memory.New(0)
 			if c.lapsed {
-				abandonClaim(t, store, time.Minute)
-				time.Sleep(2 * time.Minute)
+				store = abandoned(t)
 			}
 			reserve := c.config.Reserve
 			if reserve == 0 {
@@ -115,8 +114,7 @@ func TestHungClaimThatLandedIsReleased(t *testing.T) {
 		bubble(t, c.name, func(t *testing.T) {
 			store := memory.New(0)
 			if c.store.takeovers {
-				abandonClaim(t, store, time.Minute)
-				time.Sleep(2 * time.Minute)
+				store = abandoned(t)
 			}
 			config := &idempotent.Config{MaxAttempts: 2}
 			try(during(t, 3*time.Second), t, newExecutor(t, c.store.over(store), config), mustNotRun(t)).is(idempotent.ErrStore)

@@ -74,24 +74,21 @@ func TestCommitWhoseReleaseIsRefusedTooIsUnknown(t *testing.T) {
 	try(t.Context(), t, newExecutor(t, b, nil), books("x", nil)).ended(idempotent.OutcomeUnknown).executed()
 }
 
-// A missing record does not tell whether the transaction was committed with it.
+// A missing record does not tell whether the transaction was committed with it. One of
+// another payload was created anew: this call's own may have been committed before.
 func TestCommitWhoseRecordIsGoneIsUnknown(t *testing.T) {
-	for name, replaced := range map[string]bool{"gone": false, "begun anew": true} {
+	for name, met := range map[string]driver.Record{
+		"gone":                      {},
+		"begun anew":                {Status: driver.InProgress, Owner: "another", Attempt: 1, Lease: time.Now().Add(time.Hour)},
+		"released, another payload": {Status: driver.InProgress, Attempt: 1, Lease: driver.LeaseEnded, Fingerprint: "another payload's"},
+		"claimed, another payload":  {Status: driver.InProgress, Owner: "another", Attempt: 5, Lease: time.Now().Add(time.Hour), Fingerprint: "another payload's"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBank()
-			vanish := func(*entry) error {
-				r := driver.Record{ID: recordID(t, theKey)}
-				if replaced {
-					r = driver.Record{ID: r.ID, Status: driver.InProgress, Owner: "another", Attempt: 1, Lease: time.Now().Add(time.Hour)}
-				}
-				check.Nil(t, b.Put(r))
-				return nil
-			}
-			b.before = vanish
-			_, event, err := do(t.Context(), newExecutor(t, b, nil), books("x", nil))
-			unknown := check.As[*idempotent.OutcomeUnknownError](t, err)
-			check.Failed(t, unknown.Err)
-			check.Equal(t, event.Outcome, idempotent.OutcomeUnknown)
+			met.ID = recordID(t, theKey)
+			b.before = func(*entry) error { return b.Put(met) }
+			r := try(t.Context(), t, newExecutor(t, b, nil), books("x", nil)).ended(idempotent.OutcomeUnknown)
+			check.Failed(t, check.As[*idempotent.OutcomeUnknownError](t, r.err).Err)
 			check.Differ(t, stored(t, b).Status, driver.Completed)
 			b.holds(t)
 		})

@@ -32,6 +32,12 @@ func TestNewRefusesMistakes(t *testing.T) {
 		"Reserve is 500ns":  {Reserve: 500},
 		"Wait is 999.999µs": {Wait: time.Millisecond - 1},
 		"FailOpen":          {OnStoreError: idempotent.FailOpen, MaxAttempts: 1},
+
+		"twice the Reserve of 2m0s": {Reserve: 2 * time.Minute}, // which no default lease can hold
+		"twice the Reserve of 2562": {Reserve: math.MaxInt64, Lease: time.Hour},
+		"Optimistic with MaxAtt":    {Optimistic: true, MaxAttempts: 1},
+		"Optimistic with FailOpen":  {Optimistic: true, OnStoreError: idempotent.FailOpen},
+		"Optimistic needs a store":  {Optimistic: true},
 	} {
 		_, err := idempotent.New("op", memory.New(0), &config)
 		check.Says(t, err, want)
@@ -64,20 +70,6 @@ func TestNewCopiesItsConfig(t *testing.T) {
 	config.MaxAttempts = 0
 	try(t.Context(), t, x, failsWith(idempotent.ErrInProgress)).failed()
 	try(t.Context(), t, x, mustNotRun(t)).failed()
-}
-
-// New reports a Reserve that no default lease can hold, or that overflows.
-func TestNewRefusesAReserveBeyondTheLease(t *testing.T) {
-	for _, config := range []*idempotent.Config{
-		{Reserve: 2 * time.Minute},
-		{Reserve: math.MaxInt64, Lease: time.Hour},
-	} {
-		x, err := idempotent.New("op", memory.New(0), config)
-		if err == nil {
-			_, _, err = do(t.Context(), x, returns("done"))
-			t.Errorf("Reserve %v, Lease %v: New accepts it, and each call gets %v", config.Reserve, config.Lease, err)
-		}
-	}
 }
 
 type indented struct{ idempotent.JSON }

@@ -33,32 +33,19 @@ func inBackground(t *testing.T, x *idempotent.Executor, takes time.Duration, val
 	return done
 }
 
-func TestWaitForTheResult(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		done := inBackground(t, newExecutor(t, store, nil), time.Minute, "theirs", nil)
-		x := newExecutor(t, store, &idempotent.Config{Wait: forEver})
-		begun := time.Now()
-		value, event, err := do(t.Context(), x, mustNotRun(t))
-		check.Nil(t, err)
-		check.Equal(t, value, "theirs")
-		check.Equal(t, event.Outcome, idempotent.OutcomeReplayed)
-		took(t, begun, 0, 62*time.Second)
-		check.True(t, event.RoundTrips <= 130, event.RoundTrips)
-		<-done
-	})
-}
-
 func TestWaitIsBounded(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	gone := errors.New("the client has gone")
 	for name, test := range map[string]struct {
 		wait     time.Duration
 		deadline time.Duration
+		leaves   time.Duration
 		want     time.Duration
 	}{
-		"by Config.Wait":                   {10 * time.Second, time.Hour, 10 * time.Second},
-		"by the invocation, less Reserve":  {forEver, 10 * time.Second, 9500 * time.Millisecond},
-		"by neither: the other ends first": {forEver, time.Hour, 0},
+		"by Config.Wait":                  {10 * time.Second, time.Hour, time.Hour, 10 * time.Second},
+		"by the invocation, less Reserve": {forEver, 10 * time.Second, time.Hour, 9500 * time.Millisecond},
+		"by its context":                  {forEver, time.Hour, time.Second, time.Second},
+		"by none: the other ends first":   {forEver, time.Hour, time.Hour, 0},
 	} {
 		for _, sameProcess := range []bool{true, false} {
 			bubble(t, name, func(t *testing.T) {
@@ -70,39 +57,21 @@ func TestWaitIsBounded(t *testing.T) {
 				}
 				done := inBackground(t, other, time.Minute, "theirs", nil)
 				begun := time.Now()
-				r := try(during(t, test.deadline), t, x, mustNotRun(t))
+				ctx, cancel := context.WithCancelCause(during(t, test.deadline))
+				time.AfterFunc(test.leaves, func() { cancel(gone) })
+				r := try(ctx, t, x, mustNotRun(t))
 				if test.want == 0 {
-					r.returned("theirs")
+					r.returned("theirs").ended(idempotent.OutcomeReplayed)
+					took(t, begun, 0, 62*time.Second)
+					check.True(t, r.event.RoundTrips <= 130, r.event.RoundTrips)
 				} else {
 					r.is(idempotent.ErrInProgress)
 					check.Equal(t, time.Since(begun), test.want, sameProcess)
+					check.Equal(t, errors.Is(r.err, gone), test.leaves == test.want, name)
 				}
 				<-done
 			})
 		}
-	}
-}
-
-func TestWaitEndsWithItsContext(t *testing.T) {
-	for _, sameProcess := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			store := memory.New(0)
-			x := newExecutor(t, store, &idempotent.Config{Wait: forEver})
-			other := x
-			if !sameProcess {
-				other = newExecutor(t, store, nil)
-			}
-			done := inBackground(t, other, time.Minute, "theirs", nil)
-			gone := errors.New("the client has gone")
-			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(time.Second, func() { cancel(gone) })
-			begun := time.Now()
-			_, _, err := do(ctx, x, mustNotRun(t))
-			check.Is(t, err, idempotent.ErrInProgress, sameProcess)
-			check.Is(t, err, gone, sameProcess)
-			check.Equal(t, time.Since(begun), time.Second, sameProcess)
-			<-done
-		})
 	}
 }
 

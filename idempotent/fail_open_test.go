@@ -67,9 +67,7 @@ func TestHungStoreFailsOpenWithinTheInvocation(t *testing.T) {
 // the takeover lands. A run that does not know the step could fail for good over it.
 func TestTakeoverNeverFailsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		abandonClaim(t, store, time.Minute)
-		time.Sleep(2 * time.Minute)
+		store := abandoned(t)
 		thaws := onFirst(isTakeover, func(w write) (driver.Record, bool, error) {
 			step := driver.Change{Steps: map[string][]byte{"charge": []byte(`~="a charge"`)}}
 			_, ok, err := store.Change(t.Context(), driver.Fence{ID: w.fence.ID, Owner: "crashed"}, step)

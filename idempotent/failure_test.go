@@ -44,8 +44,8 @@ func TestDoReplaysPermanentErrors(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	first := &insufficientFundsError{5}
-	try(t.Context(), t, x, failsWith(idempotent.Permanent(first))).with("").fails(first).ended(idempotent.OutcomeFailed)
-	r := try(t.Context(), t, x, mustNotRun(t)).ended(idempotent.OutcomeReplayed)
+	try(t.Context(), t, x, failsWith(idempotent.Permanent(first))).with("").fails(first).ended(idempotent.OutcomeFailed).roundTrips(2)
+	r := try(t.Context(), t, x, mustNotRun(t)).ended(idempotent.OutcomeReplayed).roundTrips(1)
 	replayed := check.As[*idempotent.ReplayedError](t, r.err)
 	check.Deep(t, *replayed, idempotent.ReplayedError{Type: "insufficientFundsError", Message: "5 too little", Code: "funds"})
 	check.Equal(t, stored(t, store).Status, driver.Failed)

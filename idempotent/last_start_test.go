@@ -45,8 +45,7 @@ func TestHungClaimLeavesTimeBeforeTheLastStart(t *testing.T) {
 		bubble(t, c.name, func(t *testing.T) {
 			store := memory.New(0)
 			if c.lapsed {
-				abandonClaim(t, store, time.Minute)
-				time.Sleep(2 * time.Minute)
+				store = abandoned(t)
 			}
 			begun := time.Now()
 			_, event, err := do(startsBy(t.Context(), c.lastStart), newExecutor(t, c.store.over(store), &c.config), returns(""))
@@ -82,19 +81,18 @@ func TestClaimAnsweredAfterTheLastStartDoesNotRun(t *testing.T) {
 		name   string
 		config idempotent.Config
 		more   []adapter.Setting
-		lapsed time.Duration // of the earlier attempt's lease
+		lapsed bool // the earlier attempt's lease
 		want   string
 	}{
-		{"a first claim", idempotent.Config{}, nil, 0, "no record"},
-		{"with a limit of attempts", idempotent.Config{MaxAttempts: 1}, nil, 0, "no record"},
-		{"ahead, in its turn", idempotent.Config{}, []adapter.Setting{adapter.Turn(granted)}, 0, "no record"},
-		{"a lapsed claim is met", idempotent.Config{}, nil, time.Minute, "in progress by crashed"},
+		{"a first claim", idempotent.Config{}, nil, false, "no record"},
+		{"with a limit of attempts", idempotent.Config{MaxAttempts: 1}, nil, false, "no record"},
+		{"ahead, in its turn", idempotent.Config{}, []adapter.Setting{adapter.Turn(granted)}, false, "no record"},
+		{"a lapsed claim is met", idempotent.Config{}, nil, true, "in progress by crashed"},
 	} {
 		bubble(t, c.name, func(t *testing.T) {
 			store := memory.New(0)
-			if c.lapsed > 0 {
-				abandonClaim(t, store, c.lapsed)
-				time.Sleep(2 * c.lapsed)
+			if c.lapsed {
+				store = abandoned(t)
 			}
 			_, event, err := do(startsBy(t.Context(), lastStart, c.more...), newExecutor(t, answering(store, lastStart+1), &c.config), mustNotRun(t))
 			checkNotRun(t, event, err)

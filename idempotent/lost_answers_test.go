@@ -63,24 +63,6 @@ func TestBypassedCommitThatWroteNothingIsRolledBack(t *testing.T) {
 	store.holds(t)
 }
 
-// Such a record was created anew: this call's own may have been committed
-// before.
-func TestCommitThatMeetsAnotherPayloadIsUnknown(t *testing.T) {
-	for name, met := range map[string]driver.Record{
-		"released": {Attempt: 1, Lease: driver.LeaseEnded},
-		"claimed":  {Attempt: 5, Lease: time.Now().Add(time.Hour), Owner: "another"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := newBank()
-			b.before = func(*entry) error {
-				met.ID, met.Status, met.Fingerprint = recordID(t, theKey), driver.InProgress, "another payload's"
-				return b.Put(met)
-			}
-			try(t.Context(), t, newExecutor(t, b, nil), books("x", nil)).is(idempotent.ErrOutcomeUnknown).ended(idempotent.OutcomeUnknown)
-		})
-	}
-}
-
 // Another library's takeover writes a whole new item, without owner and
 // attempt.
 func TestCommitLosesItsLeaseToAnotherLibrary(t *testing.T) {

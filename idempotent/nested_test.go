@@ -151,48 +151,30 @@ func TestNestedPermanentErrorAndItsReplayHaveOneOutcome(t *testing.T) {
 // A sentinel that a nested call has returned classifies the outer handler's
 // error, if the handler returns the sentinel itself.
 func TestSentinelThatANestedCallReturnedStillClassifies(t *testing.T) {
-	for name, inner := range map[string]error{
-		"bare":    errDeclined,
-		"wrapped": fmt.Errorf("card: %w", errDeclined),
+	for name, c := range map[string]struct {
+		own, inner error
+		outcome    idempotent.Outcome
+		attempts   int
+		runs       int
+	}{
+		"bare":      {errDeclined, errDeclined, idempotent.OutcomeFailed, 0, 1},
+		"wrapped":   {errDeclined, fmt.Errorf("card: %w", errDeclined), idempotent.OutcomeFailed, 0, 1},
+		"retryable": {errBusy, errBusy, idempotent.OutcomeReleased, 1, 2},
 	} {
-		t.Run(name, func(t *testing.T) {
-			store := memory.New(0)
-			outer := newExecutor(t, store, nil)
-			in := named(t, "inner", store, nil)
-			runs := 0
-			handler := func(ctx context.Context) (string, error) {
-				runs++ // an effect, e.g. the customer is told
-				if _, err := idempotent.Do(ctx, in, idempotent.Key{ID: "card"}, failsWith(inner)); err != nil {
-					return "", errDeclined // the handler's own
-				}
-				return "", nil
-			}
-			try(t.Context(), t, outer, handler).ended(idempotent.OutcomeFailed)
-			_, _, _ = do(t.Context(), outer, handler)
-			check.Equal(t, runs, 1)
-		})
-	}
-	t.Run("retryable", func(t *testing.T) {
 		store := memory.New(0)
-		outer := newExecutor(t, store, &idempotent.Config{MaxAttempts: 1})
-		in := named(t, "inner", store, nil)
-		busy := true
+		outer, in := newExecutor(t, store, &idempotent.Config{MaxAttempts: c.attempts}), named(t, "inner", store, nil)
+		runs := 0
 		handler := func(ctx context.Context) (string, error) {
-			_, err := idempotent.Do(ctx, in, idempotent.Key{ID: "probe"}, func(context.Context) (string, error) {
-				if busy {
-					return "", errBusy
-				}
-				return "", nil
-			})
-			if err != nil {
-				return "", errBusy
+			runs++ // an effect, e.g. the customer is told
+			if _, err := idempotent.Do(ctx, in, idempotent.Key{ID: "card"}, failsWith(c.inner)); err != nil {
+				return "", c.own // the handler's own
 			}
-			return "done", nil
+			return "", nil
 		}
+		try(t.Context(), t, outer, handler).ended(c.outcome)
 		_, _, _ = do(t.Context(), outer, handler)
-		busy = false
-		try(t.Context(), t, outer, handler).succeeded()
-	})
+		check.Equal(t, runs, c.runs, name)
+	}
 }
 
 // An error that an outer handler takes out of a nested call's error is not

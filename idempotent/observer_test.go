@@ -77,16 +77,6 @@ func TestLogObserver(t *testing.T) {
 	}
 }
 
-func TestLogObserverNamesStoreErrors(t *testing.T) {
-	var out bytes.Buffer
-	logger := slog.New(slog.NewTextHandler(&out, nil))
-	broken := hooked(memory.New(0), fails(isCreate, errors.New("no such table")))
-	x := newExecutor(t, broken, &idempotent.Config{Observer: idempotent.LogObserver{Logger: logger}})
-	try(t.Context(), t, x, mustNotRun(t)).failed()
-	check.Contains(t, out.String(), "level=ERROR")
-	check.Contains(t, out.String(), "no such table")
-}
-
 type declined struct{ card string }
 
 func (e *declined) Error() string { return "card " + e.card + " declined" }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -130,16 +129,6 @@ func TestFailureOfAnOptimisticRunThatMeetsAClaimIsNotPermanent(t *testing.T) {
 	}
 }
 
-func TestOptimisticExcludes(t *testing.T) {
-	for _, config := range []idempotent.Config{
-		{Optimistic: true, MaxAttempts: 1},
-		{Optimistic: true, OnStoreError: idempotent.FailOpen},
-	} {
-		_, err := idempotent.New("op", newBank(), &config)
-		check.Failed(t, err, "is accepted", config)
-	}
-}
-
 // A failure that is not stored does not stop a late copy.
 func TestOptimisticReleasesNothingAfterALostAnswer(t *testing.T) {
 	b := newBank()
@@ -173,9 +162,4 @@ func TestOptimisticConflictsUntilTheDeadlineRollBack(t *testing.T) {
 		b.before = func(*entry) error { return errConflict }
 		try(t.Context(), t, newExecutor(t, b, optimistic), books("x", nil)).ended(idempotent.OutcomeReleased).rolledBack()
 	})
-}
-
-func TestOptimisticNeedsTransactions(t *testing.T) {
-	_, err := idempotent.New("op", memory.New(0), optimistic)
-	check.Failed(t, err)
 }

@@ -27,12 +27,13 @@ func TestDoReleasesAPanicThatGoesOn(t *testing.T) {
 	try(t.Context(), t, x, returns("second")).returned("second")
 }
 
-// A nil pointer as an error may panic in Unwrap. The call finishes or releases
-// its record nonetheless.
+// A nil pointer as an error may panic in Unwrap, and in Error. The call finishes or
+// releases its record nonetheless, so that no handler runs again after a permanent error.
 func TestPanicInUnwrapLeavesNothingInProgress(t *testing.T) {
 	for name, end := range map[string]error{
-		"permanent": idempotent.Permanent((*nilUnwrap)(nil)),
-		"plain":     (*nilUnwrap)(nil),
+		"permanent":               idempotent.Permanent((*nilUnwrap)(nil)),
+		"permanent, without text": idempotent.Permanent((*typedNil)(nil)),
+		"plain":                   (*nilUnwrap)(nil),
 	} {
 		bubble(t, name, func(t *testing.T) {
 			store := memory.New(0)
@@ -58,24 +59,6 @@ func (e *nilUnwrap) Error() string { return "typed nil" }
 
 func (e *nilUnwrap) Unwrap() error { return e.inner }
 
-// A permanent error is stored although its Error method panics, so that the
-// handler does not run again.
-func TestPermanentErrorThatPanicsIsStored(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x := newExecutor(t, memory.New(0), nil)
-		runs := 0
-		handler := func(context.Context) (string, error) {
-			runs++
-			return "", idempotent.Permanent((*typedNil)(nil))
-		}
-		for range 2 {
-			panicOf(func() { _, _, _ = do(t.Context(), x, handler) })
-			time.Sleep(2 * time.Minute)
-		}
-		check.Equal(t, runs, 1)
-	})
-}
-
 // panicsInDecode is a codec that panics where it should fail.
 type panicsInDecode struct{ idempotent.JSON }
 
@@ -93,22 +76,9 @@ type exitsInEncode struct{ idempotent.JSON }
 
 func (exitsInEncode) Encode(any) ([]byte, error) { runtime.Goexit(); return nil, nil }
 
-// Goexit in the codec, as from a t.Fatal in MarshalJSON, leaves the work
-// recorded as done.
+// Goexit in the codec, as from a t.Fatal in MarshalJSON, leaves the work recorded as
+// done. The event of the call reports the lost result, or the lost lease.
 func TestGoexitInEncodeKeepsDoneWork(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		inGoroutine(func() {
-			_, _, _ = do(context.Background(), newExecutor(t, store, &idempotent.Config{Codec: exitsInEncode{}}), returns("charged"))
-		})
-		time.Sleep(2 * time.Minute)
-		try(t.Context(), t, newExecutor(t, store, nil), returns("charged again")).failed()
-	})
-}
-
-// The event of a call that Goexit ends reports the lost result, or the lost
-// lease.
-func TestEventReportsWhatGoexitLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		ctx, event := adapter.WithEvent(context.Background())
@@ -118,6 +88,8 @@ func TestEventReportsWhatGoexitLost(t *testing.T) {
 		if event.Outcome == idempotent.OutcomeExecuted && event.Err == nil {
 			t.Errorf("the result is lost, and the observer sees %+v", *event)
 		}
+		time.Sleep(2 * time.Minute)
+		try(t.Context(), t, newExecutor(t, store, nil), returns("charged again")).failed()
 	})
 	// Another call has taken over meanwhile.
 	synctest.Test(t, func(t *testing.T) {
@@ -173,20 +145,4 @@ func TestOutcomeOfAStoreThatPanics(t *testing.T) {
 	check.Equal(t, len(seen), 1)
 	check.Equal(t, seen[0].Outcome, idempotent.OutcomeUnknown)
 	check.Equal(t, seen[0].RoundTrips, 1)
-}
-
-// No call leaves a goroutine behind: the bubble would not end.
-func TestNoGoroutineIsLeft(t *testing.T) {
-	for name, fn := range map[string]func(context.Context) (string, error){
-		"success":   returns(""),
-		"error":     failsWith(errors.New("try again")),
-		"permanent": failsWith(idempotent.Permanent(errors.New("final"))),
-		"panic":     func(context.Context) (string, error) { panic("boom") },
-	} {
-		bubble(t, name, func(t *testing.T) {
-			x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: time.Minute})
-			p := panicOf(func() { check.Equal(t, try(t.Context(), t, x, fn).err == nil, name == "success") })
-			check.Equal(t, p != nil, name == "panic")
-		})
-	}
 }

@@ -114,22 +114,38 @@ func TestResultsAbove256KiBAreSpilled(t *testing.T) {
 	}
 }
 
-// A short outage of the payload store loses no result.
-func TestPutIsRetried(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, payloads := memory.New(0), newShelf()
-		payloads.put = func(context.Context) (string, error) {
-			if payloads.puts < 4 {
+// A short outage of the payload store loses no result, and a Reserve above the default
+// leaves time for a large one. That of an optimistic run counts from its handler's return.
+func TestPutHasItsTime(t *testing.T) {
+	outage := 4
+	for name, c := range map[string]struct {
+		config idempotent.Config
+		put    func(context.Context) (string, error)
+		runs   time.Duration
+		puts   int
+	}{
+		"retried": {idempotent.Config{}, func(context.Context) (string, error) {
+			if outage--; outage > 0 {
 				return "", errNetwork
 			}
 			return "", nil
-		}
-		_, event, err := do(t.Context(), newExecutor(t, store, spilling(payloads)), returns(large))
-		check.Nil(t, err)
-		check.Nil(t, event.Err)
-		check.Differ(t, stored(t, store).Payload, "")
-		check.Equal(t, payloads.puts, 4)
-	})
+		}, 0, 4},
+		"a long Reserve":        {idempotent.Config{Lease: 10 * time.Minute, Reserve: 3 * time.Minute}, takes(40 * time.Second), 0, 1},
+		"a long optimistic run": {idempotent.Config{Optimistic: true}, takes(2 * time.Second), 2 * time.Minute, 1},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			b, payloads := newBank(), newShelf()
+			payloads.put = c.put
+			c.config.Payloads = payloads
+			r := try(t.Context(), t, newExecutor(t, b, &c.config), func(context.Context) (string, error) {
+				time.Sleep(c.runs)
+				return large, nil
+			}).returned(large)
+			check.Nil(t, r.event.Err)
+			check.Differ(t, stored(t, b).Payload, "")
+			check.Equal(t, payloads.puts, c.puts)
+		})
+	}
 }
 
 // The work is done: a result that cannot be stored is lost, and the work is not
@@ -276,38 +292,4 @@ func TestReferenceOfAnother(t *testing.T) {
 		return r, false, store.Put(r)
 	}))
 	try(t.Context(), t, newExecutor(t, foreign, spilling(payloads)), returns(large)).returned("theirs")
-}
-
-// A Reserve above the default leaves time for a large payload.
-func TestReserveIsTimeToPut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, payloads := memory.New(0), newShelf()
-		payloads.put = takes(40 * time.Second)
-		config := spilling(payloads)
-		config.Lease, config.Reserve = 10*time.Minute, 3*time.Minute
-		value, event, err := do(t.Context(), newExecutor(t, store, config), returns(large))
-		check.Equal(t, value, large)
-		check.Nil(t, err)
-		check.Nil(t, event.Err)
-		check.Differ(t, stored(t, store).Payload, "")
-	})
-}
-
-// The time to record the result of an optimistic run is counted from the
-// handler's return.
-func TestLongOptimisticRunHasTimeToPut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b, payloads := newBank(), newShelf()
-		payloads.put = takes(2 * time.Second)
-		config := spilling(payloads)
-		config.Optimistic = true
-		slow := func(context.Context) (string, error) {
-			time.Sleep(2 * time.Minute)
-			return large, nil
-		}
-		_, event, err := do(t.Context(), newExecutor(t, b, config), slow)
-		check.Nil(t, err)
-		check.Nil(t, event.Err)
-		check.Differ(t, stored(t, b).Payload, "")
-	})
 }

@@ -34,8 +34,9 @@ func expired(r *driver.Record) {
 	r.Expires = time.Now().Add(-time.Minute)
 }
 
+// A later duplicate of an optimistic call does not run in vain if it reads first.
 func TestReadFirst(t *testing.T) {
-	once := idempotent.Config{MaxAttempts: 1}
+	once, unclaimed := idempotent.Config{MaxAttempts: 1}, idempotent.Config{Optimistic: true}
 	for name, test := range map[string]struct {
 		config       idempotent.Config
 		meets        func(*driver.Record) // nil: nothing
@@ -55,6 +56,13 @@ func TestReadFirst(t *testing.T) {
 		"an expired one is replaced": {meets: expired, value: "ours", outcome: idempotent.OutcomeExecuted, reads: 1, tries: 2},
 		"an unknown status is refused": {meets: func(r *driver.Record) { r.Status = "PAUSED" },
 			err: idempotent.ErrStore, outcome: idempotent.OutcomeFailed, reads: 1},
+		"optimistic, a first call commits":         {config: unclaimed, value: "ours", outcome: idempotent.OutcomeExecuted, reads: 1, tries: 1},
+		"optimistic, a finished call is replayed":  {config: unclaimed, meets: finished, value: "theirs", outcome: idempotent.OutcomeReplayed, reads: 1},
+		"optimistic, a running one is in progress": {config: unclaimed, meets: func(*driver.Record) {}, err: idempotent.ErrInProgress, outcome: idempotent.OutcomeConflict, reads: 1},
+		"optimistic, another payload is refused": {config: unclaimed, meets: func(r *driver.Record) { finished(r); r.Fingerprint = "another" },
+			err: idempotent.ErrKeyReused, outcome: idempotent.OutcomeMismatch, reads: 1},
+		"optimistic, a lapsed call is claimed":   {config: unclaimed, meets: lapsed, value: "ours", outcome: idempotent.OutcomeTakeover, reads: 2, tries: 2},
+		"optimistic, an expired one is replaced": {config: unclaimed, meets: expired, value: "ours", outcome: idempotent.OutcomeExecuted, reads: 1, tries: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBank()
@@ -62,13 +70,15 @@ func TestReadFirst(t *testing.T) {
 				check.Must(t, b.Put(met(t, test.meets)))
 			}
 			test.config.ReadFirst = true
-			value, event, err := do(t.Context(), newExecutor(t, b, &test.config), returns("ours"))
-			check.Equal(t, value, test.value)
-			check.Is(t, err, test.err)
-			check.Equal(t, event.Outcome, test.outcome)
+			ran := false
+			try(t.Context(), t, newExecutor(t, b, &test.config), func(ctx context.Context) (string, error) {
+				ran = true
+				return books("ours", nil)(ctx)
+			}).with(test.value).is(test.err).ended(test.outcome).roundTrips(test.reads + test.tries)
+			check.Equal(t, ran, test.value == "ours")
+			check.Equal(t, len(b.booked) == 1, ran)
 			check.Equal(t, b.reads, test.reads)
 			check.Equal(t, b.tries, test.tries)
-			check.Equal(t, event.RoundTrips, test.reads+test.tries)
 		})
 	}
 }
@@ -86,19 +96,26 @@ func TestReadFirstLosesARace(t *testing.T) {
 
 var errDenied = errors.New("AccessDenied: dynamodb:GetItem")
 
-// A read that fails decides nothing, whatever is wrong: the claim follows.
+// A read that fails decides nothing, whatever is wrong: the claim follows, or the
+// transaction's own condition.
 func TestReadFirstThatFailsLeavesTheCallToTheClaim(t *testing.T) {
 	for _, failure := range []error{errNetwork, errDenied} {
 		failing := func(context.Context) (driver.Record, error) {
 			// What comes with an error is no record.
 			return driver.Record{Status: driver.Completed, Data: []byte(`"?"`), Expires: time.Now().Add(time.Hour)}, failure
 		}
-		for _, policy := range []idempotent.StoreErrorPolicy{idempotent.FailClosed, idempotent.FailOpen} {
+		for _, config := range []idempotent.Config{{}, {OnStoreError: idempotent.FailOpen}, {Optimistic: true}} {
 			b := newBank()
 			b.get = failing
-			x := newExecutor(t, b, &idempotent.Config{ReadFirst: true, OnStoreError: policy})
-			try(t.Context(), t, x, returns("ours")).returned("ours").ended(idempotent.OutcomeExecuted).observed(failure).observed(idempotent.ErrStore)
-			try(t.Context(), t, x, mustNotRun(t)).returned("ours").ended(idempotent.OutcomeReplayed).observed(failure)
+			config.ReadFirst = true
+			x := newExecutor(t, b, &config)
+			try(t.Context(), t, x, books("ours", nil)).returned("ours").ended(idempotent.OutcomeExecuted).observed(failure).observed(idempotent.ErrStore)
+			again := mustNotRun(t)
+			if config.Optimistic {
+				again = books("again", nil) // and is rolled back
+			}
+			try(t.Context(), t, x, again).returned("ours").ended(idempotent.OutcomeReplayed).observed(failure)
+			b.holds(t, "ours")
 		}
 	}
 }
@@ -181,56 +198,4 @@ func TestReadFirstReadsNothingForTheCache(t *testing.T) {
 	}
 	check.Equal(t, c.reads, 1)
 	check.Equal(t, c.tries, 2)
-}
-
-// A later duplicate of an optimistic call does not run in vain if it reads
-// first.
-func TestReadFirstOptimistic(t *testing.T) {
-	for name, test := range map[string]struct {
-		meets        func(*driver.Record) // nil: nothing
-		value        string
-		err          error
-		outcome      idempotent.Outcome
-		reads, tries int
-		booked       []string
-	}{
-		"a first call commits": {value: "ours", outcome: idempotent.OutcomeExecuted,
-			reads: 1, tries: 1, booked: []string{"ours"}},
-		"a finished call is replayed": {meets: finished, value: "theirs", outcome: idempotent.OutcomeReplayed, reads: 1},
-		"a running call is in progress": {meets: func(*driver.Record) {}, err: idempotent.ErrInProgress,
-			outcome: idempotent.OutcomeConflict, reads: 1},
-		"another payload is refused": {meets: func(r *driver.Record) { finished(r); r.Fingerprint = "another" },
-			err: idempotent.ErrKeyReused, outcome: idempotent.OutcomeMismatch, reads: 1},
-		"a lapsed call is continued under a claim": {meets: lapsed, value: "ours", outcome: idempotent.OutcomeTakeover,
-			reads: 2, tries: 2, booked: []string{"ours"}},
-		"an expired one is replaced": {meets: expired, value: "ours", outcome: idempotent.OutcomeExecuted,
-			reads: 1, tries: 1, booked: []string{"ours"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := newBank()
-			if test.meets != nil {
-				check.Must(t, b.Put(met(t, test.meets)))
-			}
-			ran := false
-			try(t.Context(), t, newExecutor(t, b, &idempotent.Config{Optimistic: true, ReadFirst: true}), func(ctx context.Context) (string, error) {
-				ran = true
-				return books("ours", nil)(ctx)
-			}).with(test.value).is(test.err).ended(test.outcome)
-			check.Equal(t, ran, (test.booked != nil))
-			check.Equal(t, b.reads, test.reads)
-			check.Equal(t, b.tries, test.tries)
-			b.holds(t, test.booked...)
-		})
-	}
-}
-
-// The transaction's own condition decides where the read has failed.
-func TestReadFirstOptimisticThatFails(t *testing.T) {
-	b := newBank()
-	b.get = func(context.Context) (driver.Record, error) { return driver.Record{}, errNetwork }
-	x := newExecutor(t, b, &idempotent.Config{Optimistic: true, ReadFirst: true})
-	for _, outcome := range []idempotent.Outcome{idempotent.OutcomeExecuted, idempotent.OutcomeReplayed} {
-		try(t.Context(), t, x, books("ours", nil)).returned("ours").ended(outcome).observed(errNetwork)
-	}
-	b.holds(t, "ours")
 }

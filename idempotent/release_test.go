@@ -17,9 +17,9 @@ func TestDoReleasesOtherErrors(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	first := errors.New("try again")
-	try(t.Context(), t, x, failsWith(first)).with("").fails(first).ended(idempotent.OutcomeReleased)
+	try(t.Context(), t, x, failsWith(first)).with("").fails(first).ended(idempotent.OutcomeReleased).roundTrips(2)
 	check.Equal(t, stored(t, store).Status, driver.Absent, "a first attempt that left no trace is kept")
-	try(t.Context(), t, x, returns("second")).returned("second")
+	try(t.Context(), t, x, returns("second")).returned("second").roundTrips(2)
 }
 
 // Whether a failed claim was stored is unknown. It is released, so that neither

@@ -56,7 +56,7 @@ func TestStepRunsOnceOverCrashes(t *testing.T) {
 		}
 	}
 	x := newExecutor(t, crashing(store), nil)
-	try(t.Context(), t, x, handler(errCrash)).fails(errCrash)
+	try(t.Context(), t, x, handler(errCrash)).fails(errCrash).roundTrips(3)
 	if steps := stored(t, store).Steps; len(steps) != 1 || string(steps["charge"]) != `="charged"` {
 		t.Fatalf("after the crash: %q", steps)
 	}

@@ -24,51 +24,31 @@ func TestUnacknowledgedStepKeepsTheClaim(t *testing.T) {
 		"returned":     func(err error) error { return err },
 		"swallowed":    func(error) error { return errCrash },
 		"called again": func(err error) error { return idempotent.Retryable(err) },
+		"of a saga":    func(err error) error { return idempotent.Permanent(errors.Join(&soldOutError{}, err)) },
+		"a panic":      func(err error) error { panic(err) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := memory.New(0)
 			x := newExecutor(t, notStepping(store, errNetwork), nil)
 			ctx, cancel := context.WithCancel(t.Context())
-			failed := try(ctx, t, x, func(ctx context.Context) (string, error) {
-				_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) {
-					cancel()
-					return "", nil
-				})
-				return "", end(err)
-			}).ended(idempotent.OutcomeUnknown).executed()
-			check.Equal(t, failed.Op, "step")
+			work := func(context.Context) (string, error) { cancel(); return "", nil }
+			p := panicOf(func() {
+				r := try(ctx, t, x, func(ctx context.Context) (_ string, err error) {
+					if name == "of a saga" {
+						_, err = idempotent.SagaStep(ctx, "charge", work, func(context.Context, string) error { return nil })
+					} else {
+						_, err = idempotent.Step(ctx, "charge", work)
+					}
+					return "", end(err)
+				}).ended(idempotent.OutcomeUnknown)
+				check.Equal(t, r.executed().Op, "step")
+				check.Equal(t, errors.As(r.err, new(*soldOutError)), name == "of a saga")
+			})
+			_, ok := p.(*idempotent.StoreError)
+			check.Equal(t, ok, name == "a panic", "whose panic goes on")
 			recordIs(t, store, "in progress")
 		})
 	}
-}
-
-func TestUnacknowledgedStepKeepsTheClaimOfAPanic(t *testing.T) {
-	store := memory.New(0)
-	x := newExecutor(t, notStepping(store, errNetwork), nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	p := panicOf(func() {
-		do(ctx, x, func(ctx context.Context) (string, error) {
-			_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) { cancel(); return "", nil })
-			panic(err)
-		})
-	})
-	_, ok := p.(*idempotent.StoreError)
-	check.True(t, ok, "it is not the handler's panic that goes on")
-	check.Differ(t, stored(t, store).Owner, "")
-}
-
-// The step was done, and may be recorded or not.
-func TestUnacknowledgedSagaStepKeepsTheClaim(t *testing.T) {
-	store := memory.New(0)
-	ctx, cancel := context.WithCancel(t.Context())
-	failed := try(ctx, t, newExecutor(t, notStepping(store, errNetwork), nil), func(ctx context.Context) (string, error) {
-		_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (string, error) { cancel(); return "x", nil },
-			func(context.Context, string) error { return nil })
-		return "", idempotent.Permanent(errors.Join(&soldOutError{}, err))
-	}).ended(idempotent.OutcomeUnknown)
-	failed.executed()
-	check.As[*soldOutError](t, failed.err)
-	recordIs(t, store, "in progress")
 }
 
 // The record has no room even for the marker. The step is done, so its key is

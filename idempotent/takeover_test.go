@@ -169,9 +169,7 @@ func TestRunAfterRefundedAttemptsIsNoTakeover(t *testing.T) {
 // The takeover landed, so the next call meets a released record.
 func TestTakeoverWhoseAnswerIsLostIsLapsed(t *testing.T) {
 	onLambda(t, func(t *testing.T) {
-		store := memory.New(0)
-		abandonClaim(t, store, time.Minute)
-		time.Sleep(2 * time.Minute)
+		store := abandoned(t)
 		x := newExecutor(t, silent{takeovers: true, landed: true}.over(store), nil)
 		_, event, err := do(during(t, 3*time.Second), x, returns(""))
 		check.Failed(t, err)

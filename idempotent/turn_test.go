@@ -48,10 +48,8 @@ func TestRefusedTurnReleasesTheClaim(t *testing.T) {
 // The attempt that lapsed counts, and the one that did not run does not.
 func TestRefusedTurnAfterATakeoverIsUncounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
+		store := abandoned(t)
 		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute})
-		abandonClaim(t, store, time.Minute)
-		time.Sleep(2 * time.Minute)
 		_, event, err := do(inTurn(t, refused), x, mustNotRun(t))
 		checkNotRun(t, event, err)
 		check.True(t, event.Lapsed, "the crash of the earlier attempt is not reported")
