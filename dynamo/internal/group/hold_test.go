@@ -11,10 +11,8 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-// held is a server whose requests hold a caller for a second.
-func held(t *testing.T) *server {
-	return newServer(t, func(l *Limits) { l.Hold = time.Second })
-}
+// holdASecond is the limit of a server whose requests hold a caller for a second.
+func holdASecond(l *Limits) { l.Hold = time.Second }
 
 // hang has a shared request of some calls hang, and returns their results.
 func (s *server) hang(ctx context.Context, calls ...work) []*result {
@@ -29,8 +27,7 @@ func (s *server) hang(ctx context.Context, calls ...work) []*result {
 }
 
 func TestHungRequestHoldsItsCallersForASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := held(t)
+	serving(t, func(t *testing.T, s *server) {
 		calls := s.hang(t.Context(), "a", "b")
 		late := make(chan struct{})
 		s.endWith(1, func(all []*Call[work, string]) {
@@ -47,7 +44,6 @@ func TestHungRequestHoldsItsCallersForASecond(t *testing.T) {
 		s.end(2)
 		time.Sleep(time.Hour)
 		s.sent("alone first", "a b", "alone a") // only once
-		s.idle()
 		a := calls[0]
 		check.Equal(t, a.answer, "alone", "the late answer counts")
 		check.Nil(t, a.err)
@@ -55,12 +51,11 @@ func TestHungRequestHoldsItsCallersForASecond(t *testing.T) {
 		b := calls[1]
 		check.Equal(t, b.answer, "in time")
 		check.Equal(t, b.after, 0)
-	})
+	}, holdASecond)
 }
 
 func TestHungRequestEndsWithItsLastCaller(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := held(t)
+	serving(t, func(t *testing.T, s *server) {
 		const callers = 25
 		var calls []work
 		for i := range callers {
@@ -76,16 +71,14 @@ func TestHungRequestEndsWithItsLastCaller(t *testing.T) {
 			s.end(2 + i)
 		}
 		s.end(1)
-		s.idle()
 		for i, r := range results {
 			check.Equal(t, *r, (result{true, "alone", nil, time.Second}), i)
 		}
-	})
+	}, holdASecond)
 }
 
 func TestHungRequestHoldsACallerForHalfOfItsTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := held(t)
+	serving(t, func(t *testing.T, s *server) {
 		short, cancel := context.WithTimeout(t.Context(), 600*time.Millisecond)
 		defer cancel()
 		s.do(t.Context(), "first", 0)
@@ -98,15 +91,13 @@ func TestHungRequestHoldsACallerForHalfOfItsTime(t *testing.T) {
 		s.end(2)
 		check.Equal(t, *a, (result{true, "alone", nil, 300 * time.Millisecond}))
 		s.end(1) // it went on for the other
-		s.idle()
 		check.Equal(t, *b, (result{true, "shared", nil, 300 * time.Millisecond}))
-	})
+	}, holdASecond)
 }
 
 // The time in the queue is not that of the request.
 func TestCallThatWaitsForASlotIsNotHeld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, func(l *Limits) { l.Hold, l.Patience = time.Second, time.Hour })
+	serving(t, func(t *testing.T, s *server) {
 		s.do(t.Context(), "first", 0)
 		a, b := s.do(t.Context(), "a", 0), s.do(t.Context(), "b", 0)
 		time.Sleep(time.Minute)
@@ -115,24 +106,21 @@ func TestCallThatWaitsForASlotIsNotHeld(t *testing.T) {
 		time.Sleep(999 * time.Millisecond)
 		s.sent("alone first", "a b")
 		s.end(1)
-		s.idle()
 		check.Equal(t, a.answer, "shared")
 		check.Equal(t, b.answer, "shared")
-	})
+	}, func(l *Limits) { l.Hold, l.Patience = time.Second, time.Hour })
 }
 
 // A call that nobody shares a request with has its caller's time, as without the
 // queue.
 func TestCallThatIsAloneIsNotSentAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := held(t)
+	serving(t, func(t *testing.T, s *server) {
 		a := s.do(t.Context(), "a", 0)
 		time.Sleep(time.Hour)
 		s.sent("alone a")
 		s.end(0)
-		s.idle()
 		check.Equal(t, a.answer, "alone")
-	})
+	}, holdASecond)
 }
 
 // Nothing is answered: every caller leaves in its own time, is sent at most once

@@ -14,22 +14,19 @@ import (
 )
 
 func TestCallThatFindsAFreeSlotIsSentAtOnceAndAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, func(l *Limits) { l.Slots = 2 })
+	serving(t, func(t *testing.T, s *server) {
 		a, b := s.do(t.Context(), "a", 0), s.do(t.Context(), "b", 0)
 		s.sent("alone a", "alone b")
 		s.end(0)
 		s.end(1)
-		s.idle()
 		check.Equal(t, a.answer, "alone")
 		check.Equal(t, b.answer, "alone")
 		check.Equal(t, a.after, 0)
-	})
+	}, func(l *Limits) { l.Slots = 2 })
 }
 
 func TestCallsThatWaitShareTheNextRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		s.do(t.Context(), "a", 0)
 		b, c := s.do(t.Context(), "b", 0), s.do(t.Context(), "c", 0)
 		s.sent("alone a")
@@ -42,7 +39,6 @@ func TestCallsThatWaitShareTheNextRequest(t *testing.T) {
 		})
 		s.sent("alone a", "b c", "alone d")
 		s.end(2)
-		s.idle()
 		check.Equal(t, b.answer, "of b")
 		check.Equal(t, c.answer, "of c")
 		check.Equal(t, d.answer, "alone")
@@ -50,8 +46,7 @@ func TestCallsThatWaitShareTheNextRequest(t *testing.T) {
 }
 
 func TestRequestsHaveLimits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, func(l *Limits) { l.MaxCalls, l.MaxSize = 3, 10 })
+	serving(t, func(t *testing.T, s *server) {
 		s.do(t.Context(), "first", 0)
 		for _, w := range []work{"a", "b", "c", "d", "eeeee", "fffff", "gg", "hhhhhhhhhhhhhhh"} {
 			s.do(t.Context(), w, 0)
@@ -61,14 +56,12 @@ func TestRequestsHaveLimits(t *testing.T) {
 			s.sent(want[:i+1]...)
 			s.end(i)
 		}
-		s.idle()
-	})
+	}, func(l *Limits) { l.MaxCalls, l.MaxSize = 3, 10 })
 }
 
 // DynamoDB refuses a request with two writes of one item.
 func TestSecondWriteOfAKeyWaitsForTheNextRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		s.do(t.Context(), "first", 0)
 		for _, w := range []work{"a/1", "b/1", "a/2", "c", "a/3", "b/2"} {
 			s.do(t.Context(), w, 0)
@@ -78,13 +71,11 @@ func TestSecondWriteOfAKeyWaitsForTheNextRequest(t *testing.T) {
 			s.sent(want[:i+1]...)
 			s.end(i)
 		}
-		s.idle()
 	})
 }
 
 func TestCallerThatLeavesTheQueueIsNeverSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		s.do(t.Context(), "first", 0)
 		ctx, cancel := context.WithCancel(t.Context())
 		a, b := s.do(ctx, "a", 0), s.do(t.Context(), "b", 0)
@@ -96,7 +87,6 @@ func TestCallerThatLeavesTheQueueIsNeverSent(t *testing.T) {
 		s.end(0)
 		s.sent("alone first", "alone b")
 		s.end(1)
-		s.idle()
 		check.Equal(t, b.answer, "alone")
 	})
 }
@@ -104,8 +94,7 @@ func TestCallerThatLeavesTheQueueIsNeverSent(t *testing.T) {
 // The caller has not come to say that it leaves: its context ends at the moment
 // at which the slot is free.
 func TestCallWhoseTimeIsUpIsNotSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		s.do(t.Context(), "first", 0)
 		ctx, cancel := context.WithCancel(t.Context())
 		c := &Call[work, string]{Work: "a", ctx: ctx, ready: make(chan struct{})}
@@ -117,15 +106,13 @@ func TestCallWhoseTimeIsUpIsNotSent(t *testing.T) {
 			t.Errorf("error %v", c.err)
 		}
 		gone := s.do(ctx, "b", 0)
-		s.idle()
 		s.sent("alone first")
 		check.Equal(t, gone.err, context.Canceled)
 	})
 }
 
 func TestRequestOutlivesItsFirstCallerAndNotItsLast(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		s.do(t.Context(), "first", 0)
 		type key struct{}
 		traced, leave := context.WithCancel(context.WithValue(t.Context(), key{}, "trace"))
@@ -146,13 +133,11 @@ func TestRequestOutlivesItsFirstCallerAndNotItsLast(t *testing.T) {
 		check.Equal(t, b.after, time.Minute)
 		check.Failed(t, ctx.Err())
 		s.end(1)
-		s.idle()
 	})
 }
 
 func TestCallerThatLeavesInsteadOfSendingFreesItsSlot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		c := &Call[work, string]{Work: "a", ctx: t.Context(), ready: make(chan struct{})}
 		s.queue.enter(c, func() (int, <-chan struct{}) { return 0, nil })
 		s.queue.yield()
@@ -163,7 +148,6 @@ func TestCallerThatLeavesInsteadOfSendingFreesItsSlot(t *testing.T) {
 		check.True(t, s.queue.leave(c), "it has an answer")
 		s.sent("alone b")
 		s.end(0)
-		s.idle()
 	})
 }
 
@@ -201,12 +185,10 @@ func TestRequestWithoutAnAnswerIsAnErrorOfEachOfItsCalls(t *testing.T) {
 }
 
 func TestPanicOfACallThatIsAloneIsItsCallers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		func() {
 			defer func() { check.Equal(t, recover(), "boom", "it did not panic") }()
 			_, _ = s.queue.Do(t.Context(), "a", func() (int, <-chan struct{}) { return 0, nil }, func() string { panic("boom") })
 		}()
-		s.idle()
 	})
 }

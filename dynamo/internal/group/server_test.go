@@ -47,6 +47,16 @@ func newServer(t *testing.T, change ...func(*Limits)) *server {
 	return s
 }
 
+// serving is a test with a server of its own, in which nothing is left at the end.
+func serving(t *testing.T, test func(t *testing.T, s *server), change ...func(*Limits)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, change...)
+		test(t, s)
+		s.idle()
+	})
+}
+
 func (s *server) begin(ctx context.Context, calls string) chan func([]*Call[work, string]) {
 	r := request{calls, ctx, make(chan func([]*Call[work, string]), 1)}
 	s.mu.Lock()

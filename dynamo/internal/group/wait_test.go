@@ -7,22 +7,19 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/internal/check"
 )
 
 func TestSiblingsWaitForEachOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		a, b := s.do(t.Context(), "a", 2), s.do(t.Context(), "b", 1)
 		time.Sleep(time.Millisecond)
 		s.sent()
 		c := s.do(t.Context(), "c", 0)
 		s.sent("a b c")
 		s.end(0)
-		s.idle()
 		check.Equal(t, a.after, time.Millisecond)
 		check.Equal(t, b.answer, "shared")
 		check.Equal(t, c.after, 0)
@@ -30,8 +27,7 @@ func TestSiblingsWaitForEachOther(t *testing.T) {
 }
 
 func TestSiblingsWaitForTwoMilliseconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		s.do(t.Context(), "a", 9)
 		time.Sleep(1900 * time.Microsecond)
 		s.do(t.Context(), "b", 8)
@@ -40,14 +36,12 @@ func TestSiblingsWaitForTwoMilliseconds(t *testing.T) {
 		time.Sleep(time.Microsecond)
 		s.sent("a b")
 		s.end(0)
-		s.idle()
 	})
 }
 
 // A call that waits for a slot waits for the server.
 func TestWaitForSiblingsIsReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		var waits []time.Duration
 		s.queue.Waited = func(_ context.Context, d time.Duration) { waits = append(waits, d) }
 		late := make(chan struct{})
@@ -59,14 +53,12 @@ func TestWaitForSiblingsIsReported(t *testing.T) {
 		time.Sleep(12 * time.Millisecond)
 		s.end(0)
 		s.end(1)
-		s.idle()
 		check.Slice(t, waits, []time.Duration{400 * time.Millisecond})
 	})
 }
 
 func TestSiblingsWaitUntilTheyMayNot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		late := make(chan struct{})
 		s.doUntil(t.Context(), "a", 9, late)
 		s.doUntil(t.Context(), "b", 8, late)
@@ -75,13 +67,11 @@ func TestSiblingsWaitUntilTheyMayNot(t *testing.T) {
 		close(late)
 		s.sent("a b")
 		s.end(0)
-		s.idle()
 	})
 }
 
 func TestSiblingWithLittleTimeTakesTheOthersAlong(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		s.doUntil(t.Context(), "a", 9, make(chan struct{}))
 		time.Sleep(time.Minute)
 		s.do(t.Context(), "b", 8)
@@ -90,14 +80,12 @@ func TestSiblingWithLittleTimeTakesTheOthersAlong(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		s.sent("a b")
 		s.end(0)
-		s.idle()
 	})
 }
 
 // The timer of a sibling that has left is not that of the next one.
 func TestSiblingAfterOneThatLeftWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s.do(ctx, "a", 9)
 		cancel()
@@ -106,15 +94,13 @@ func TestSiblingAfterOneThatLeftWaits(t *testing.T) {
 		time.Sleep(2 * time.Millisecond)
 		s.sent("alone b")
 		s.end(0)
-		s.idle()
 		check.Equal(t, b.after, 2*time.Millisecond)
 	})
 }
 
 // The next of those that wait takes over when the first leaves.
 func TestSiblingThatLeavesDoesNotStopTheOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		ctx, cancel := context.WithCancel(t.Context())
 		a := s.do(ctx, "a", 9)
 		time.Sleep(time.Millisecond)
@@ -123,15 +109,13 @@ func TestSiblingThatLeavesDoesNotStopTheOthers(t *testing.T) {
 		time.Sleep(2 * time.Millisecond)
 		s.sent("alone b")
 		s.end(0)
-		s.idle()
 		check.Equal(t, a.err, context.Canceled)
 		check.Equal(t, b.after, 2*time.Millisecond)
 	})
 }
 
 func TestReadsAndWritesShareNoRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		for i, name := range []work{"read a", "b", "read c", "d"} {
 			s.do(t.Context(), name, 3-i)
 		}
@@ -139,39 +123,33 @@ func TestReadsAndWritesShareNoRequest(t *testing.T) {
 		s.end(0)
 		s.sent("read a read c", "b d")
 		s.end(1)
-		s.idle()
 	})
 }
 
 func TestCallWithoutSiblingsDoesNotWaitForThoseOfOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		s.do(t.Context(), "a", 9)
 		lone := s.do(t.Context(), "lone", 0)
 		s.sent("a lone")
 		s.end(0)
-		s.idle()
 		check.Equal(t, lone.after, 0)
 	})
 }
 
 // One of a batch's calls writes what never shares a request.
 func TestSiblingThatIsSentElsewhereIsNotWaitedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		s.do(t.Context(), "a", 2)
 		s.queue.Arrive(func() (int, <-chan struct{}) { return 1, nil })
 		s.sent()
 		s.queue.Arrive(func() (int, <-chan struct{}) { return 0, nil })
 		s.sent("alone a")
 		s.end(0)
-		s.idle()
 	})
 }
 
 func TestFullRequestDoesNotWaitForSiblings(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, func(l *Limits) { l.MaxCalls, l.MaxSize = 3, 100 })
+	serving(t, func(t *testing.T, s *server) {
 		for _, w := range []work{"a", "b", "c", "d"} {
 			s.do(t.Context(), w, 9)
 		}
@@ -182,13 +160,11 @@ func TestFullRequestDoesNotWaitForSiblings(t *testing.T) {
 		s.do(t.Context(), work(large), 5)
 		s.sent("a b c", "d "+string(large))
 		s.end(1)
-		s.idle()
-	})
+	}, func(l *Limits) { l.MaxCalls, l.MaxSize = 3, 100 })
 }
 
 func TestHungRequestStallsTheOthersOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		s.do(t.Context(), "first", 0)
 		s.do(t.Context(), "a", 0)
 		s.do(t.Context(), "b", 0)
@@ -213,14 +189,12 @@ func TestHungRequestStallsTheOthersOnce(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		s.end(1)
-		s.idle()
 		check.True(t, time.Since(began) >= time.Hour, time.Since(began), "the request did not hang")
 	})
 }
 
 func TestHungCallThatIsAloneStallsTheOthersOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t)
+	serving(t, func(t *testing.T, s *server) {
 		s.do(t.Context(), "hung", 0)
 		a := s.do(t.Context(), "a", 0)
 		time.Sleep(50 * time.Millisecond)
@@ -231,7 +205,6 @@ func TestHungCallThatIsAloneStallsTheOthersOnce(t *testing.T) {
 		check.Equal(t, a.after, 50*time.Millisecond)
 		check.Equal(t, b.after, 0)
 		s.end(0)
-		s.idle()
 	})
 }
 
