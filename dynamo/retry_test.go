@@ -48,21 +48,7 @@ func TestThrottledCallWithoutTimeForAnotherTryIsThrottled(t *testing.T) {
 		{"another kind of Retryer, time for all", 10 * time.Second, 600 * time.Millisecond, true, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for op, call := range map[string]func(context.Context, *Store) error{
-				"PutItem": func(ctx context.Context, s *Store) error {
-					_, _, err := s.Create(ctx, claim("id"), now, nil)
-					return err
-				},
-				"GetItem": func(ctx context.Context, s *Store) error { _, err := s.Get(ctx, "id"); return err },
-				"DeleteItem": func(ctx context.Context, s *Store) error {
-					_, _, err := s.Change(ctx, fence("id"), driver.Change{Release: driver.ReleaseDelete})
-					return err
-				},
-				"UpdateItem": func(ctx context.Context, s *Store) error {
-					_, _, err := s.Change(ctx, fence("id"), driver.Change{Lease: now})
-					return err
-				},
-			} {
+			for op, call := range operations {
 				synctest.Test(t, func(t *testing.T) {
 					tries := 0
 					s := loneStore(t, slow(func(r *wire.Request) (*wire.Response, error) {
@@ -71,7 +57,7 @@ func TestThrottledCallWithoutTimeForAnotherTryIsThrottled(t *testing.T) {
 					}, c.wait, c.old), "records", nil)
 					ctx, cancel := context.WithTimeout(t.Context(), c.time)
 					defer cancel()
-					err := call(ctx, s)
+					_, err := call(ctx, s)
 					check.Is(t, err, driver.ErrThrottled, op)
 					check.Says(t, err, "throttled", op)
 					check.Lacks(t, err.Error(), "no answer", op)
