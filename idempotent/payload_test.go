@@ -105,12 +105,21 @@ func TestSmallResultsAndErrorsStayInTheRecord(t *testing.T) {
 	}
 }
 
+// A sealed result counts as it is stored.
 func TestResultsAbove256KiBAreSpilled(t *testing.T) {
-	for size, elsewhere := range map[int]bool{256<<10 - 2: false, 256<<10 - 1: true} { // and two quotes
+	for _, test := range []struct {
+		size      int // without two quotes
+		sealer    driver.Sealer
+		elsewhere bool
+	}{
+		{256<<10 - 2, nil, false},
+		{256<<10 - 1, nil, true},
+		{256<<10 - 2, &backwards{}, true},
+	} {
 		store := memory.New(0)
-		x := newExecutor(t, store, &idempotent.Config{Payloads: newShelf()})
-		try(t.Context(), t, x, returns(strings.Repeat("a", size))).succeeded()
-		check.Equal(t, stored(t, store).Payload != "", elsewhere, size)
+		x := newExecutor(t, store, &idempotent.Config{Payloads: newShelf(), Sealer: test.sealer})
+		try(t.Context(), t, x, returns(strings.Repeat("a", test.size))).succeeded()
+		check.Equal(t, stored(t, store).Payload != "", test.elsewhere, test.size, test.sealer != nil)
 	}
 }
 
