@@ -3,7 +3,7 @@ package faults
 import (
 	"net/http"
 	"os"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,27 +11,11 @@ import (
 	"github.com/lambda-once/once/internal/wire"
 )
 
-// fault is the fate of one request.
-type fault int
-
-const (
-	pass   fault = iota
-	unsent       // the connection is cut before DynamoDB receives the request
-	lost         // the connection is cut before the response
-	torn         // the connection is cut in the middle of the response
-)
-
-func (f fault) String() string { return [...]string{"pass", "unsent", "lost", "torn"}[f] }
-
-// network is between a function and DynamoDB Local, and injects planned faults.
+// network is between a function and DynamoDB Local, and can delay a request.
 type network struct {
-	url string
-	t   *testing.T
-
-	mu    sync.Mutex
-	seen  int      // requests since the plan was made
-	plan  []fault  // of the first requests; later ones pass
-	delay *delayed // for the next request
+	url  string
+	t    *testing.T
+	next atomic.Pointer[delayed] // the fate of the next request, or nil
 }
 
 // delayed is a request that arrives when the test releases it.
@@ -56,26 +40,10 @@ func behind(t *testing.T, carry wire.Carry) string {
 	return p.URL()
 }
 
-// faults plans the faults of the following requests.
-func (n *network) faults(plan ...fault) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.seen, n.plan = 0, plan
-}
-
-// requests returns the number of requests since the plan was made.
-func (n *network) requests() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.seen
-}
-
 // delayNext delays the next request until h.release is closed.
 func (n *network) delayNext() (h *delayed) {
 	h = &delayed{arrived: make(chan struct{}), release: make(chan struct{}), status: make(chan int, 1)}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.delay = h
+	n.next.Store(h)
 	return h
 }
 
@@ -101,40 +69,20 @@ func (h *delayed) refused(t *testing.T) {
 	}
 }
 
-func (n *network) next() (fault, *delayed) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	f, h := pass, n.delay
-	if n.seen < len(n.plan) {
-		f = n.plan[n.seen]
-	}
-	n.seen, n.delay = n.seen+1, nil
-	return f, h
-}
-
 func (n *network) carry(r *wire.Request) (*wire.Response, error) {
-	f, h := n.next()
-	if h != nil {
-		close(h.arrived)
-		select {
-		case <-h.release:
-		case <-n.t.Context().Done():
-			return nil, wire.ErrCut
-		}
+	h := n.next.Swap(nil)
+	if h == nil {
+		return r.Send()
 	}
-	if f == unsent {
+	close(h.arrived)
+	select {
+	case <-h.release:
+	case <-n.t.Context().Done():
 		return nil, wire.ErrCut
 	}
 	res, err := r.Send()
-	if err != nil {
-		return nil, err
-	}
-	if h != nil {
+	if err == nil {
 		h.status <- res.Status
 	}
-	if f == lost {
-		return nil, wire.ErrCut
-	}
-	res.Torn = f == torn
-	return res, nil
+	return res, err
 }

@@ -21,6 +21,7 @@ type Wire struct {
 	calm      bool
 	histories sync.Map     // by the id of their record
 	batches   atomic.Int64 // requests with more than one write
+	lost      atomic.Int64 // answers, of which half arrive in part
 }
 
 // NewWire returns a wire to the DynamoDB server at url, until the test ends.
@@ -71,7 +72,15 @@ func (w *Wire) carry(r *wire.Request) (*wire.Response, error) {
 		}
 		return res, err
 	}
-	return carry(w.fateOf(c), send, func() { c.later(func() { _, _ = send() }) }, overtaken)
+	f := w.fateOf(c)
+	if f == lost && w.lost.Add(1)%2 == 0 {
+		res, err := send()
+		if err == nil {
+			res.Torn = true
+		}
+		return res, err
+	}
+	return carry(f, send, func() { c.later(func() { _, _ = send() }) }, overtaken)
 }
 
 // overtaken lets other requests overtake one.

@@ -41,7 +41,6 @@ func run() error {
 	flag.DurationVar(&c.Lease, "lease", 0, "of idempotent.Config")
 	flag.DurationVar(&c.ClockSkew, "skew", 0, "of idempotent.Config")
 	flag.DurationVar(&c.Reserve, "reserve", 0, "of idempotent.Config")
-	flag.DurationVar(&c.Wait, "wait", 0, "of idempotent.Config")
 	flag.IntVar(&c.MaxAttempts, "max-attempts", 0, "of idempotent.Config")
 	flag.IntVar(&stored.Group, "group", 0, "of dynamo.Options")
 	flag.IntVar(&c.Ahead, "ahead", 0, "of idempotent.Config")
