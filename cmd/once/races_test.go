@@ -104,53 +104,60 @@ func (s *scene) remove(id string) {
 	}
 }
 
-// asking is a command that has asked whether to go on.
-type asking struct {
+// A dialog is a command that a test talks to while it runs.
+type dialog struct {
 	cmd    *exec.Cmd
 	answer io.Writer
 	told   strings.Builder
-	rest   io.Reader
+	rest   *bufio.Reader
 	out    bytes.Buffer
 }
 
-func (s *scene) asking(args ...string) *asking {
+func (s *scene) start(args ...string) *dialog {
 	s.Helper()
-	a := &asking{cmd: s.command(args...)}
-	a.cmd.Stdout = &a.out
-	asks, err := a.cmd.StderrPipe()
-	if err == nil {
-		a.answer, err = a.cmd.StdinPipe()
-	}
-	if err == nil {
-		err = a.cmd.Start()
-	}
+	d := &dialog{cmd: s.command(args...)}
+	d.cmd.Stdout = &d.out
+	says, err := d.cmd.StderrPipe()
 	check.Must(s, err)
-	read := bufio.NewReader(io.TeeReader(asks, &a.told))
-	if _, err := read.ReadString('?'); err != nil {
-		s.Fatalf("it does not ask: %v\n%s", err, a.told.String())
-	}
-	a.rest = read
-	return a
+	d.answer, err = d.cmd.StdinPipe()
+	check.Must(s, err)
+	check.Must(s, d.cmd.Start())
+	d.rest = bufio.NewReader(io.TeeReader(says, &d.told))
+	return d
 }
 
-func (s *scene) ended(a *asking) ran {
+// hear reads until the command has said a text, or has ended.
+func (s *scene) hear(d *dialog, text string) {
 	s.Helper()
-	if _, err := io.Copy(io.Discard, a.rest); err != nil {
+	for heard := ""; !strings.Contains(heard, text); {
+		c, err := d.rest.ReadByte()
+		if err != nil {
+			s.Errorf("it does not say %q: %v\n%s", text, err, d.told.String())
+			return
+		}
+		heard += string(c)
+	}
+}
+
+func (s *scene) ended(d *dialog) ran {
+	s.Helper()
+	if _, err := io.Copy(io.Discard, d.rest); err != nil {
 		s.Fatal(err)
 	}
-	_ = a.cmd.Wait() // the code counts
-	return ran{a.out.String(), a.told.String(), a.cmd.ProcessState.ExitCode()}
+	_ = d.cmd.Wait() // the code counts
+	return ran{d.out.String(), d.told.String(), d.cmd.ProcessState.ExitCode()}
 }
 
 // between runs a command, does something when it asks, and says yes.
 func (s *scene) between(args []string, do func()) ran {
 	s.Helper()
-	a := s.asking(args...)
+	d := s.start(args...)
+	s.hear(d, "?")
 	do()
-	if _, err := io.WriteString(a.answer, "y\n"); err != nil {
+	if _, err := io.WriteString(d.answer, "y\n"); err != nil {
 		s.Fatal(err)
 	}
-	return s.ended(a)
+	return s.ended(d)
 }
 
 // The SDK sends a write again whose answer was lost, and its condition then
@@ -259,9 +266,10 @@ func TestRefusedWriteWritesNothing(t *testing.T) {
 func TestInterruptedQuestionWritesNothing(t *testing.T) {
 	s := newScene(t)
 	s.put(s.claimItem())
-	a := s.asking("release", "pay#1")
-	check.Must(t, a.cmd.Process.Signal(os.Interrupt))
-	if r := s.ended(a); r.code != codeDeclined || !strings.Contains(r.err, "nothing was written") {
+	d := s.start("release", "pay#1")
+	s.hear(d, "?")
+	check.Must(t, d.cmd.Process.Signal(os.Interrupt))
+	if r := s.ended(d); r.code != codeDeclined || !strings.Contains(r.err, "nothing was written") {
 		t.Errorf("exit %d, it says %s", r.code, r.err)
 	}
 	if r := s.stored("pay#1"); r.Owner != "dead" {

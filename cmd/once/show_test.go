@@ -154,18 +154,14 @@ func TestTimesOutOfRangeAreProblems(t *testing.T) {
 	check.Contains(t, s.ok("release", "pay#1", "--delete", "--force", "--yes", "--json"), say)
 }
 
-func TestWritesAreShownAsJSON(t *testing.T) {
-	s := newScene(t)
-	s.samples()
-	golden(t, "release-json", s.ok("release", "pay#lapsed", "--yes", "--json"))
-	golden(t, "delete-json", s.ok("release", "pay#lapsed", "--delete", "--force", "--yes", "--json"))
-}
-
-func TestReleaseIsExplained(t *testing.T) {
+func TestWritesAreShown(t *testing.T) {
 	s := newScene(t)
 	s.samples()
 	r := s.run("release", "pay#lapsed", "--yes")
 	golden(t, "release", r.err+"---\n"+r.out)
+	s.samples()
+	golden(t, "release-json", s.ok("release", "pay#lapsed", "--yes", "--json"))
+	golden(t, "delete-json", s.ok("release", "pay#lapsed", "--delete", "--force", "--yes", "--json"))
 }
 
 func TestRenamedAndCompositeTableIsRead(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -58,6 +59,10 @@ func TestInspectShowsSagas(t *testing.T) {
 		Steps []step
 		Saga  saga
 	}
+	r := s.typing("n\n", with("release")...) // whoever releases it sees that it is being undone
+	for _, want := range []string{"reserve, 7 bytes, to be undone", "goes on undoing its steps"} {
+		check.Contains(t, r.out+r.err, want)
+	}
 	text := s.ok(with("inspect", "--json")...)
 	if err := json.Unmarshal([]byte(text), &shown); err != nil || len(shown.Steps) != 2 || strings.Join(shown.Saga.Undo, " ") != "charge reserve" {
 		t.Errorf("%v: %s", err, text)
@@ -85,59 +90,28 @@ func TestInspectShowsSteps(t *testing.T) {
 	golden(t, "steps-json", s.ok("inspect", "pay#1", "--json"))
 }
 
-// Whoever releases a saga sees that it is being undone.
-func TestReleaseOfASagaSaysThatItIsUndone(t *testing.T) {
-	s := newScene(t)
-	refusals := 1
-	if err := s.order(s.executor(nil), &refusals); !errors.Is(err, errCrash) {
-		t.Fatal(err)
+// What the command does not know, or cannot read, is shown all the same.
+func TestInspectShowsWhatItCannotRead(t *testing.T) {
+	steps := func(of map[string]types.AttributeValue) map[string]types.AttributeValue {
+		of["charge"] = text("=1")
+		// The bytes that a large record keeps free for undoing are not shown.
+		of[":room"] = &types.AttributeValueMemberB{Value: []byte("r#\xff\xfe")}
+		return map[string]types.AttributeValue{"steps": &types.AttributeValueMemberM{Value: of}}
 	}
-	r := s.typing("n\n", with("release")...)
-	for _, want := range []string{"reserve, 7 bytes, to be undone", "goes on undoing its steps"} {
-		check.Contains(t, r.out+r.err, want)
+	for want, change := range map[string]map[string]types.AttributeValue{
+		"\nstep         :late, 2 bytes, Once's own, which a newer version writes\n": steps(map[string]types.AttributeValue{":late": text("=1")}),
+		"\nfailed       for good, with an error that cannot be read\n":              steps(map[string]types.AttributeValue{":failure": text("=sealed")}),
+		"\nproblem      attribute \"attempt\": it has type S, not N\n":              {"status": text("FAILED"), "attempt": text("one")},
+	} {
+		s := newScene(t)
+		item := s.claimItem()
+		maps.Copy(item, change)
+		s.put(item)
+		out := s.ok("inspect", "pay#1")
+		check.Contains(t, out, want)
+		check.Lacks(t, out, "room")
+		if strings.Contains(want, "failed") { // a resolution leaves steps that are not undone as they are
+			s.refused(codeRefused, "its steps are being undone", "resolve", "pay#1", "--retention", "24h", "--completed", "--no-result", "--yes")
+		}
 	}
-}
-
-// The bytes that a large record keeps free for undoing mean nothing.
-func TestInspectShowsNoRoomForUndoing(t *testing.T) {
-	s := newScene(t)
-	item := s.claimItem()
-	item["steps"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
-		"charge": text("~=1"), ":room": &types.AttributeValueMemberB{Value: []byte("r#\xff\xfe")},
-	}}
-	s.put(item)
-	if out := s.ok("inspect", "pay#1"); strings.Contains(out, "room") || !strings.Contains(out, "charge") {
-		t.Errorf("got\n%s", out)
-	}
-}
-
-// A step that a newer version of the protocol writes is none of the handler.
-func TestInspectShowsAnUnknownInternalStepAsOnces(t *testing.T) {
-	s := newScene(t)
-	item := s.claimItem()
-	item["steps"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"charge": text("=1"), ":late": text("=1")}}
-	s.put(item)
-	if out := s.ok("inspect", "pay#1"); !strings.Contains(out, "\nstep         :late, 2 bytes, Once's own, which a newer version writes\n") {
-		t.Errorf("got\n%s", out)
-	}
-}
-
-// A failure that is sealed, or broken, is one all the same.
-func TestInspectShowsAFailureThatCannotBeRead(t *testing.T) {
-	s := newScene(t)
-	item := s.claimItem()
-	item["steps"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"charge": text("=1"), ":failure": text("=sealed")}}
-	s.put(item)
-	check.Contains(t, s.ok("inspect", "pay#1"), "\nfailed       for good, with an error that cannot be read\n")
-	// A resolution leaves steps that are not undone as they are.
-	s.refused(codeRefused, "its steps are being undone", "resolve", "pay#1", "--retention", "24h", "--completed", "--no-result", "--yes")
-}
-
-// A record that functions cannot read is shown as far as it can be.
-func TestInspectShowsABrokenFailure(t *testing.T) {
-	s := newScene(t)
-	item := s.claimItem()
-	item["status"], item["attempt"] = text("FAILED"), text("one")
-	s.put(item)
-	check.Contains(t, s.ok("inspect", "pay#1"), "\nproblem      attribute \"attempt\": it has type S, not N\n")
 }

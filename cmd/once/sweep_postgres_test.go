@@ -119,15 +119,15 @@ func TestInterruptedSweepOfPostgreSQLSaysWhatItDid(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), "SELECT pg_advisory_xact_lock(29)"); err != nil {
 		t.Fatal(err)
 	}
-	command := s.interruptible("sweep", "--yes", "--postgres", s.url)
-	released := make(chan struct{})
+	reached, noticed, released := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(released)
-		s.blocked(command)
-		command.interrupt()
+		s.blocked(noticed)
+		close(reached)
+		<-noticed
 		check.Nil(t, tx.Rollback(t.Context()))
 	}()
-	r := command.run()
+	r := s.interrupted(reached, noticed, "sweep", "--yes", "--postgres", s.url)
 	<-released
 	if r.code != codeFailed || !strings.HasPrefix(r.out, fmt.Sprintf("deleted %d records", 2*sweepBatch)) || s.count() != sweepBatch ||
 		!strings.HasSuffix(r.out, "\nthere may be more; the same command continues\n") || !strings.HasSuffix(r.err, "once: the sweep was interrupted\n") {
@@ -139,10 +139,10 @@ func TestInterruptedSweepOfPostgreSQLSaysWhatItDid(t *testing.T) {
 }
 
 // blocked waits until a session waits for a lock, or the command has ended.
-func (s *postgresScene) blocked(command *interruptible) {
+func (s *postgresScene) blocked(ended <-chan struct{}) {
 	for waiting := 0; waiting == 0; {
 		select {
-		case <-command.noticed:
+		case <-ended:
 			return
 		default:
 		}

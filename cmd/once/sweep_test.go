@@ -1,14 +1,10 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -202,17 +198,15 @@ func TestInterruptedSweepSaysWhatItDid(t *testing.T) {
 			s := sweptScene(t)
 			const all = 12
 			s.expired(all, want.size)
-			started := make(chan *interruptible, 1)
+			reached, noticed := make(chan struct{}), make(chan struct{})
 			var once sync.Once
 			endpoint := s.through(func(operation string, _ *wire.Response) error {
 				if operation == call && s.count() < all {
-					once.Do(func() { (<-started).interrupt() })
+					once.Do(func() { close(reached); <-noticed })
 				}
 				return nil
 			})
-			command := s.interruptible("sweep", "--yes", "--endpoint", endpoint)
-			started <- command
-			r := command.run()
+			r := s.interrupted(reached, noticed, "sweep", "--yes", "--endpoint", endpoint)
 			n := all - s.count()
 			if r.code != codeFailed || !strings.HasPrefix(r.out, fmt.Sprintf("deleted %d records", n)) || n == 0 || n == all ||
 				!strings.Contains(r.out, want.says) || !strings.HasSuffix(r.err, "once: the sweep was interrupted\n") {
@@ -228,50 +222,19 @@ func TestInterruptedSweepSaysWhatItDid(t *testing.T) {
 	}
 }
 
-// An interruptible command tells when it has noticed an interrupt.
-type interruptible struct {
-	*testing.T
-	cmd              *exec.Cmd
-	started, noticed chan struct{}
-}
-
-func (s *scene) interruptible(args ...string) *interruptible {
-	return &interruptible{s.T, s.command(args...), make(chan struct{}), make(chan struct{})}
-}
-
-// interrupt returns when the command has said that it ends.
-func (i *interruptible) interrupt() {
-	<-i.started
-	if err := i.cmd.Process.Signal(os.Interrupt); err != nil {
-		i.Error(err)
-	}
-	<-i.noticed
-}
-
-func (i *interruptible) run() ran {
-	i.Helper()
-	var out bytes.Buffer
-	i.cmd.Stdout = &out
-	says, err := i.cmd.StderrPipe()
-	if err != nil {
-		i.Fatal(err)
-	}
-	if err := i.cmd.Start(); err != nil {
-		i.Fatal(err)
-	}
-	close(i.started)
-	var told strings.Builder
-	read := bufio.NewReader(io.TeeReader(says, &told))
-	for noticed := false; ; {
-		line, err := read.ReadString('\n')
-		if !noticed && (err != nil || strings.Contains(line, "interrupted; waiting")) {
-			noticed = true
-			close(i.noticed)
+// interrupted runs a command, and interrupts it when reached is closed. It closes noticed
+// when the command has said that it ends.
+func (s *scene) interrupted(reached, noticed chan struct{}, args ...string) ran {
+	s.Helper()
+	d := s.start(args...)
+	go func() {
+		select {
+		case <-reached:
+			check.Nil(s, d.cmd.Process.Signal(os.Interrupt))
+		case <-noticed:
 		}
-		if err != nil {
-			break
-		}
-	}
-	_ = i.cmd.Wait() // the code counts
-	return ran{out.String(), told.String(), i.cmd.ProcessState.ExitCode()}
+	}()
+	s.hear(d, "interrupted; waiting")
+	close(noticed)
+	return s.ended(d)
 }
