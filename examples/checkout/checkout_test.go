@@ -1,15 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,9 +36,6 @@ type function struct {
 	orders   string
 	outbox   string
 	services *providers.Providers
-	// interrupt is called after a service has handled a request, and before it
-	// responds.
-	interrupt atomic.Pointer[func(path string)]
 }
 
 func deploy(t *testing.T, environments int) *function {
@@ -50,15 +44,7 @@ func deploy(t *testing.T, environments int) *function {
 	_, orders := dynamodblocal.NewTable(t) // its key is an id too
 	f := &function{client: client, records: records, orders: orders, outbox: "outbox-" + records, services: providers.New()}
 	check.Must(t, outbox.CreateTable(t.Context(), client, f.outbox))
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer := httptest.NewRecorder()
-		f.services.ServeHTTP(answer, r)
-		if interrupt := f.interrupt.Load(); interrupt != nil {
-			(*interrupt)(r.URL.Path)
-		}
-		w.WriteHeader(answer.Code)
-		_, _ = w.Write(answer.Body.Bytes())
-	}))
+	server := httptest.NewServer(f.services)
 	t.Cleanup(server.Close)
 	f.Runtime = deployed.Start(t, lambdaruntime.Function{Name: "checkout", Environments: environments},
 		"IDEMPOTENCY_TABLE="+records, "ORDERS_TABLE="+orders, "OUTBOX_TABLE="+f.outbox, "PROVIDER_URL="+server.URL)
@@ -231,48 +217,6 @@ func TestOrdersOfTwoCustomers(t *testing.T) {
 		}
 	}
 	f.want(t, 2, "/reservations", "/charges", "/reservations", "/charges")
-}
-
-// The process is killed when a service has handled a request and the function does
-// not know. The next attempt repeats the request with the same key, and repeats no
-// finished step.
-func TestKilledWithinAStep(t *testing.T) {
-	for name, c := range map[string]struct {
-		at     string
-		card   string
-		placed int
-		paths  []string
-		again  map[string]int // requests
-	}{
-		"reserving": {"/reservations", "", 1, []string{"/reservations", "/charges"}, map[string]int{"/reservations": 2, "/charges": 1}},
-		"charging":  {"/charges", "", 1, []string{"/reservations", "/charges"}, map[string]int{"/reservations": 1, "/charges": 2}},
-		"undoing":   {"/releases", providers.Declined, 0, []string{"/reservations", "/releases"}, map[string]int{"/reservations": 1, "/releases": 2}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := deploy(t, 1)
-			var once atomic.Bool
-			interrupt := func(path string) {
-				if path == c.at && once.CompareAndSwap(false, true) {
-					check.Nil(t, f.Environment(0).Kill())
-				}
-			}
-			f.interrupt.Store(&interrupt)
-			o := theOrder("o-1")
-			o.Card = cmp.Or(c.card, o.Card)
-			if _, err := deployed.Call[receipt](t.Context(), f, o); !errors.As(err, new(*lambdaruntime.CrashedError)) {
-				t.Fatalf("got %v", err)
-			}
-			r, err := f.place(t, o)
-			if c.placed == 1 && (err != nil || r.Charge != "charges-2") || c.placed == 0 && deployed.Failure(err) != "CardDeclinedError" {
-				t.Errorf("got %+v, %v", r, err)
-			}
-			f.want(t, c.placed, c.paths...)
-			for path, n := range c.again {
-				check.Equal(t, f.services.Requests(path), n, "requests to", path)
-			}
-		})
-	}
 }
 
 // The same order id with a different amount is a mistake. Of a different customer it is

@@ -24,30 +24,20 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"github.com/lambda-once/once/dynamo/dynamoenv"
+	"github.com/lambda-once/once/examples/internal/program"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/emf"
 )
 
-func main() {
-	handler, err := setUp(context.Background())
-	if err != nil {
-		slog.Error("the function cannot start", "error", err)
-		os.Exit(1)
-	}
-	lambda.Start(handler)
-}
+func main() { program.Start(setUp) }
 
 type handler = func(context.Context, order) (receipt, error)
 
 func setUp(ctx context.Context) (handler, error) {
-	logger, err := newLogger()
+	observer, err := program.Observer()
 	if err != nil {
 		return nil, err
 	}
@@ -59,13 +49,7 @@ func setUp(ctx context.Context) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := emf.New(nil)
-	if err != nil {
-		return nil, err
-	}
-	x, err := idempotent.New("checkout", store, &idempotent.Config{
-		Observer: idempotent.Observers{idempotent.LogObserver{Logger: logger}, metrics},
-	})
+	x, err := idempotent.New("checkout", store, &idempotent.Config{Observer: observer})
 	if err != nil {
 		return nil, err
 	}
@@ -76,16 +60,6 @@ func setUp(ctx context.Context) (handler, error) {
 // mismatch.
 func key(o order) (idempotent.Key, error) {
 	return idempotent.Key{Scope: o.Customer, ID: o.OrderID, Payload: o}, nil
-}
-
-func newLogger() (*slog.Logger, error) {
-	level := slog.LevelInfo
-	if text := os.Getenv("AWS_LAMBDA_LOG_LEVEL"); text != "" {
-		if err := level.UnmarshalText([]byte(text)); err != nil {
-			return nil, fmt.Errorf("AWS_LAMBDA_LOG_LEVEL: %w", err)
-		}
-	}
-	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level})), nil
 }
 
 func newShop() (*shop, error) {

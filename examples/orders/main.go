@@ -21,37 +21,27 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/dynamo/dynamoenv"
+	"github.com/lambda-once/once/examples/internal/program"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/emf"
 )
 
-func main() {
-	handler, err := setUp(context.Background())
-	if err != nil {
-		slog.Error("the function cannot start", "error", err)
-		os.Exit(1)
-	}
-	lambda.Start(handler)
-}
+func main() { program.Start(setUp) }
 
 type handler = func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
 
 func setUp(ctx context.Context) (handler, error) {
-	logger, err := newLogger()
+	observer, err := program.Observer()
 	if err != nil {
 		return nil, err
 	}
-	slog.SetDefault(logger) // logs failed messages
 	shop, err := newShop()
 	if err != nil {
 		return nil, err
@@ -71,10 +61,6 @@ func setUp(ctx context.Context) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := emf.New(nil)
-	if err != nil {
-		return nil, err
-	}
 	x, err := idempotent.New("place-order", store, &idempotent.Config{
 		// The retention of a queue is up to 14 days, and so is that of the
 		// dead-letter queue from which a message may be sent back.
@@ -83,7 +69,7 @@ func setUp(ctx context.Context) (handler, error) {
 		// effect is an error, and errors run again. With a Reserve of 500 ms,
 		// the function's timeout must be more than 2.5 s.
 		Margin:   2 * time.Second,
-		Observer: idempotent.Observers{idempotent.LogObserver{Logger: logger}, metrics},
+		Observer: observer,
 	})
 	if err != nil {
 		return nil, err
@@ -102,26 +88,12 @@ func key(m handlers.SQSMessage[order]) (idempotent.Key, error) {
 	return idempotent.Key{ID: m.Body.OrderID, Payload: m.Body}, nil
 }
 
-func newLogger() (*slog.Logger, error) {
-	level := slog.LevelInfo
-	if text := os.Getenv("AWS_LAMBDA_LOG_LEVEL"); text != "" {
-		if err := level.UnmarshalText([]byte(text)); err != nil {
-			return nil, fmt.Errorf("AWS_LAMBDA_LOG_LEVEL: %w", err)
-		}
-	}
-	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level})), nil
-}
-
 func newShop() (*shop, error) {
 	s := &shop{table: os.Getenv("ORDERS_TABLE"), process: os.Getenv("AWS_LAMBDA_LOG_STREAM_NAME")}
 	if s.table == "" {
 		return nil, fmt.Errorf("ORDERS_TABLE is not set")
 	}
-	if text := os.Getenv("ORDERS_DELAY"); text != "" {
-		var err error
-		if s.delay, err = time.ParseDuration(text); err != nil {
-			return nil, fmt.Errorf("ORDERS_DELAY: %w", err)
-		}
-	}
-	return s, nil
+	var err error
+	s.delay, err = program.Duration("ORDERS_DELAY", 0, 0)
+	return s, err
 }

@@ -19,28 +19,17 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
-	"time"
-
-	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/lambda-once/once/dynamo/dynamoenv"
+	"github.com/lambda-once/once/examples/internal/program"
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/emf"
 )
 
-func main() {
-	handler, err := setUp(context.Background())
-	if err != nil {
-		slog.Error("the function cannot start", "error", err)
-		os.Exit(1)
-	}
-	lambda.Start(handler)
-}
+func main() { program.Start(setUp) }
 
 func setUp(ctx context.Context) (handler, error) {
-	logger, err := newLogger()
+	observer, err := program.Observer()
 	if err != nil {
 		return nil, err
 	}
@@ -58,27 +47,11 @@ func setUp(ctx context.Context) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := emf.New(nil)
-	if err != nil {
-		return nil, err
-	}
-	x, err := idempotent.New("create-payment", store, &idempotent.Config{
-		Observer: idempotent.Observers{idempotent.LogObserver{Logger: logger}, metrics},
-	})
+	x, err := idempotent.New("create-payment", store, &idempotent.Config{Observer: observer})
 	if err != nil {
 		return nil, err
 	}
 	return overHTTP(x, provider.createPayment), nil
-}
-
-func newLogger() (*slog.Logger, error) {
-	level := slog.LevelInfo
-	if text := os.Getenv("AWS_LAMBDA_LOG_LEVEL"); text != "" {
-		if err := level.UnmarshalText([]byte(text)); err != nil {
-			return nil, fmt.Errorf("AWS_LAMBDA_LOG_LEVEL: %w", err)
-		}
-	}
-	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level})), nil
 }
 
 func newProvider() (*provider, error) {
@@ -86,11 +59,9 @@ func newProvider() (*provider, error) {
 	if p.table == "" {
 		return nil, fmt.Errorf("PAYMENTS_TABLE is not set")
 	}
-	if text := os.Getenv("PAYMENTS_DELAY"); text != "" {
-		var err error
-		if p.delay, err = time.ParseDuration(text); err != nil {
-			return nil, fmt.Errorf("PAYMENTS_DELAY: %w", err)
-		}
+	var err error
+	if p.delay, err = program.Duration("PAYMENTS_DELAY", 0, 0); err != nil {
+		return nil, err
 	}
 	switch id := os.Getenv("PAYMENTS_ID"); id {
 	case "", "random":

@@ -26,26 +26,18 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/lambda-once/once/examples/internal/program"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/postgres"
 )
 
-func main() {
-	handler, err := setUp(context.Background())
-	if err != nil {
-		slog.Error("the function cannot start", "error", err)
-		os.Exit(1)
-	}
-	lambda.Start(handler)
-}
+func main() { program.Start(setUp) }
 
 func setUp(ctx context.Context) (handler any, err error) {
 	if url := os.Getenv("RECEIVER_URL"); url != "" {
@@ -74,10 +66,10 @@ func setUp(ctx context.Context) (handler any, err error) {
 
 func scheduled(ctx context.Context, url string) (handler any, err error) {
 	s := &sender{url: url}
-	if s.timeout, err = duration("JOB_TIMEOUT", 10*time.Second); err != nil {
+	if s.timeout, err = program.Duration("JOB_TIMEOUT", 10*time.Second, time.Second); err != nil {
 		return nil, err
 	}
-	if s.rescueAfter, err = duration("RESCUE_AFTER", 5*time.Minute); err != nil {
+	if s.rescueAfter, err = program.Duration("RESCUE_AFTER", 5*time.Minute, time.Second); err != nil {
 		return nil, err
 	}
 	if s.rescueAfter <= s.timeout {
@@ -98,19 +90,4 @@ func open(ctx context.Context, connections int32) (*pgxpool.Pool, error) {
 	}
 	config.MaxConns = connections
 	return pgxpool.NewWithConfig(ctx, config)
-}
-
-func duration(name string, standard time.Duration) (time.Duration, error) {
-	text := os.Getenv(name)
-	if text == "" {
-		return standard, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err == nil && d <= 0 {
-		err = fmt.Errorf("%v is not above 0", d)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", name, err)
-	}
-	return d, nil
 }

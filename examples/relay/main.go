@@ -18,34 +18,25 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"os"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/lambda-once/once/dynamo/outbox"
+	"github.com/lambda-once/once/examples/internal/program"
 	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/handlers/relay/sqspublisher"
 )
 
-func main() {
-	handler, err := setUp(context.Background())
-	if err != nil {
-		slog.Error("the function cannot start", "error", err)
-		os.Exit(1)
-	}
-	lambda.Start(handler)
-}
+func main() { program.Start(setUp) }
 
 type handler = func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error)
 
 func setUp(ctx context.Context) (handler, error) {
-	if err := logAt(os.Getenv("AWS_LAMBDA_LOG_LEVEL")); err != nil {
+	if err := program.Log(); err != nil {
 		return nil, err
 	}
 	queue := os.Getenv("ORDER_EVENTS_QUEUE")
@@ -64,16 +55,4 @@ func setUp(ctx context.Context) (handler, error) {
 		"order-events": sqspublisher.New(sqs.NewFromConfig(cfg), queue),
 	})
 	return relay.Outbox(publish, &relay.Options{Mark: box.MarkAll}), nil
-}
-
-// logAt sets the default logger, which logs unpublished messages.
-func logAt(text string) error {
-	level := slog.LevelInfo
-	if text != "" {
-		if err := level.UnmarshalText([]byte(text)); err != nil {
-			return fmt.Errorf("AWS_LAMBDA_LOG_LEVEL: %w", err)
-		}
-	}
-	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
-	return nil
 }

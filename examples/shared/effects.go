@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/uuid"
 
+	"github.com/lambda-once/once/examples/internal/program"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/powertools"
 )
@@ -34,13 +35,9 @@ func newEffects() (*effects, error) {
 	if e.table == "" {
 		return nil, fmt.Errorf("SHARED_TABLE is not set")
 	}
-	if text := os.Getenv("SHARED_DELAY"); text != "" {
-		var err error
-		if e.delay, err = time.ParseDuration(text); err != nil {
-			return nil, fmt.Errorf("SHARED_DELAY: %w", err)
-		}
-	}
-	return e, nil
+	var err error
+	e.delay, err = program.Duration("SHARED_DELAY", 0, 0)
+	return e, err
 }
 
 // overRecords returns the handler: it executes once for each record.

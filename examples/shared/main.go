@@ -27,31 +27,21 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"os"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"github.com/lambda-once/once/dynamo/dynamoenv"
+	"github.com/lambda-once/once/examples/internal/program"
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/emf"
 	"github.com/lambda-once/once/idempotent/powertools"
 )
 
-func main() {
-	handler, err := setUp(context.Background())
-	if err != nil {
-		slog.Error("the function cannot start", "error", err)
-		os.Exit(1)
-	}
-	lambda.Start(handler)
-}
+func main() { program.Start(setUp) }
 
 type handler = func(context.Context, json.RawMessage) (answer, error)
 
 func setUp(ctx context.Context) (handler, error) {
-	logger, err := newLogger()
+	observer, err := program.Observer()
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +60,8 @@ func setUp(ctx context.Context) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := emf.New(nil)
-	if err != nil {
-		return nil, err
-	}
 	x, err := powertools.NewExecutor("shared", table, dialect, &idempotent.Config{
-		Observer:  idempotent.Observers{idempotent.LogObserver{Logger: logger}, metrics},
+		Observer:  observer,
 		Retention: time.Hour, // Powertools' default
 	})
 	if err != nil {
@@ -99,14 +85,4 @@ func newKeys() (powertools.Dialect, *powertools.Keyer, error) {
 		return 0, nil, fmt.Errorf("POWERTOOLS_PREFIX, POWERTOOLS_KEY and POWERTOOLS_VALIDATION: %w", err)
 	}
 	return dialect, keys, nil
-}
-
-func newLogger() (*slog.Logger, error) {
-	level := slog.LevelInfo
-	if text := os.Getenv("AWS_LAMBDA_LOG_LEVEL"); text != "" {
-		if err := level.UnmarshalText([]byte(text)); err != nil {
-			return nil, fmt.Errorf("AWS_LAMBDA_LOG_LEVEL: %w", err)
-		}
-	}
-	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level})), nil
 }

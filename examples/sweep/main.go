@@ -27,37 +27,29 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/dynamo/dynamoenv"
+	"github.com/lambda-once/once/examples/internal/program"
 	"github.com/lambda-once/once/postgres"
 )
 
-func main() {
-	s, err := setUp(context.Background())
-	if err != nil {
-		slog.Error("the function cannot start", "error", err)
-		os.Exit(1)
-	}
-	lambda.Start(s.run)
-}
+func main() { program.Start(setUp) }
 
-func setUp(ctx context.Context) (s *sweep, err error) {
-	if err := logAt(os.Getenv("AWS_LAMBDA_LOG_LEVEL")); err != nil {
+func setUp(ctx context.Context) (run func(context.Context) (report, error), err error) {
+	if err := program.Log(); err != nil {
 		return nil, err
 	}
-	s = new(sweep)
-	if s.older, err = duration("SWEEP_OLDER_THAN", time.Hour); err != nil {
+	s := new(sweep)
+	if s.older, err = program.Duration("SWEEP_OLDER_THAN", time.Hour, time.Second); err != nil {
 		return nil, err
 	}
-	if s.reserve, err = duration("SWEEP_RESERVE", 15*time.Second); err != nil {
+	if s.reserve, err = program.Duration("SWEEP_RESERVE", 15*time.Second, time.Second); err != nil {
 		return nil, err
 	}
 	table := os.Getenv(dynamoenv.TableVariable)
@@ -74,36 +66,10 @@ func setUp(ctx context.Context) (s *sweep, err error) {
 			return nil, err
 		}
 		s.store, err = postgres.New(pool, table, &postgres.Options{DSQL: os.Getenv("DATABASE_IAM") == "dsql"})
-		return s, err
+		return s.run, err
 	}
 	client := dynamodb.NewFromConfig(cfg)
 	s.positions = &positions{client, table}
 	s.store, err = dynamo.New(client, table, nil)
-	return s, err
-}
-
-func duration(name string, standard time.Duration) (time.Duration, error) {
-	text := os.Getenv(name)
-	if text == "" {
-		return standard, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err == nil && d < time.Second {
-		err = fmt.Errorf("%v is less than a second", d)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", name, err)
-	}
-	return d, nil
-}
-
-func logAt(text string) error {
-	level := slog.LevelInfo
-	if text != "" {
-		if err := level.UnmarshalText([]byte(text)); err != nil {
-			return fmt.Errorf("AWS_LAMBDA_LOG_LEVEL: %w", err)
-		}
-	}
-	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
-	return nil
+	return s.run, err
 }

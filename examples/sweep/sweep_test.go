@@ -258,8 +258,8 @@ func TestPositionIsNoRecord(t *testing.T) {
 func TestMissingOrWrongSettingsFailTheStart(t *testing.T) {
 	for want, env := range map[string]string{
 		"IDEMPOTENCY_TABLE is not set": "SWEEP_RESERVE=1m",
-		"SWEEP_RESERVE: 0s is less":    "SWEEP_RESERVE=0s",
-		"SWEEP_OLDER_THAN: -1h0m0s is": "SWEEP_OLDER_THAN=-1h",
+		"SWEEP_RESERVE is 0s, less":    "SWEEP_RESERVE=0s",
+		"SWEEP_OLDER_THAN is -1h0m0s":  "SWEEP_OLDER_THAN=-1h",
 		"AWS_LAMBDA_LOG_LEVEL: ":       "AWS_LAMBDA_LOG_LEVEL=loud",
 	} {
 		deployed.FailsToStart(t, deployed.Start(t, lambdaruntime.Function{}, env), want)

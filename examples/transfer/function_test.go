@@ -38,10 +38,10 @@ const inPostgreSQL = "DATABASE_URL"
 // function is the compiled function with tables of its own.
 type function struct {
 	*lambdaruntime.Runtime
-	client            *dynamodb.Client
-	records, accounts string
-	pool              *pgxpool.Pool // in place of these
-	env               []string      // of the function
+	client   *dynamodb.Client
+	accounts string
+	pool     *pgxpool.Pool // in place of these
+	env      []string      // of the function
 }
 
 // start starts the function with these accounts. env extends the default environment.
@@ -64,7 +64,7 @@ func newTables(t *testing.T) function {
 	t.Helper()
 	client, records := dynamodblocal.NewTable(t)
 	_, accounts := dynamodblocal.NewTable(t)
-	return function{client: client, records: records, accounts: accounts, env: []string{"IDEMPOTENCY_TABLE=" + records, "ACCOUNTS_TABLE=" + accounts}}
+	return function{client: client, accounts: accounts, env: []string{"IDEMPOTENCY_TABLE=" + records, "ACCOUNTS_TABLE=" + accounts}}
 }
 
 func newDatabase(t *testing.T) function {

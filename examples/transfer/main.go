@@ -33,32 +33,21 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
-	"time"
-
-	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/lambda-once/once/dynamo/dynamoenv"
+	"github.com/lambda-once/once/examples/internal/program"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/emf"
 )
 
-func main() {
-	handler, err := setUp(context.Background())
-	if err != nil {
-		slog.Error("the function cannot start", "error", err)
-		os.Exit(1)
-	}
-	lambda.Start(handler)
-}
+func main() { program.Start(setUp) }
 
 type handler = func(context.Context, transfer) (receipt, error)
 
 func setUp(ctx context.Context) (handler, error) {
-	logger, err := newLogger()
+	observer, err := program.Observer()
 	if err != nil {
 		return nil, err
 	}
@@ -66,12 +55,8 @@ func setUp(ctx context.Context) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := emf.New(nil)
-	if err != nil {
-		return nil, err
-	}
 	x, err := idempotent.New("transfer", store, &idempotent.Config{
-		Observer:   idempotent.Observers{idempotent.LogObserver{Logger: logger}, metrics},
+		Observer:   observer,
 		Optimistic: mode == optimistic,
 	})
 	if err != nil {
@@ -116,16 +101,6 @@ func key(t transfer) (idempotent.Key, error) {
 	return idempotent.Key{ID: t.TransferID, Payload: t}, nil
 }
 
-func newLogger() (*slog.Logger, error) {
-	level := slog.LevelInfo
-	if text := os.Getenv("AWS_LAMBDA_LOG_LEVEL"); text != "" {
-		if err := level.UnmarshalText([]byte(text)); err != nil {
-			return nil, fmt.Errorf("AWS_LAMBDA_LOG_LEVEL: %w", err)
-		}
-	}
-	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level})), nil
-}
-
 func newBank(postgres bool) (*bank, error) {
 	b := &bank{table: os.Getenv("ACCOUNTS_TABLE"), mode: os.Getenv("TRANSFER_MODE")}
 	if b.table == "" && !postgres {
@@ -138,14 +113,7 @@ func newBank(postgres bool) (*bank, error) {
 	default:
 		return nil, fmt.Errorf("TRANSFER_MODE is %q, want transactional, optimistic, plain, with DATABASE_URL collected, or without it by-hand", b.mode)
 	}
-	if text := os.Getenv("TRANSFER_DELAY"); text != "" {
-		var err error
-		if b.delay, err = time.ParseDuration(text); err != nil {
-			return nil, fmt.Errorf("TRANSFER_DELAY: %w", err)
-		}
-		if b.delay < 0 {
-			return nil, fmt.Errorf("TRANSFER_DELAY is %v, less than 0", b.delay)
-		}
-	}
-	return b, nil
+	var err error
+	b.delay, err = program.Duration("TRANSFER_DELAY", 0, 0)
+	return b, err
 }

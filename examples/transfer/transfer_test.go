@@ -1,12 +1,8 @@
 package main
 
 import (
-	"errors"
 	"strings"
 	"testing"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/internal/check"
@@ -89,44 +85,4 @@ func TestSettings(t *testing.T) {
 			deployed.FailsToStart(t, f, want)
 		})
 	}
-}
-
-// kill kills the function after the claim of its call, during its delay.
-func kill(t *testing.T, f function, claimed func() bool) {
-	t.Helper()
-	done := make(chan error, 1)
-	go func() {
-		_, err := ask(t.Context(), f.Environment(0), event("t-1", "alice", "bob", 30))
-		done <- err
-	}()
-	for !claimed() {
-		select {
-		case err := <-done:
-			t.Fatalf("it stopped by itself: %v", err)
-		default:
-		}
-	}
-	check.Must(t, f.Environment(0).Kill())
-	if _, ok := errors.AsType[*lambdaruntime.CrashedError](<-done); !ok {
-		t.Fatal("it was not killed in the middle")
-	}
-}
-
-// TRANSFER_MODE=plain exists to show this.
-func TestPlainLosesMoney(t *testing.T) {
-	t.Parallel()
-	f := start(t, lambdaruntime.Function{}, map[string]int64{"alice": 100, "bob": 20}, "TRANSFER_MODE=plain", "TRANSFER_DELAY=5s")
-	kill(t, f, func() bool { return f.balances(t, "alice")[0] < 100 })
-	check.Slice(t, f.balances(t, "alice", "bob"), []int64{70, 20}, "balances after half a transfer")
-}
-
-func TestACrashLeavesNothing(t *testing.T) {
-	t.Parallel()
-	f := start(t, lambdaruntime.Function{}, map[string]int64{"alice": 100, "bob": 20}, "TRANSFER_DELAY=5s")
-	kill(t, f, func() bool {
-		out, err := f.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &f.records, Select: types.SelectCount})
-		check.Must(t, err)
-		return out.Count > 0
-	})
-	check.Slice(t, f.balances(t, "alice", "bob"), []int64{100, 20}, "balances after a crash before the commit")
 }

@@ -27,11 +27,10 @@ type Effect struct {
 // Providers implements both services as an http.Handler. It is safe for concurrent use.
 // Create it with [New].
 type Providers struct {
-	mu       sync.Mutex
-	answers  map[string]answer // by key
-	effects  []Effect
-	open     map[string]bool // reservations and charges that are not undone, by ID
-	requests map[string]int  // by path
+	mu      sync.Mutex
+	answers map[string]answer // by key
+	effects []Effect
+	open    map[string]bool // reservations and charges that are not undone, by ID
 }
 
 type answer struct {
@@ -42,7 +41,7 @@ type answer struct {
 
 // New returns services without effects.
 func New() *Providers {
-	return &Providers{answers: make(map[string]answer), requests: make(map[string]int), open: make(map[string]bool)}
+	return &Providers{answers: make(map[string]answer), open: make(map[string]bool)}
 }
 
 // Effects returns all effects so far, in their order.
@@ -50,13 +49,6 @@ func (p *Providers) Effects() []Effect {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.effects)
-}
-
-// Requests returns the number of requests to a path, including those without effect.
-func (p *Providers) Requests(path string) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.requests[path]
 }
 
 type request struct {
@@ -82,7 +74,6 @@ func (p *Providers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *Providers) answer(path, key string, body request) answer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.requests[path]++
 	known, again := p.answers[key]
 	switch {
 	case key == "":
