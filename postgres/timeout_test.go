@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"maps"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -61,10 +62,7 @@ func TestCollectedStatementThatTimesOutIsSentOnce(t *testing.T) {
 			b := newBench(t, &idempotent.Config{MaxAttempts: 1, Lease: 5 * time.Second}, nil, counting(&batches))
 			b.deferSlowly()
 			unlock := b.blocked()
-			_, err := b.do(func(ctx context.Context) (string, error) {
-				c.slow(Collect(ctx))
-				return "paid", nil
-			})
+			_, err := b.do(collects(c.slow))
 			refusedFor(t, err, c.code, c.index)
 			check.Equal(t, batches.Load(), 1, "times sent")
 			unlock()
@@ -114,44 +112,18 @@ func TestCompletionThatTimesOutIsSentAgain(t *testing.T) {
 }
 
 func TestStatementOfATransactionThatTimesOutIsATransactionError(t *testing.T) {
-	const update = "UPDATE effects SET n = n + 1 WHERE id = $1"
-	for method, send := range map[string]func(ctx context.Context, tx pgx.Tx) error{
-		"Exec": func(ctx context.Context, tx pgx.Tx) error {
-			_, err := tx.Exec(ctx, update, "a")
-			return err
-		},
-		"Exec of several": func(ctx context.Context, tx pgx.Tx) error {
-			_, err := tx.Exec(ctx, "DO $$ BEGIN UPDATE effects SET n = n + 1; END $$")
-			return err
-		},
-		"Query": func(ctx context.Context, tx pgx.Tx) error {
-			rows, err := tx.Query(ctx, update, "a")
-			rows.Close()
-			return errors.Join(err, rows.Err())
-		},
-		"QueryRow": func(ctx context.Context, tx pgx.Tx) error {
-			return tx.QueryRow(ctx, update+" RETURNING n", "a").Scan(nil)
-		},
-		"SendBatch": func(ctx context.Context, tx pgx.Tx) error {
-			var b pgx.Batch
-			b.Queue(update, "a")
-			return tx.SendBatch(ctx, &b).Close()
-		},
-		"SendBatch, row by row": func(ctx context.Context, tx pgx.Tx) error {
-			var b pgx.Batch
-			b.Queue(update+" RETURNING n", "a")
-			results := tx.SendBatch(ctx, &b)
-			defer results.Close()
-			return results.QueryRow().Scan(nil)
-		},
-		"a savepoint": func(ctx context.Context, tx pgx.Tx) error {
-			savepoint, err := tx.Begin(ctx)
-			if err == nil {
-				_, err = savepoint.Exec(ctx, update, "a")
-			}
-			return err
-		},
-	} {
+	send := maps.Clone(methods)
+	send["Exec of several"] = func(ctx context.Context, tx pgx.Tx, _ string, _ ...any) error {
+		return methods["Exec"](ctx, tx, "DO $$ BEGIN UPDATE effects SET n = n + 1; END $$")
+	}
+	send["SendBatch, row by row"] = func(ctx context.Context, tx pgx.Tx, sql string, args ...any) error {
+		var b pgx.Batch
+		b.Queue(sql+" RETURNING n", args...)
+		results := tx.SendBatch(ctx, &b)
+		defer results.Close()
+		return results.QueryRow().Scan(nil)
+	}
+	for method, send := range send {
 		t.Run(method, func(t *testing.T) {
 			b := newBench(t, nil, nil)
 			b.deferSlowly()
@@ -162,7 +134,7 @@ func TestStatementOfATransactionThatTimesOutIsATransactionError(t *testing.T) {
 				if _, err := tx.Exec(ctx, "SET LOCAL lock_timeout = 20"); err != nil {
 					return err
 				}
-				return send(ctx, tx)
+				return send(ctx, tx, "UPDATE effects SET n = n + 1 WHERE id = $1", "a")
 			}))
 			failed, ok := errors.AsType[*TransactionError](err)
 			if !ok || failed.Code != "55P03" || failed.Index != -1 || codeOf(err) != "55P03" || runs != 1 {

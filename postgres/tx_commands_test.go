@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -41,6 +42,38 @@ func TestLaterCommandsThatMayEndATransactionAreRecognized(t *testing.T) {
 // protocols are those by which a pool sends a statement unless its call says otherwise.
 var protocols = map[string]func(*pgxpool.Config){"extended": func(*pgxpool.Config) {}, "simple": simple}
 
+// methods send a statement in a transaction.
+var methods = map[string]func(ctx context.Context, tx pgx.Tx, sql string, args ...any) error{
+	"Exec": func(ctx context.Context, tx pgx.Tx, sql string, args ...any) error {
+		_, err := tx.Exec(ctx, sql, args...)
+		return err
+	},
+	"Exec of a savepoint": func(ctx context.Context, tx pgx.Tx, sql string, args ...any) error {
+		savepoint, err := tx.Begin(ctx)
+		if err == nil {
+			_, err = savepoint.Exec(ctx, sql, args...)
+		}
+		return err
+	},
+	"Query": func(ctx context.Context, tx pgx.Tx, sql string, args ...any) error {
+		rows, err := tx.Query(ctx, sql, args...)
+		rows.Close()
+		return errors.Join(err, rows.Err())
+	},
+	"QueryRow": func(ctx context.Context, tx pgx.Tx, sql string, args ...any) error {
+		err := tx.QueryRow(ctx, sql, append([]any{pgx.QueryExecModeSimpleProtocol}, args...)...).Scan()
+		if err == pgx.ErrNoRows {
+			return nil
+		}
+		return err
+	},
+	"SendBatch": func(ctx context.Context, tx pgx.Tx, sql string, args ...any) error {
+		var b pgx.Batch
+		b.Queue(sql, args...)
+		return tx.SendBatch(ctx, &b).Close()
+	},
+}
+
 // The statements before it would be committed without the record, or lost with it. PostgreSQL
 // runs several commands that come by the simple protocol, and pgx uses it for an Exec
 // without arguments, too.
@@ -48,48 +81,19 @@ func TestTransactionIsNotEndedByACommand(t *testing.T) {
 	const first = "INSERT INTO effects VALUES ('b', 1)"
 	commands := []string{"COMMIT", "-- done\rCOMMIT AND CHAIN", "ROLLBACK /* to the start */ AND CHAIN", first + "; COMMIT",
 		first + "; COMMIT; BEGIN", first + "; ROLLBACK; BEGIN"}
-	send := map[string]func(ctx context.Context, tx pgx.Tx, sql string) error{
-		"Exec": func(ctx context.Context, tx pgx.Tx, sql string) error {
-			_, err := tx.Exec(ctx, sql)
-			return err
-		},
-		"Exec by the simple protocol": func(ctx context.Context, tx pgx.Tx, sql string) error {
-			_, err := tx.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol, pgx.NamedArgs{})
-			return err
-		},
-		"Exec of a savepoint": func(ctx context.Context, tx pgx.Tx, sql string) error {
-			savepoint, err := tx.Begin(ctx)
-			if err == nil {
-				_, err = savepoint.Exec(ctx, sql)
-			}
-			return err
-		},
-		"Query": func(ctx context.Context, tx pgx.Tx, sql string) error {
-			rows, err := tx.Query(ctx, sql)
-			rows.Close()
-			return errors.Join(err, rows.Err())
-		},
-		"QueryRow": func(ctx context.Context, tx pgx.Tx, sql string) error {
-			if err := tx.QueryRow(ctx, sql, pgx.QueryExecModeSimpleProtocol).Scan(); err != pgx.ErrNoRows {
-				return err
-			}
-			return nil
-		},
-		"SendBatch": func(ctx context.Context, tx pgx.Tx, sql string) error {
-			var b pgx.Batch
-			b.Queue(sql)
-			return tx.SendBatch(ctx, &b).Close()
-		},
-		"Prepare": func(ctx context.Context, tx pgx.Tx, _ string) error {
-			_, err := tx.Exec(ctx, first)
-			if err == nil {
-				_, err = tx.Prepare(ctx, "ends", "COMMIT")
-			}
-			if err == nil {
-				_, err = tx.Exec(ctx, "ends")
-			}
-			return err
-		},
+	send := maps.Clone(methods)
+	send["Exec by the simple protocol"] = func(ctx context.Context, tx pgx.Tx, sql string, _ ...any) error {
+		return methods["Exec"](ctx, tx, sql, pgx.QueryExecModeSimpleProtocol, pgx.NamedArgs{})
+	}
+	send["Prepare"] = func(ctx context.Context, tx pgx.Tx, _ string, _ ...any) error {
+		_, err := tx.Exec(ctx, first)
+		if err == nil {
+			_, err = tx.Prepare(ctx, "ends", "COMMIT")
+		}
+		if err == nil {
+			_, err = tx.Exec(ctx, "ends")
+		}
+		return err
 	}
 	for protocol, change := range protocols {
 		b := newBench(t, nil, nil, change)
@@ -107,12 +111,10 @@ func TestTransactionIsNotEndedByACommand(t *testing.T) {
 			}
 			t.Run(protocol+", Collect, "+sql, func(t *testing.T) {
 				b := b.in(t)
-				_, err := b.do(func(ctx context.Context) (string, error) {
-					Collect(ctx).Exec(add, "a", 1)
-					Collect(ctx).Exec(sql)
-					Collect(ctx).Exec("SELECT 1 / 0")
-					return "paid", nil
-				})
+				_, err := b.do(collects(addsOne, func(tx *Tx) {
+					tx.Exec(sql)
+					tx.Exec("SELECT 1 / 0")
+				}))
 				if failed := b.refused(err); failed != nil {
 					check.Equal(t, failed.Index, 1)
 				}
@@ -141,12 +143,10 @@ func TestTxThatNeedsARowMayContainASemicolon(t *testing.T) {
 	for protocol, change := range protocols {
 		t.Run(protocol, func(t *testing.T) {
 			b := newBench(t, nil, nil, change)
-			_, err := b.do(func(ctx context.Context) (string, error) {
-				Collect(ctx).Exec(add, "a", 1)
-				Collect(ctx).Require(nil, "UPDATE effects SET n = 2 WHERE id <> ';'")
-				Collect(ctx).Check(nil, "SELECT 1 FROM effects WHERE id <> ';'")
-				return "paid", nil
-			})
+			_, err := b.do(collects(addsOne, func(tx *Tx) {
+				tx.Require(nil, "UPDATE effects SET n = 2 WHERE id <> ';'")
+				tx.Check(nil, "SELECT 1 FROM effects WHERE id <> ';'")
+			}))
 			check.Nil(t, err)
 			b.is("a", 2)
 		})

@@ -92,6 +92,18 @@ func (b bench) do(fn func(context.Context) (string, error)) (string, error) {
 	return idempotent.Do(b.t.Context(), b.x, theKey, fn)
 }
 
+// collects returns a handler that collects statements.
+func collects(all ...func(*Tx)) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		for _, some := range all {
+			some(Collect(ctx))
+		}
+		return "paid", nil
+	}
+}
+
+func addsOne(tx *Tx) { tx.Exec(add, "a", 1) }
+
 func (b bench) stored() driver.Record {
 	b.t.Helper()
 	r, err := b.Get(b.t.Context(), theKey.Record)

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -30,22 +29,7 @@ func (r *rewrites) RewriteQuery(_ context.Context, _ *pgx.Conn, _ string, args [
 func TestTransactionIsNotEndedByARewrittenCommand(t *testing.T) {
 	for protocol, change := range protocols {
 		shared := newBench(t, nil, nil, change)
-		for method, send := range map[string]func(ctx context.Context, tx pgx.Tx, by pgx.QueryRewriter) error{
-			"Exec": func(ctx context.Context, tx pgx.Tx, by pgx.QueryRewriter) error {
-				_, err := tx.Exec(ctx, "", by)
-				return err
-			},
-			"Query": func(ctx context.Context, tx pgx.Tx, by pgx.QueryRewriter) error {
-				rows, err := tx.Query(ctx, "", pgx.QueryResultFormats{1}, by, pgx.QueryExecModeSimpleProtocol)
-				rows.Close()
-				return errors.Join(err, rows.Err())
-			},
-			"SendBatch": func(ctx context.Context, tx pgx.Tx, by pgx.QueryRewriter) error {
-				var b pgx.Batch
-				b.Queue("", by)
-				return tx.SendBatch(ctx, &b).Close()
-			},
-		} {
+		for _, method := range []string{"Exec", "Query", "SendBatch"} {
 			for _, sql := range []string{"COMMIT", "COMMIT AND CHAIN", "SELECT 1; COMMIT; BEGIN", "SELECT 1; ROLLBACK; BEGIN"} {
 				t.Run(protocol+", "+method+", "+sql, func(t *testing.T) {
 					b := shared.in(t)
@@ -53,7 +37,11 @@ func TestTransactionIsNotEndedByARewrittenCommand(t *testing.T) {
 						if err := adds(ctx, tx); err != nil {
 							return err
 						}
-						check.Failed(t, send(ctx, tx, &rewrites{texts: []string{sql}}), "it was sent")
+						args := []any{&rewrites{texts: []string{sql}}}
+						if method == "Query" { // which has options before and after it
+							args = []any{pgx.QueryResultFormats{1}, args[0], pgx.QueryExecModeSimpleProtocol}
+						}
+						check.Failed(t, methods[method](ctx, tx, "", args...), "it was sent")
 						return nil
 					}))
 					b.refused(err)
@@ -62,12 +50,10 @@ func TestTransactionIsNotEndedByARewrittenCommand(t *testing.T) {
 		}
 		t.Run(protocol+", Collect", func(t *testing.T) {
 			b := newBench(t, nil, nil, change)
-			_, err := b.do(func(ctx context.Context) (string, error) {
-				Collect(ctx).Exec(add, "a", 1)
-				Collect(ctx).Exec("", &rewrites{texts: []string{"COMMIT"}})
-				Collect(ctx).Exec("SELECT 1 / 0")
-				return "paid", nil
-			})
+			_, err := b.do(collects(addsOne, func(tx *Tx) {
+				tx.Exec("", &rewrites{texts: []string{"COMMIT"}})
+				tx.Exec("SELECT 1 / 0")
+			}))
 			if failed := b.refused(err); failed != nil && (failed.Code != CodeEnded || failed.Index != 1) {
 				t.Errorf("%s of statement %d", failed.Code, failed.Index)
 			}
@@ -124,11 +110,10 @@ func TestRewrittenStatementStillNeedsARow(t *testing.T) {
 				t.Run(protocol+", "+method+", "+id, func(t *testing.T) {
 					b := newBench(t, nil, nil, change)
 					text := map[string]string{"Require": "UPDATE effects SET n = 5 WHERE id = $1;", "Check": "SELECT 1 FROM effects WHERE id = $1;"}[method]
-					_, err := b.do(func(ctx context.Context) (string, error) {
-						Collect(ctx).Exec(add, "a", 5)
-						with(Collect(ctx), &rewrites{texts: []string{text}, args: []any{id}})
-						return "paid", nil
-					})
+					_, err := b.do(collects(func(tx *Tx) {
+						tx.Exec(add, "a", 5)
+						with(tx, &rewrites{texts: []string{text}, args: []any{id}})
+					}))
 					var failed *TransactionError
 					if found != (err == nil) || !found && (!errors.As(err, &failed) || failed.Code != CodeNoRow || failed.Index != 1) {
 						t.Errorf("%v", err)
@@ -158,41 +143,12 @@ func TestTxWithSeveralStatementsInOneAddition(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, c.config, nil, simple)
-			_, err := idempotent.Do(t.Context(), b.x, c.key, func(ctx context.Context) (string, error) {
-				Collect(ctx).Exec("INSERT INTO effects VALUES ('a', 1); SELECT 1")
-				return "paid", nil
-			})
+			_, err := idempotent.Do(t.Context(), b.x, c.key, collects(func(tx *Tx) { tx.Exec("INSERT INTO effects VALUES ('a', 1); SELECT 1") }))
 			if c.known && err != nil || !c.known && !errors.Is(err, idempotent.ErrOutcomeUnknown) {
 				t.Errorf("%T: %v", err, err)
 			}
 			b.is("a", 1)
 			b.noneHeld()
 		})
-	}
-}
-
-// Without preparation, pgx and PostgreSQL say less about a mistake.
-func TestTxRefusedWithoutPreparation(t *testing.T) {
-	for mode, m := range map[string]pgx.QueryExecMode{"simple": pgx.QueryExecModeSimpleProtocol, "exec": pgx.QueryExecModeExec} {
-		for name, with := range map[string]func(*Tx){
-			"no argument":         func(tx *Tx) { tx.Exec("DELETE FROM effects WHERE id = $1", struct{ secret func() }{}) },
-			"an argument too few": func(tx *Tx) { tx.Exec("DELETE FROM effects WHERE id = $1 AND n = $2", "secret") },
-			"a syntax error":      func(tx *Tx) { tx.Exec("INSERT 'secret'") },
-		} {
-			t.Run(mode+", "+name, func(t *testing.T) {
-				b := newBench(t, nil, nil, func(c *pgxpool.Config) { c.ConnConfig.DefaultQueryExecMode = m })
-				_, err := b.do(func(ctx context.Context) (string, error) {
-					Collect(ctx).Exec(add, "a", 1)
-					with(Collect(ctx))
-					return "", nil
-				})
-				if _, ok := err.(*TransactionError); !ok || strings.Contains(err.Error(), "secret") {
-					t.Errorf("%T: %v", err, err)
-				}
-				b.is("a", 0)
-				b.noneHeld()
-				check.Equal(t, b.stored().Owner, "", "the record is not released")
-			})
-		}
 	}
 }

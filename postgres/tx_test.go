@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/idempotent"
@@ -38,31 +40,37 @@ func TestTxRefusedByItsStatements(t *testing.T) {
 		code  string
 		index int
 		final bool // the error is of the handler, and permanent
+		mode  pgx.QueryExecMode
 	}{
-		"no row":               {func(tx *Tx) { tx.Require(nil, "UPDATE effects SET n = 0 WHERE id = 'nobody';") }, CodeNoRow, 1, false},
-		"no row, with a func":  {func(tx *Tx) { tx.Require(poor, "DELETE FROM effects WHERE id = $1 -- all", "nobody") }, CodeNoRow, 1, true},
-		"no row to check":      {func(tx *Tx) { tx.Check(poor, "SELECT FROM effects WHERE id = $1 FOR UPDATE", "nobody") }, CodeNoRow, 1, true},
-		"a nil error":          {func(tx *Tx) { tx.Check(func(*TransactionError) error { return nil }, "SELECT 1 WHERE false") }, CodeNoRow, 1, false},
-		"a panic":              {func(tx *Tx) { tx.Check(func(*TransactionError) error { panic("oh") }, "SELECT 1 WHERE false") }, CodeNoRow, 1, false},
-		"a constraint":         {func(tx *Tx) { tx.Exec(add, "secret", -1) }, "23514", 1, false},
-		"a constraint in need": {func(tx *Tx) { tx.Require(poor, add, "secret", -1) }, "23514", 1, false},
+		"no row":               {func(tx *Tx) { tx.Require(nil, "UPDATE effects SET n = 0 WHERE id = 'nobody';") }, CodeNoRow, 1, false, 0},
+		"no row, with a func":  {func(tx *Tx) { tx.Require(poor, "DELETE FROM effects WHERE id = $1 -- all", "nobody") }, CodeNoRow, 1, true, 0},
+		"no row to check":      {func(tx *Tx) { tx.Check(poor, "SELECT FROM effects WHERE id = $1 FOR UPDATE", "nobody") }, CodeNoRow, 1, true, 0},
+		"a nil error":          {func(tx *Tx) { tx.Check(func(*TransactionError) error { return nil }, "SELECT 1 WHERE false") }, CodeNoRow, 1, false, 0},
+		"a panic":              {func(tx *Tx) { tx.Check(func(*TransactionError) error { panic("oh") }, "SELECT 1 WHERE false") }, CodeNoRow, 1, false, 0},
+		"a constraint":         {func(tx *Tx) { tx.Exec(add, "secret", -1) }, "23514", 1, false, 0},
+		"a constraint in need": {func(tx *Tx) { tx.Require(poor, add, "secret", -1) }, "23514", 1, false, 0},
 		"a deferred constraint": {func(tx *Tx) {
 			tx.Exec("INSERT INTO checked_late VALUES ('secret')")
 			tx.Exec("INSERT INTO checked_late VALUES ('secret')")
-		}, "23505", -1, false},
-		"a syntax error":      {func(tx *Tx) { tx.Exec("INSERT 'secret'") }, "42601", 1, false},
-		"no such table":       {func(tx *Tx) { tx.Exec("DELETE FROM nowhere") }, "42P01", 1, false},
-		"a wrong argument":    {func(tx *Tx) { tx.Exec(add, "secret", "secret") }, "22P02", 1, false},
-		"no argument":         {func(tx *Tx) { tx.Exec("DELETE FROM effects WHERE id = $1", struct{ secret func() }{}) }, CodeInvalid, 1, false},
-		"an argument too few": {func(tx *Tx) { tx.Exec("DELETE FROM effects WHERE id = $1 AND n = $2", "secret") }, CodeInvalid, 1, false},
+		}, "23505", -1, false, 0},
+		"a syntax error":      {func(tx *Tx) { tx.Exec("INSERT 'secret'") }, "42601", 1, false, 0},
+		"no such table":       {func(tx *Tx) { tx.Exec("DELETE FROM nowhere") }, "42P01", 1, false, 0},
+		"a wrong argument":    {func(tx *Tx) { tx.Exec(add, "secret", "secret") }, "22P02", 1, false, 0},
+		"no argument":         {func(tx *Tx) { tx.Exec("DELETE FROM effects WHERE id = $1", struct{ secret func() }{}) }, CodeInvalid, 1, false, 0},
+		"an argument too few": {func(tx *Tx) { tx.Exec("DELETE FROM effects WHERE id = $1 AND n = $2", "secret") }, CodeInvalid, 1, false, 0},
+		// Without preparation, pgx and PostgreSQL say less about a mistake.
+		"exec, no argument":           {func(tx *Tx) { tx.Exec("DELETE FROM effects WHERE id = $1", struct{ secret func() }{}) }, CodeInvalid, -1, false, pgx.QueryExecModeExec},
+		"exec, an argument too few":   {func(tx *Tx) { tx.Exec("DELETE FROM effects WHERE id = $1 AND n = $2", "secret") }, "08P01", 1, false, pgx.QueryExecModeExec},
+		"exec, a syntax error":        {func(tx *Tx) { tx.Exec("INSERT 'secret'") }, "42601", 1, false, pgx.QueryExecModeExec},
+		"simple, no argument":         {func(tx *Tx) { tx.Exec("DELETE FROM effects WHERE id = $1", struct{ secret func() }{}) }, CodeInvalid, -1, false, pgx.QueryExecModeSimpleProtocol},
+		"simple, an argument too few": {func(tx *Tx) { tx.Exec("DELETE FROM effects WHERE id = $1 AND n = $2", "secret") }, CodeInvalid, -1, false, pgx.QueryExecModeSimpleProtocol},
+		"simple, a syntax error":      {func(tx *Tx) { tx.Exec("INSERT 'secret'") }, "42601", -1, false, pgx.QueryExecModeSimpleProtocol},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, nil, nil)
-			_, err := b.do(func(ctx context.Context) (string, error) {
-				Collect(ctx).Exec(add, "a", 1)
-				c.with(Collect(ctx))
-				return "", nil
+			b := newBench(t, nil, nil, func(config *pgxpool.Config) {
+				config.ConnConfig.DefaultQueryExecMode = cmp.Or(c.mode, pgx.QueryExecModeCacheStatement)
 			})
+			_, err := b.do(collects(addsOne, c.with))
 			var refused *TransactionError
 			switch {
 			case c.final:
@@ -79,12 +87,7 @@ func TestTxRefusedByItsStatements(t *testing.T) {
 			b.is("a", 0)
 			b.noneHeld()
 			// The refusal leaves a connection that works.
-			if _, err := idempotent.Do(t.Context(), b.x, idempotent.Key{Record: "op#2"}, func(ctx context.Context) (int, error) {
-				Collect(ctx).Exec(add, "a", 1)
-				return 0, nil
-			}); err != nil {
-				t.Error(err)
-			}
+			check.Nil(t, b.call(t.Context(), 2, collects(addsOne)))
 			b.is("a", 1)
 		})
 	}
@@ -119,10 +122,7 @@ func TestTxIsOptimistic(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			got, err := b.do(func(ctx context.Context) (string, error) {
-				Collect(ctx).Exec(add, "a", 1)
-				return "paid", nil
-			})
+			got, err := b.do(collects(addsOne))
 			check.Nil(t, err)
 			check.Equal(t, got, "paid")
 		})
@@ -136,10 +136,7 @@ func TestTxWithoutAConnectionIsNotWritten(t *testing.T) {
 	b := newBench(t, &idempotent.Config{Optimistic: true, Lease: 2 * time.Second}, nil, one)
 	conn, err := b.pool.Acquire(t.Context())
 	check.Must(t, err)
-	_, err = b.do(func(ctx context.Context) (string, error) {
-		Collect(ctx).Exec(add, "a", 1)
-		return "", nil
-	})
+	_, err = b.do(collects(addsOne))
 	conn.Release()
 	if failed, ok := err.(*idempotent.StoreError); !ok || !failed.RolledBack {
 		t.Errorf("%T: %v", err, err)
