@@ -1,5 +1,5 @@
-// Command mutants applies each stored mutation of the protocol's guards to a
-// copy of the tree, and fails unless the named test fails for each:
+// Command mutants builds the tree without each of the protocol's guards, as the stored
+// mutations say, and fails unless the named test fails for each:
 //
 //	go -C proof run ./cmd/mutants [name …]
 //
@@ -48,41 +48,30 @@ func run(ctx context.Context, names []string) (err error) {
 	if len(all) == 0 {
 		return errors.New("no such mutant")
 	}
-	// One copy of the tree for each worker.
-	dirs := make([]string, max(runtime.NumCPU()/2, 2))
-	defer func() {
-		for _, dir := range dirs {
-			err = errors.Join(err, os.RemoveAll(dir))
-		}
-	}()
-	for i := range dirs {
-		if dirs[i], err = os.MkdirTemp("", "once-mutants"); err != nil {
-			return err
-		}
-		if err := copyTree(ctx, dirs[i]); err != nil {
-			return err
-		}
-	}
-	if err := passUnchanged(ctx, dirs[0], all); err != nil {
+	dir, err := os.MkdirTemp("", "once-mutants")
+	if err != nil {
 		return err
 	}
-	if survivors := tryAll(ctx, dirs, all); survivors > 0 {
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := passUnchanged(ctx, all); err != nil {
+		return err
+	}
+	if survivors := tryAll(ctx, dir, all); survivors > 0 {
 		return fmt.Errorf("%d of %d mutants survive", survivors, len(all))
 	}
 	fmt.Printf("mutants: %d killed, 0 survive\n", len(all))
 	return nil
 }
 
-// tryAll tries all mutants, one at a time in each copy of the tree. It returns
-// the number of those that survive.
-func tryAll(ctx context.Context, dirs []string, all []mutants.Mutant) int {
+// tryAll tries all mutants, some at a time. It returns the number of those that survive.
+func tryAll(ctx context.Context, dir string, all []mutants.Mutant) int {
 	var (
 		mu              sync.Mutex
 		tried, survived int
 		workers         sync.WaitGroup
 	)
 	next := make(chan mutants.Mutant)
-	for _, dir := range dirs {
+	for range max(runtime.NumCPU()/2, 2) {
 		workers.Go(func() {
 			for m := range next {
 				began := time.Now()
@@ -107,33 +96,8 @@ func tryAll(ctx context.Context, dirs []string, all []mutants.Mutant) int {
 	return survived
 }
 
-// copyTree copies the files that git knows of, with changes that are not committed.
-func copyTree(ctx context.Context, dir string) error {
-	list, err := exec.CommandContext(ctx, "git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
-	if err != nil {
-		return fmt.Errorf("git ls-files: %w", err)
-	}
-	for _, name := range strings.Split(strings.TrimRight(string(list), "\x00"), "\x00") {
-		data, err := os.ReadFile(filepath.Join(root, name))
-		if errors.Is(err, os.ErrNotExist) {
-			continue // deleted and not yet committed
-		}
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(target, data, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // passUnchanged sees that every named test passes without its mutation.
-func passUnchanged(ctx context.Context, dir string, all []mutants.Mutant) error {
+func passUnchanged(ctx context.Context, all []mutants.Mutant) error {
 	tests := map[string][]string{}
 	for _, m := range all {
 		if !slices.Contains(tests[m.Package], m.Test) {
@@ -141,30 +105,30 @@ func passUnchanged(ctx context.Context, dir string, all []mutants.Mutant) error 
 		}
 	}
 	for pkg, names := range tests {
-		if out, err := test(ctx, dir, pkg, strings.Join(names, "|")); err != nil {
+		if out, err := test(ctx, "", pkg, strings.Join(names, "|")); err != nil {
 			return fmt.Errorf("the unchanged tree fails in %s: %w\n%s", pkg, err, out)
 		}
 	}
 	return nil
 }
 
-// try applies a mutant, and is nil when the named test fails for it: fails,
-// not does not compile.
-func try(ctx context.Context, dir string, m mutants.Mutant) (err error) {
-	file, changed, err := m.Apply(dir)
+// try builds a mutant by an overlay of the file that it changes, which it writes into dir.
+// It is nil when the named test fails for it: fails, not does not compile.
+func try(ctx context.Context, dir string, m mutants.Mutant) error {
+	file, changed, err := m.Apply(root)
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, file)
-	source, err := os.ReadFile(path)
+	source, err := filepath.Abs(filepath.Join(root, file))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.WriteFile(path, source, 0o644)) }()
-	if err := os.WriteFile(path, changed, 0o644); err != nil {
+	replacement, overlay := filepath.Join(dir, m.Name+filepath.Ext(file)), filepath.Join(dir, m.Name+".json")
+	replaces := fmt.Appendf(nil, `{"Replace": {%q: %q}}`, source, replacement)
+	if err := errors.Join(os.WriteFile(replacement, changed, 0o644), os.WriteFile(overlay, replaces, 0o644)); err != nil {
 		return err
 	}
-	out, err := test(ctx, dir, m.Package, m.Test)
+	out, err := test(ctx, overlay, m.Package, m.Test)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -176,8 +140,12 @@ func try(ctx context.Context, dir string, m mutants.Mutant) (err error) {
 	return nil
 }
 
-func test(ctx context.Context, dir, pkg, names string) ([]byte, error) {
+// test runs tests of a package. The overlay is also that of the programs that they build.
+func test(ctx context.Context, overlay, pkg, names string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=5m", "-vet=off", "-ldflags=-s -w", "-run", "^("+names+")$", ".")
-	cmd.Dir = filepath.Join(dir, pkg) // which may be of another module
+	cmd.Dir = filepath.Join(root, pkg) // which may be of another module
+	if overlay != "" {
+		cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	}
 	return cmd.CombinedOutput()
 }
