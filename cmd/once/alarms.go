@@ -64,24 +64,18 @@ type alarmFlags struct {
 }
 
 func (o *alarmFlags) flags(c *call) {
-	list := func(name, usage string, to *[]string) {
-		c.Func(name, usage+"; repeatable", func(s string) error {
-			*to = append(*to, s)
-			return nil
-		})
-	}
 	c.StringVar(&o.format, "format", "sam", "the `name` of the format; there is only sam")
 	c.StringVar(&o.function, "function", "", "the `id` of the function")
-	list("operation", "the `name` of an operation that writes metrics", &o.operations)
+	c.list("operation", "the `name` of an operation that writes metrics", &o.operations)
 	c.StringVar(&o.api, "api", "", "the `id` of an HTTP API in front of it")
 	c.StringVar(&o.queue, "queue", "", "the `id` of a queue that feeds it")
 	c.StringVar(&o.deadLetters, "dead-letters", "", "the `id` of the dead-letter queue of that queue")
 	c.StringVar(&o.failures, "failures", "", "the `id` of a queue with events that Lambda gave up")
 	c.BoolVar(&o.stream, "stream", false, "a stream feeds it")
 	c.BoolVar(&o.relay, "relay", false, "it is the relay of an outbox")
-	list("notify", "the `id` of a topic for all alarms", &o.notify)
-	list("page", "the `id` of a topic for those that need a person now", &o.page)
-	list("ticket", "the `id` of a topic for those that can wait", &o.ticket)
+	c.list("notify", "the `id` of a topic for all alarms", &o.notify)
+	c.list("page", "the `id` of a topic for those that need a person now", &o.page)
+	c.list("ticket", "the `id` of a topic for those that can wait", &o.ticket)
 }
 
 var (

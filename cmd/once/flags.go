@@ -73,6 +73,14 @@ func (c *call) given(name string) (found bool) {
 	return found
 }
 
+// list adds a flag that may be repeated.
+func (c *call) list(name, usage string, to *[]string) {
+	c.Func(name, usage+"; repeatable", func(s string) error {
+		*to = append(*to, s)
+		return nil
+	})
+}
+
 // duration is a flag with the units of retentions: 7d and 2w besides those of
 // package time. A day has 24 hours.
 type duration time.Duration

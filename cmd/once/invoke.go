@@ -34,10 +34,7 @@ func invoke(ctx context.Context, c *call) (err error) {
 	var extra []string
 	var timeout time.Duration
 	file := c.String("event", "", "a `file` with the event's JSON; - is standard input")
-	c.Func("env", "a variable of the function as `NAME=value`, or NAME for the value that it has here; repeatable", func(s string) error {
-		extra = append(extra, s)
-		return nil
-	})
+	c.list("env", "a variable of the function as `NAME=value`, or NAME for the value that it has here", &extra)
 	durationVar(c.FlagSet, &timeout, "timeout", 10*time.Second, "how long the function may run, a `duration`; the default is that of package infra")
 	times := c.Int("times", 1, "a `number`: send the event so many times, one after the other")
 	rest, err := c.parse(1)

@@ -26,10 +26,7 @@ func printPolicy(_ context.Context, c *call) error {
 	role := c.String("for", "function", "the `name` of the task: function, operator, sweep or check")
 	group := c.Bool("group", false, "allow what group commit calls")
 	var operations []string
-	c.Func("operation", "allow the records of this `operation` alone; repeatable", func(name string) error {
-		operations = append(operations, name)
-		return nil
-	})
+	c.list("operation", "allow the records of this `operation` alone", &operations)
 	if _, err := c.parse(0); err != nil {
 		return err
 	}
