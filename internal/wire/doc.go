@@ -72,10 +72,9 @@ func (r *Request) Late() func() (*Response, error) { return r.late(r.Body) }
 
 // A Response is the answer to a request.
 type Response struct {
-	// Status and Header belong to HTTP.
+	Body []byte
+	// The rest belongs to HTTP. Torn cuts the connection after half of the body.
 	Status int
 	Header http.Header
-	Body   []byte
-	// Torn cuts the connection after half of the body.
-	Torn bool
+	Torn   bool
 }

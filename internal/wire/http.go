@@ -13,7 +13,7 @@ import (
 )
 
 // HTTP starts a proxy in front of a server, which receives requests with its own host: a
-// signature that covers the host is invalid. If carry is nil, every request passes.
+// signature that covers the host is invalid.
 func HTTP(target string, carry Carry) (*Proxy, error) {
 	if u, err := url.Parse(target); err != nil || u.Host == "" {
 		return nil, fmt.Errorf("wire: %q is no URL of a server", target)
@@ -21,9 +21,6 @@ func HTTP(target string, carry Carry) (*Proxy, error) {
 	p, err := listen()
 	if err != nil {
 		return nil, err
-	}
-	if carry == nil {
-		carry = (*Request).Send
 	}
 	transport := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
 	front := &http.Server{Handler: http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {

@@ -14,8 +14,7 @@ import (
 // PostgreSQL starts a proxy in front of a PostgreSQL server, which is a host and port. A
 // request is all messages up to a Sync, or a simple Query: the server answers them as a
 // whole, in one round trip. The beginning of a connection is no request. The server must
-// ask for no password, and clients must not encrypt their connections, nor use COPY. If
-// carry is nil, every request passes.
+// ask for no password, and clients must not encrypt their connections, nor use COPY.
 func PostgreSQL(target string, carry Carry) (*Proxy, error) {
 	return tcp(target, carry, func() framing { return &pgFraming{prepared: map[string]string{}} })
 }

@@ -8,8 +8,7 @@ import (
 )
 
 // Redis starts a proxy in front of a Redis server, which is a host and port. Clients
-// speak version 2 of the protocol, and each command is a request. If carry is nil, every
-// request passes.
+// speak version 2 of the protocol, and each command is a request.
 func Redis(target string, carry Carry) (*Proxy, error) {
 	return tcp(target, carry, func() framing { return resp{} })
 }

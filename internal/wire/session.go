@@ -41,9 +41,6 @@ func tcp(target string, carry Carry, framed func() framing) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	if carry == nil {
-		carry = (*Request).Send
-	}
 	p.accept(target, func(client, server net.Conn) (keep bool) {
 		s := &session{proxy: p, client: client, server: server, asks: bufio.NewReader(client), answers: bufio.NewReader(server), framing: framed()}
 		err := s.framing.begin(s)
@@ -73,14 +70,7 @@ func (s *session) next(target string, carry Carry) error {
 	if err != nil {
 		return err
 	}
-	length := len(res.Body)
-	if res.Torn {
-		length /= 2
-	}
-	_, err = s.client.Write(res.Body[:length])
-	if res.Torn {
-		err = errors.Join(ErrCut, err)
-	}
+	_, err = s.client.Write(res.Body)
 	return err
 }
 

@@ -54,7 +54,7 @@ func TestHTTPRequestsHaveTheirFate(t *testing.T) {
 		lasts    bool
 		received int64
 	}{
-		"pass":   {nil, "200 /a?b text", true, 1},
+		"pass":   {(*Request).Send, "200 /a?b text", true, 1},
 		"unsent": {func(*Request) (*Response, error) { return nil, ErrCut }, "", false, 0},
 		"lost": {func(r *Request) (*Response, error) {
 			_, err := r.Send()
@@ -101,7 +101,7 @@ func TestHTTPRequestsHaveTheirFate(t *testing.T) {
 }
 
 func TestCloseReportsAServerThatIsGone(t *testing.T) {
-	p, err := HTTP("http://127.0.0.1:1", nil)
+	p, err := HTTP("http://127.0.0.1:1", (*Request).Send)
 	check.Must(t, err)
 	if _, lasts := post(t, p.URL(), ""); lasts {
 		t.Error("the connection lasts")
