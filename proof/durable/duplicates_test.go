@@ -106,7 +106,9 @@ func TestSuspendedExecutionKeepsItsClaim(t *testing.T) {
 			inMemory(t, func(w *world) {
 				w.deploy(func(c *durable.Context, _ order) (string, error) { return handler(w, c) })
 				first, duplicate := w.suspended(), w.Start("duplicate", theOrder)
+				before := time.Now()
 				w.wantConflict(duplicate)
+				check.Equal(w, time.Since(before), 0, "the duplicate waits")
 				w.wantOneResult(first, duplicate)
 				if n := w.events.count(idempotent.OutcomeSuspended); n != 2 { // it is invoked again before its time
 					w.Errorf("%d calls were suspended", n)
@@ -202,18 +204,6 @@ func TestFailedExecutionIsTheLastWithMaxAttempts(t *testing.T) {
 			}
 		}
 		w.wantEffects(1)
-	})
-}
-
-func TestInvocationWaitsForNobody(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.deploy(w.pay)
-		w.suspended()
-		before := time.Now()
-		w.wantConflict(w.Start("duplicate", theOrder))
-		if took := time.Since(before); took > 0 {
-			w.Errorf("it waited for %v", took)
-		}
 	})
 }
 

@@ -25,22 +25,12 @@ func (w *world) plainly(fn func(context.Context) (string, error)) (returned bool
 // not come to their end.
 var leavings = map[string]func(w *world, crashes *bool) func(context.Context) (string, error){
 	"a step": func(w *world, crashes *bool) func(context.Context) (string, error) {
-		return func(ctx context.Context) (string, error) {
-			receipt, err := idempotent.Step(ctx, "charge", w.chargesCard)
-			if *crashes {
-				panic("out of memory")
-			}
-			return receipt, err
-		}
+		return crashing(crashes, func(ctx context.Context) (string, error) { return idempotent.Step(ctx, "charge", w.chargesCard) })
 	},
 	"a step that can be undone": func(w *world, crashes *bool) func(context.Context) (string, error) {
-		return func(ctx context.Context) (string, error) {
-			receipt, err := idempotent.SagaStep(ctx, "charge", w.chargesCard, func(context.Context, string) error { return nil })
-			if *crashes {
-				panic("out of memory")
-			}
-			return receipt, err
-		}
+		return crashing(crashes, func(ctx context.Context) (string, error) {
+			return idempotent.SagaStep(ctx, "charge", w.chargesCard, func(context.Context, string) error { return nil })
+		})
 	},
 	"a step that is being undone": func(w *world, crashes *bool) func(context.Context) (string, error) {
 		return func(ctx context.Context) (string, error) {
@@ -56,6 +46,17 @@ var leavings = map[string]func(w *world, crashes *bool) func(context.Context) (s
 			return "", idempotent.Permanent(errDeclined)
 		}
 	},
+}
+
+// crashing returns a function that does not come to its end while crashes is true.
+func crashing(crashes *bool, fn func(context.Context) (string, error)) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		receipt, err := fn(ctx)
+		if *crashes {
+			panic("out of memory")
+		}
+		return receipt, err
+	}
 }
 
 func (w *world) chargesCard(ctx context.Context) (string, error) {
@@ -121,13 +122,7 @@ func TestDurableFunctionTakesOverFromOneThatWasNot(t *testing.T) {
 func TestCallInADurableStepContinuesTheStepsOfAnEarlierAttempt(t *testing.T) {
 	everyStore(t, func(w *world) {
 		crashes := true
-		attempt := func(ctx context.Context) (string, error) {
-			receipt, err := idempotent.Step(ctx, "charge", w.chargesCard)
-			if crashes {
-				panic("out of memory")
-			}
-			return receipt, err
-		}
+		attempt := leavings["a step"](w, &crashes)
 		handler := w.charging(named("charge"), attempt)
 		func() {
 			defer func() { _ = recover() }()
