@@ -35,7 +35,16 @@ func (c *cards) charge(ctx context.Context, key string) {
 }
 
 // anew charges without a key.
-func (c *cards) anew(ctx context.Context) { c.charge(ctx, "") }
+func anew(ctx context.Context, c *cards) error {
+	c.charge(ctx, "")
+	return nil
+}
+
+// keyed charges with the key of the call.
+func keyed(ctx context.Context, c *cards) error {
+	c.charge(ctx, idempotent.DownstreamKey(ctx, "charge"))
+	return nil
+}
 
 func (c *cards) charged(times int) error {
 	if n := len(c.charges); n != times {
@@ -94,10 +103,7 @@ func isBrokenAt(t *testing.T, r crashtest.Report, want ...string) {
 }
 
 func TestHandlerChargesTwiceWithoutAKey(t *testing.T) {
-	r := crashtest.PlayHandler(t, paying(idempotent.Config{}, func(ctx context.Context, c *cards) error {
-		c.anew(ctx)
-		return nil
-	}))
+	r := crashtest.PlayHandler(t, paying(idempotent.Config{}, anew))
 	isBrokenAt(t, r, "frozen before charge", "killed before complete", "frozen before complete")
 	all, n := r.Points()
 	check.Equal(t, all, 10)
@@ -117,25 +123,20 @@ func TestHandlerChargesTwiceWithoutAKey(t *testing.T) {
 // An effect that nobody marks lies between two calls to the store.
 func TestUnmarkedEffectIsFoundThroughTheStore(t *testing.T) {
 	r := crashtest.PlayHandler(t, paying(idempotent.Config{}, func(_ context.Context, c *cards) error {
-		c.anew(t.Context())
-		return nil
+		return anew(t.Context(), c)
 	}))
 	isBrokenAt(t, r, "killed before complete", "frozen before complete")
 }
 
 func TestHandlerChargesOnceWithADownstreamKey(t *testing.T) {
-	crashtest.RunHandler(t, paying(idempotent.Config{}, func(ctx context.Context, c *cards) error {
-		c.charge(ctx, idempotent.DownstreamKey(ctx, "charge"))
-		return nil
-	}))
+	crashtest.RunHandler(t, paying(idempotent.Config{}, keyed))
 }
 
 // A step is repeated only if its attempt crashed between its effect and its record.
 func TestStepIsRepeatedBeforeItIsRecorded(t *testing.T) {
 	r := crashtest.PlayHandler(t, paying(idempotent.Config{}, func(ctx context.Context, c *cards) error {
 		_, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (any, error) {
-			c.anew(ctx)
-			return nil, nil
+			return nil, anew(ctx, c)
 		})
 		return err
 	}))
@@ -143,10 +144,7 @@ func TestStepIsRepeatedBeforeItIsRecorded(t *testing.T) {
 }
 
 func TestNeverRunTwiceHolds(t *testing.T) {
-	trial := paying(idempotent.Config{MaxAttempts: 1}, func(ctx context.Context, c *cards) error {
-		c.anew(ctx)
-		return nil
-	})
+	trial := paying(idempotent.Config{MaxAttempts: 1}, anew)
 	r := crashtest.PlayHandler(t, with(trial, func(one *crashtest.Trial) {
 		check := one.Check
 		one.Check = func() error {
@@ -173,8 +171,7 @@ func selling(keys bool) func() crashtest.Trial {
 		trial := paying(idempotent.Config{}, func(ctx context.Context, _ *cards) error {
 			_, err := idempotent.SagaStep(ctx, "charge",
 				func(ctx context.Context) (any, error) {
-					c.charge(ctx, idempotent.DownstreamKey(ctx, "charge"))
-					return nil, nil
+					return nil, keyed(ctx, c)
 				},
 				func(ctx context.Context, _ any) error {
 					key := ""
@@ -208,10 +205,7 @@ func TestSagaIsUndoneOnceWithAKey(t *testing.T) {
 }
 
 func TestKillsOnlyFreezesNothing(t *testing.T) {
-	trial := paying(idempotent.Config{}, func(ctx context.Context, c *cards) error {
-		c.anew(ctx)
-		return nil
-	})
+	trial := paying(idempotent.Config{}, anew)
 	r := crashtest.PlayHandler(t, with(trial, func(one *crashtest.Trial) { one.KillsOnly = true }))
 	isBrokenAt(t, r, "killed before complete")
 	all, _ := r.Points()
@@ -222,11 +216,9 @@ func TestKillsOnlyFreezesNothing(t *testing.T) {
 func TestRetryCrashesToo(t *testing.T) {
 	trial := paying(idempotent.Config{}, func(ctx context.Context, c *cards) error {
 		if claim, _ := idempotent.FromContext(ctx); claim.Attempt > 2 {
-			c.anew(ctx)
-			return nil
+			return anew(ctx, c)
 		}
-		c.charge(ctx, idempotent.DownstreamKey(ctx, "charge"))
-		return nil
+		return keyed(ctx, c)
 	})
 	isBrokenAt(t, crashtest.PlayHandler(t, trial))
 
@@ -251,7 +243,7 @@ func TestKilledProcessDoesNothingAnyMore(t *testing.T) {
 			go func() {
 				defer close(done)
 				time.Sleep(10 * time.Second)
-				c.anew(ctx)
+				_ = anew(ctx, c)
 			}()
 			c.charge(ctx, idempotent.DownstreamKey(ctx, "another"))
 			<-done
@@ -274,8 +266,7 @@ func TestKilledProcessDoesNothingAnyMore(t *testing.T) {
 func TestRenewalOfALeaseIsNoPoint(t *testing.T) {
 	r := crashtest.PlayHandler(t, paying(idempotent.Config{}, func(ctx context.Context, c *cards) error {
 		time.Sleep(5 * time.Minute)
-		c.charge(ctx, idempotent.DownstreamKey(ctx, "charge"))
-		return nil
+		return keyed(ctx, c)
 	}))
 	isBrokenAt(t, r)
 	all, _ := r.Points()
@@ -290,8 +281,7 @@ func TestPanicEndsTheProcess(t *testing.T) {
 				panicked = true
 				panic("not ready")
 			}
-			c.charge(ctx, idempotent.DownstreamKey(ctx, "charge"))
-			return nil
+			return keyed(ctx, c)
 		})()
 		trial.Check = func() error { return c.charged(1) }
 		return trial
@@ -315,8 +305,7 @@ func TestRetryThatNeverAnswersIsAnError(t *testing.T) {
 		if claim, _ := idempotent.FromContext(ctx); claim.Takeover() {
 			return errTaken
 		}
-		c.anew(ctx)
-		return nil
+		return anew(ctx, c)
 	}))
 	failed := 0
 	for _, result := range r.Results {

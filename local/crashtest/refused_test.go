@@ -30,11 +30,8 @@ func TestUnprotectedHandlerIsBrokenUndisturbed(t *testing.T) {
 	r := crashtest.PlayHandler(t, func() crashtest.Trial {
 		c := &cards{charges: map[string]int{}}
 		return crashtest.Trial{
-			Deliver: func(ctx context.Context, _ driver.Store) error {
-				c.anew(ctx)
-				return nil
-			},
-			Check: func() error { return c.charged(1) },
+			Deliver: func(ctx context.Context, _ driver.Store) error { return anew(ctx, c) },
+			Check:   func() error { return c.charged(1) },
 		}
 	})
 	if err := r.Err(); err == nil || err.Error() != "crashtest: the invariant is broken without a crash: charged 2 times" || len(r.Results) != 1 {
