@@ -20,6 +20,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -134,13 +135,9 @@ func TestRequestsOfAGroupedBatch(t *testing.T) {
 			options := client.Options()
 			options.HTTPClient = network
 			store, err := dynamo.New(dynamodb.New(options), table, &dynamo.Options{Group: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			x, err := idempotent.New("place-order", store, &idempotent.Config{Ahead: c.ahead})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			fn := func(context.Context, handlers.SQSMessage[string]) error { return nil }
 			if c.unequal {
 				fn = takes1To50ms
@@ -156,13 +153,11 @@ func TestRequestsOfAGroupedBatch(t *testing.T) {
 					event.Records = append(event.Records, events.SQSMessage{MessageId: fmt.Sprintf("%d-%d", i, m), Body: "order", EventSource: "aws:sqs",
 						EventSourceARN: "arn:aws:sqs:us-east-1:111122223333:orders", Attributes: map[string]string{"ApproximateReceiveCount": fmt.Sprint(delivery + 1)}})
 				}
-				if got, err := handle(ctx, event); err != nil || len(got.BatchItemFailures) > 0 {
-					t.Fatal(got, err)
-				}
+				got, err := handle(ctx, event)
+				check.Must(t, err)
+				check.Equal(t, len(got.BatchItemFailures), 0, got)
 			}
-			if got := network.sent.Load(); got != c.want {
-				t.Errorf("%+v: %d requests", c, got)
-			}
+			check.Equal(t, network.sent.Load(), c.want, c, "requests")
 		})
 	}
 }

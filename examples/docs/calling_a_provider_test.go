@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The code of docs/calling-a-provider.md.
@@ -42,14 +43,9 @@ func TestMailWhoseAnswerIsLostIsSentOnce(t *testing.T) {
 		sent: func(_ context.Context, id string) (bool, error) { return server[id] > 0, nil },
 	}
 	confirm := idempotent.Wrap(executor(t, "confirm", nil), idempotent.Field(func(o Order) string { return o.OrderID }), m.confirm)
-	if _, err := confirm(t.Context(), Order{OrderID: "o-1"}); !errors.Is(err, lost) {
-		t.Errorf("the first attempt: %v", err)
-	}
+	_, err := confirm(t.Context(), Order{OrderID: "o-1"})
+	check.Is(t, err, lost, "the first attempt")
 	id, err := confirm(t.Context(), Order{OrderID: "o-1"})
-	if err != nil {
-		t.Errorf("the second attempt: %v", err)
-	}
-	if server[id] != 1 || len(server) != 1 {
-		t.Errorf("the server has sent %v, want %s once", server, id)
-	}
+	check.Nil(t, err, "the second attempt")
+	check.Deep(t, server, map[string]int{id: 1}, "sent")
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Every block of Go in a page is compiled code. A block that begins with a
@@ -28,9 +30,7 @@ func TestEveryBlockOfGoCompiles(t *testing.T) {
 			}
 		}
 	}
-	if n < 20 {
-		t.Errorf("only %d blocks of Go: does the test find them?", n)
-	}
+	check.True(t, n >= 20, n, "blocks of Go: does the test find them?")
 }
 
 // packages returns every package that go vet ./... compiles in some module of the
@@ -55,9 +55,7 @@ func packages(t *testing.T) (all []*build.Package) {
 		all = append(all, p)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return all
 }
 
@@ -148,8 +146,6 @@ func TestQuotes(t *testing.T) {
 		"func f() {\n\ta()\n\n\td()": false,
 		"":                           false,
 	} {
-		if quotes(strings.Split(text, "\n"), file) != want {
-			t.Errorf("%q: %v", text, !want)
-		}
+		check.Equal(t, quotes(strings.Split(text, "\n"), file), want, text)
 	}
 }

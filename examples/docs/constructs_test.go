@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A construct, a grant or a source that is only named in a table leaves its use to be guessed.
@@ -18,9 +20,7 @@ func TestEveryFunctionOfInfraIsShown(t *testing.T) {
 		}
 	}
 	exported := regexp.MustCompile(`(?m)^func (?:\(\w+ \*?(\w+)\) )?(\w+)\(`).FindAllStringSubmatch(read(t, "api/infra.txt"), -1)
-	if len(exported) < 30 {
-		t.Errorf("only %d functions in api/infra.txt: does the test find them?", len(exported))
-	}
+	check.True(t, len(exported) >= 30, len(exported), "functions in api/infra.txt: does the test find them?")
 	for _, f := range exported {
 		on, name := f[1], f[2]
 		if !slices.Contains([]string{"", "PropsError"}, on) && !strings.Contains(shown.String(), "."+name+"(") ||

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Every command of the Makefile is in CONTRIBUTING.md.
@@ -16,9 +18,7 @@ func TestCONTRIBUTINGNamesEveryCommand(t *testing.T) {
 		t.Fatal("no targets")
 	}
 	for _, target := range strings.Fields(targets[1]) {
-		if !strings.Contains(page, "`make "+target+"`") {
-			t.Errorf("CONTRIBUTING.md has no make %s", target)
-		}
+		check.True(t, strings.Contains(page, "`make "+target+"`"), "CONTRIBUTING.md names make", target)
 	}
 }
 
@@ -32,16 +32,12 @@ func TestCONTRIBUTINGNamesFilesThatExist(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, m := range regexp.MustCompile("`([a-z_/]+\\.go)`").FindAllStringSubmatch(read(t, "CONTRIBUTING.md"), -1) {
 		exists := false
 		for path := range tree {
 			exists = exists || strings.HasSuffix(path, "/"+m[1])
 		}
-		if !exists {
-			t.Errorf("CONTRIBUTING.md names %s, which is no file", m[1])
-		}
+		check.True(t, exists, "CONTRIBUTING.md names a file that exists:", m[1])
 	}
 }

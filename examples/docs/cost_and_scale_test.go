@@ -10,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/emf"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The statements of docs/cost-and-scale.md.
@@ -17,19 +18,15 @@ import (
 func TestCostPageOfLinesAndMetrics(t *testing.T) {
 	var lines bytes.Buffer
 	metrics, err := emf.New(&emf.Options{Writer: &lines})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	x := executor(t, "create-payment", &idempotent.Config{Observer: metrics})
 	for range 2 {
-		if _, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(context.Context) (int, error) { return 1, nil }); err != nil {
-			t.Fatal(err)
-		}
+		_, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(context.Context) (int, error) { return 1, nil })
+		check.Must(t, err)
 	}
 	for line := range strings.Lines(lines.String()) {
-		if n := len(line); n < 700 || n > 780 {
-			t.Errorf("a line has %d bytes, and not some 740: %s", n, line)
-		}
+		n := len(line)
+		check.True(t, 700 <= n && n <= 780, n, "bytes, and some 740 are expected", line)
 	}
 	perOutcome, perOperation := 0, 0
 	for _, m := range emf.Metrics() {
@@ -40,9 +37,7 @@ func TestCostPageOfLinesAndMetrics(t *testing.T) {
 			perOutcome++
 		}
 	}
-	if n := perOperation + 3*perOutcome; n != 10 {
-		t.Errorf("an operation with three outcomes has %d metrics, and not 10", n)
-	}
+	check.Equal(t, perOperation+3*perOutcome, 10, "the metrics of an operation with three outcomes")
 }
 
 // A figure in prose is the one that the page of the measurements has.
@@ -57,8 +52,7 @@ func TestFiguresOfPagesAreThoseOfPerformance(t *testing.T) {
 		{"docs/postgres.md", "first calls on PostgreSQL, 16 callers: client CPU, over those by hand", "takes %s times the client CPU"},
 		{"docs/redis.md", "first calls on Redis, 16 callers: µs of the server for a script", "takes the server %s µs"},
 	} {
-		if want := fmt.Sprintf(c.says, targets[c.target]); !strings.Contains(read(t, c.page), want) {
-			t.Errorf("%s does not say %q", c.page, want)
-		}
+		said := fmt.Sprintf(c.says, targets[c.target])
+		check.True(t, strings.Contains(read(t, c.page), said), c.page, "says", said)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The code of docs/deploy.md.
@@ -41,25 +42,16 @@ func TestPipeReportsTheMessagesThatFailed(t *testing.T) {
 		OnFailure: func(context.Context, *handlers.RecordError) {},
 	})))
 	answer, err := handler.Invoke(t.Context(), []byte(input))
-	if want := `{"batchItemFailures":[{"itemIdentifier":"m-2"}]}`; err != nil || string(answer) != want {
-		t.Errorf("got %s, %v, want %s", answer, err, want)
-	}
+	check.Nil(t, err)
+	check.Equal(t, string(answer), `{"batchItemFailures":[{"itemIdentifier":"m-2"}]}`)
 }
 
 // The payload of the page has the execution, the state and the pass in its id.
 func TestTaskHasItsKeyInTheID(t *testing.T) {
 	var task PayTask
-	if err := json.Unmarshal([]byte(`{"id": "arn:aws:states:…/Pay/2", "input": {"orderId": "o-1", "quantity": 1}}`), &task); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, json.Unmarshal([]byte(`{"id": "arn:aws:states:…/Pay/2", "input": {"orderId": "o-1", "quantity": 1}}`), &task))
 	key, err := taskID(task)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if key.ID != "arn:aws:states:…/Pay/2" {
-		t.Errorf("the id is %q", key.ID)
-	}
-	if task.Input.OrderID != "o-1" {
-		t.Errorf("the input is %+v", task.Input)
-	}
+	check.Must(t, err)
+	check.Equal(t, key.ID, "arn:aws:states:…/Pay/2")
+	check.Equal(t, task.Input.OrderID, "o-1")
 }

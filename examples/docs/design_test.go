@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The table of writes and standings is the protocol.
@@ -24,16 +26,10 @@ func TestDesignHasTheRulingsOfEveryWrite(t *testing.T) {
 		for _, r := range ruling.FindAllStringSubmatch(m[1], -1) {
 			row += " " + r[1] + " |"
 		}
-		if !strings.Contains(page, "\n"+row+"\n") {
-			t.Errorf("docs/design.md has no row %s", row)
-		}
+		check.True(t, strings.Contains(page, "\n"+row+"\n"), "docs/design.md has the row", row)
 	}
-	if policies < 8 {
-		t.Fatalf("found %d policies", policies)
-	}
+	check.True(t, policies >= 8, policies, "policies")
 	_, table, _ := strings.Cut(page, "\n| write | `Ours`")
 	table, _, _ = strings.Cut(table, "\n\n")
-	if rows := strings.Count(table, "\n| `"); rows != policies {
-		t.Errorf("docs/design.md has %d rows, and the code %d policies", rows, policies)
-	}
+	check.Equal(t, strings.Count(table, "\n| `"), policies, "the rows of docs/design.md, and the policies of the code")
 }

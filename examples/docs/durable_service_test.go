@@ -18,6 +18,7 @@ import (
 
 	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 )
 
 type durableService struct{ client *sdk.Client } // "github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -91,16 +92,13 @@ func TestDurablePageAsksTheService(t *testing.T) {
 				time.Sleep(time.Until(time.Date(2026, time.November, 22, 12, 0, 0, 0, time.UTC)))
 				x := executor(t, "pay", nil)
 				service := transport(func(path string) (int, string) {
-					if !strings.Contains(path, "durable-execution%2Ffirst") {
-						t.Errorf("asked at %s", path)
-					}
+					check.Contains(t, path, "durable-execution%2Ffirst")
 					return test.status, test.body
 				}).service()
 				response := `{"Status":"PENDING"}`
 				h := durablePayments(x, service, func(context.Context, []byte) ([]byte, error) { return []byte(response), nil })
-				if _, err := h.Invoke(t.Context(), durableRequest(durableARN)); err != nil {
-					t.Fatal(err)
-				}
+				_, err := h.Invoke(t.Context(), durableRequest(durableARN))
+				check.Must(t, err)
 				time.Sleep(25 * time.Hour)
 				response = "it runs"
 				got, err := h.Invoke(t.Context(), durableRequest("arn:another"))
@@ -111,9 +109,7 @@ func TestDurablePageAsksTheService(t *testing.T) {
 				case errors.Is(err, idempotent.ErrInProgress):
 					got = []byte("InProgressError")
 				}
-				if !strings.Contains(string(got), test.want) {
-					t.Errorf("got %s, %v", got, err)
-				}
+				check.Contains(t, string(got), test.want, err)
 			})
 		})
 	}
@@ -121,9 +117,7 @@ func TestDurablePageAsksTheService(t *testing.T) {
 
 func TestDurablePageFetchesTheEvent(t *testing.T) {
 	service := transport(func(path string) (int, string) {
-		if !strings.HasSuffix(path, "/state") {
-			t.Errorf("asked at %s", path)
-		}
+		check.True(t, strings.HasSuffix(path, "/state"), path)
 		// A fixed start would be older than the timeout of the execution one day.
 		return 200, fmt.Sprintf(`{"Operations":[{"Id":"0","Type":"EXECUTION","Status":"STARTED","StartTimestamp":%d,"ExecutionDetails":{"InputPayload":"{\"ID\":\"o-1\"}"}}]}`,
 			time.Now().Unix())
@@ -136,10 +130,8 @@ func TestDurablePageFetchesTheEvent(t *testing.T) {
 		"DurableExecutionArn": durableARN, "CheckpointToken": "token",
 		"InitialExecutionState": map[string]any{"Operations": []any{}, "NextMarker": "page-2"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := h.Invoke(t.Context(), request); err != nil || !strings.Contains(string(got), "SUCCEEDED") {
-		t.Errorf("%s, %v", got, err)
-	}
+	check.Must(t, err)
+	got, err := h.Invoke(t.Context(), request)
+	check.Nil(t, err)
+	check.Contains(t, string(got), "SUCCEEDED")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The code of docs/durable.md about dispatchers.
@@ -77,9 +78,7 @@ type lambdaAPI struct {
 
 func (l *lambdaAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		l.t.Error(err)
-	}
+	check.Nil(l.t, err)
 	const execution = "arn:aws:lambda:eu-central-1:123456789012:function:pay:1/durable-execution/name/id"
 	switch name := r.Header.Get("X-Amz-Durable-Execution-Name"); {
 	case strings.HasSuffix(r.URL.Path, "/invocations"):
@@ -115,16 +114,13 @@ func TestDispatcherOfThePageStartsOneExecution(t *testing.T) {
 		failed int
 	}{{`{"ID":"o-1","Cents":1}`, 0}, {`{"ID":"o-1","Cents":1}`, 0}, {`{"ID":"o-1","Cents":2}`, 1}} {
 		response, err := h(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m", EventSource: "aws:sqs", Body: c.body}}})
-		if err != nil || len(response.BatchItemFailures) != c.failed {
-			t.Errorf("%s: %v, %v", c.body, response, err)
-		}
+		check.Nil(t, err, c.body)
+		check.Equal(t, len(response.BatchItemFailures), c.failed, c.body)
 	}
 	name, err := durablefunc.ExecutionName("pay", idempotent.Key{ID: "o-1"})
-	if err != nil || len(api.starts) != 1 || api.starts[name] != `{"ID":"o-1","Cents":1}` {
-		t.Errorf("%v, %v", api.starts, err)
-	}
+	check.Nil(t, err)
+	check.Deep(t, api.starts, map[string]string{name: `{"ID":"o-1","Cents":1}`})
 	input, err := comparingFunction{pay}.ExecutionInput(t.Context(), name)
-	if err != nil || string(input) != `{"ID":"o-1","Cents":1}` {
-		t.Errorf("%s, %v", input, err)
-	}
+	check.Nil(t, err)
+	check.Equal(t, string(input), `{"ID":"o-1","Cents":1}`)
 }

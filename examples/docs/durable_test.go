@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The code of docs/durable.md. The durable functions answer as the SDK does.
@@ -68,9 +69,7 @@ func TestDurablePageProtectsAFunction(t *testing.T) {
 	store, card := memory.New(0), cardService{}
 	executor := func(operation string) *idempotent.Executor {
 		x, err := idempotent.New(operation, store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		return x
 	}
 	cards, o := executor("charge-card"), durableOrder{"o-1", 4200}
@@ -93,18 +92,16 @@ func TestDurablePageProtectsAFunction(t *testing.T) {
 		}
 		return r.Status
 	}
-	if first, duplicate := invoke("first"), invoke("duplicate"); first != "PENDING" || duplicate != "FAILED" {
-		t.Errorf("%s, %s", first, duplicate)
-	}
+	check.Equal(t, invoke("first"), "PENDING")
+	check.Equal(t, invoke("duplicate"), "FAILED")
 	answer = `{"Status":"SUCCEEDED","Result":"\"receipt\""}`
-	if first, duplicate := invoke("first"), invoke("late"); first != "SUCCEEDED" || duplicate != "SUCCEEDED" || invocations != 2 {
-		t.Errorf("%s, %s after %d invocations", first, duplicate, invocations)
-	}
+	check.Equal(t, invoke("first"), "SUCCEEDED")
+	check.Equal(t, invoke("late"), "SUCCEEDED")
+	check.Equal(t, invocations, 2)
 	total := 0
 	for _, cents := range card {
 		total += cents
 	}
-	if len(card) != 2 || total != 2*4200 {
-		t.Errorf("got %v", card)
-	}
+	check.Equal(t, len(card), 2)
+	check.Equal(t, total, 2*4200)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The code of docs/errors.md.
@@ -57,13 +58,10 @@ func TestPageNamesEveryErrorType(t *testing.T) {
 		for _, name := range p.GoFiles {
 			for _, m := range errorType.FindAllStringSubmatch(read(t, filepath.Join(p.Dir, name)), -1) {
 				n++
-				if pattern := `\*(\w+\.)?` + m[1] + "`"; !regexp.MustCompile(pattern).MatchString(page) {
-					t.Errorf("%s of %s is not in docs/errors.md", m[1], name)
-				}
+				pattern := regexp.MustCompile(`\*(\w+\.)?` + m[1] + "`")
+				check.True(t, pattern.MatchString(page), "docs/errors.md has", m[1], "of", name)
 			}
 		}
 	}
-	if n < 30 {
-		t.Errorf("found %d types of errors", n)
-	}
+	check.True(t, n >= 30, n, "types of errors")
 }

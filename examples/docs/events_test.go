@@ -14,6 +14,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/keypath"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The code of docs/events.md.
@@ -111,13 +112,10 @@ func TestKafkaRecordOfATopicCreatedAnewHasTheKeyOfAnOldOne(t *testing.T) {
 			EventSource: "aws:kafka", EventSourceARN: "arn:aws:kafka:us-east-1:111122223333:cluster/shop/1",
 			Records: map[string][]events.KafkaRecord{"orders-0": {{Topic: "orders", Offset: 0, Value: value}}},
 		})
-		if err != nil || len(got.BatchItemFailures) > 0 {
-			t.Fatal(got, err)
-		}
+		check.Must(t, err)
+		check.Equal(t, len(got.BatchItemFailures), 0, got)
 	}
-	if len(placed) != 1 || placed[0] != "old" {
-		t.Errorf("placed %q", placed)
-	}
+	check.Slice(t, placed, []string{"old"}, "placed")
 }
 
 // A send that is repeated after the five minutes of the queue is a new message with the
@@ -133,30 +131,21 @@ func TestEventsPageOfDeduplicationIDs(t *testing.T) {
 		answer, err := handler(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{
 			MessageId: messageID, Body: `{"orderId":"o"}`, Attributes: attributes, EventSourceARN: "arn:aws:sqs:us-east-1:111122223333:orders.fifo",
 		}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		return len(answer.BatchItemFailures)
 	}
 	for _, messageID := range []string{"m-1", "m-2"} {
-		if n := send(messageID, map[string]string{"MessageDeduplicationId": "d"}); n != 0 {
-			t.Errorf("%s: %d failures", messageID, n)
-		}
+		check.Equal(t, send(messageID, map[string]string{"MessageDeduplicationId": "d"}), 0, messageID, "failures")
 	}
-	if placed != 1 {
-		t.Errorf("placed %d times", placed)
-	}
-	if send("m-3", nil) != 1 || placed != 1 {
-		t.Errorf("a message without the id ran, or was not reported")
-	}
+	check.Equal(t, placed, 1, "times placed")
+	check.Equal(t, send("m-3", nil), 1, "a message without the id")
+	check.Equal(t, placed, 1, "times placed")
 }
 
 func TestEventsPageOfSchedules(t *testing.T) {
 	input := json.RawMessage(`{"id": "arn:aws:scheduler:us-east-1:111122223333:schedule/default/daily/2026-11-23T06:00:00Z", "detail": {"report": "daily"}}`)
 	var event events.EventBridgeEvent
-	if err := json.Unmarshal(input, &event); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, json.Unmarshal(input, &event))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	sent := 0
@@ -165,18 +154,13 @@ func TestEventsPageOfSchedules(t *testing.T) {
 		return nil
 	}, nil)
 	for range 2 {
-		if err := handler(ctx, event); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, handler(ctx, event))
 	}
-	if sent != 1 {
-		t.Errorf("sent %d times", sent)
-	}
+	check.Equal(t, sent, 1, "times sent")
 
 	first, err := month(handlers.EventBridgeEvent[json.RawMessage]{Source: events.EventBridgeEvent{Time: time.Date(2026, 11, 30, 23, 59, 0, 0, time.UTC)}})
-	if err != nil || first.ID != "invoices-2026-11" {
-		t.Errorf("got %+v, %v", first, err)
-	}
+	check.Nil(t, err)
+	check.Equal(t, first.ID, "invoices-2026-11")
 }
 
 // The expressions of the page select something in events of these triggers.
@@ -189,11 +173,8 @@ func TestEventsPageOfTriggersWithoutAHandler(t *testing.T) {
 		"join('/', [userPoolId, triggerSource, userName])": {`{"userPoolId": "p", "triggerSource": "PostConfirmation_ConfirmSignUp", "userName": "ada"}`, "p/PostConfirmation_ConfirmSignUp/ada"},
 	} {
 		key, err := keypath.Path[json.RawMessage](expression)(json.RawMessage(c.event))
-		if err != nil || key.ID != c.want {
-			t.Errorf("%s: %q, %v", expression, key.ID, err)
-		}
-		if !strings.Contains(page, "`"+expression+"`") {
-			t.Errorf("the page does not have %s", expression)
-		}
+		check.Nil(t, err, expression)
+		check.Equal(t, key.ID, c.want, expression)
+		check.True(t, strings.Contains(page, "`"+expression+"`"), "the page has", expression)
 	}
 }

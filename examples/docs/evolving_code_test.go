@@ -8,6 +8,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The statements of docs/evolving-code.md.
@@ -17,9 +18,7 @@ import (
 func version[Req, Resp any](t *testing.T, store driver.Store, operation string, result Resp) func(id string, request Req) (Resp, bool, error) {
 	t.Helper()
 	x, err := idempotent.New(operation, store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return func(id string, request Req) (_ Resp, ran bool, err error) {
 		got, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: id, Payload: request}, func(context.Context) (Resp, error) {
 			ran = true
@@ -37,9 +36,8 @@ func TestResultOfAnOlderVersionIsReplayed(t *testing.T) {
 	}
 	type v3 struct{ ID int }
 	store := memory.New(0)
-	if _, _, err := version[string](t, store, "op", v1{"p-1", "gone"})("k", ""); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := version[string](t, store, "op", v1{"p-1", "gone"})("k", "")
+	check.Must(t, err)
 	if got, ran, err := version[string](t, store, "op", v2{"new", 1})("k", ""); ran || err != nil || got != (v2{ID: "p-1"}) {
 		t.Errorf("with fields added and removed: %+v, %t, %v", got, ran, err)
 	}
@@ -59,9 +57,8 @@ func TestPayloadOfAnOlderVersionIsCompared(t *testing.T) {
 		Note   string
 	}
 	store := memory.New(0)
-	if _, _, err := version[v1](t, store, "op", "paid")("k", v1{1}); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := version[v1](t, store, "op", "paid")("k", v1{1})
+	check.Must(t, err)
 	if got, ran, err := version[optional](t, store, "op", "again")("k", optional{Amount: 1}); ran || err != nil || got != "paid" {
 		t.Errorf("with a field that is left out when empty: %q, %t, %v", got, ran, err)
 	}
@@ -91,13 +88,9 @@ func TestRenamedStepRunsAgain(t *testing.T) {
 			})
 			return "", errors.Join(err, errLater)
 		})
-		if !errors.Is(err, errLater) {
-			t.Error(err)
-		}
+		check.Is(t, err, errLater)
 	}
-	if len(keys) != 2 {
-		t.Errorf("the service sees %d keys, want one for each name", len(keys))
-	}
+	check.Equal(t, len(keys), 2, "keys that the service sees, one for each name")
 }
 
 func TestStepThatBecomesASagaStepIsUndone(t *testing.T) {
@@ -121,7 +114,5 @@ func TestStepThatBecomesASagaStepIsUndone(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if undone != "r-1" {
-		t.Errorf("undone: %q", undone)
-	}
+	check.Equal(t, undone, "r-1", "undone")
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The code of docs/guarantees.md.
@@ -19,24 +20,16 @@ func payOuts(store driver.Store) (*idempotent.Executor, error) {
 
 func TestGuaranteesPageOfMaxAttempts(t *testing.T) {
 	x, err := payOuts(memory.New(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	failure, runs := errors.New("the bank did not answer"), 0
 	pay := func(id string, err error) error {
 		_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: id}, func(context.Context) (string, error) { runs++; return "", err })
 		return err
 	}
-	if err := pay("1", failure); err != failure {
-		t.Errorf("first: %v", err)
-	}
-	if err := pay("1", nil); !errors.Is(err, idempotent.ErrOutcomeUnknown) || runs != 1 {
-		t.Errorf("second: %v after %d runs", err, runs)
-	}
-	if err := pay("2", idempotent.Retryable(failure)); !errors.Is(err, failure) {
-		t.Errorf("nothing was done: %v", err)
-	}
-	if err := pay("2", nil); err != nil || runs != 3 {
-		t.Errorf("after that: %v after %d runs", err, runs)
-	}
+	check.Equal(t, pay("1", failure), failure, "first")
+	check.Is(t, pay("1", nil), idempotent.ErrOutcomeUnknown, "second")
+	check.Equal(t, runs, 1, "runs")
+	check.Is(t, pay("2", idempotent.Retryable(failure)), failure, "nothing was done")
+	check.Nil(t, pay("2", nil), "after that")
+	check.Equal(t, runs, 3, "runs")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The code of docs/http.md.
@@ -34,9 +35,8 @@ func serveHTTPAPI(x *idempotent.Executor) {
 // refuses every request. The page says so.
 func TestHTTPPageSaysWhichScopePublicRoutesNeed(t *testing.T) {
 	page, app := read(t, "docs/http.md"), read(t, "infra/cmd/examples/main.go")
-	if !strings.Contains(app, "Public: true") || !strings.Contains(page, "`FirstOf(JWTClaim(\"sub\"), NoIdentity())`") {
-		t.Error("docs/http.md does not say which scope the public routes of the example app need")
-	}
+	check.True(t, strings.Contains(app, "Public: true"), "the example app has public routes")
+	check.True(t, strings.Contains(page, "`FirstOf(JWTClaim(\"sub\"), NoIdentity())`"), "docs/http.md says which scope they need")
 	for want, scope := range map[int]httpapi.Scope{
 		403: httpapi.JWTClaim("sub"), 201: httpapi.FirstOf(httpapi.JWTClaim("sub"), httpapi.NoIdentity()),
 	} {
@@ -44,9 +44,8 @@ func TestHTTPPageSaysWhichScopePublicRoutesNeed(t *testing.T) {
 		public := events.APIGatewayV2HTTPRequest{Version: "2.0", Body: "{}", Headers: map[string]string{"idempotency-key": "k"}}
 		public.RequestContext.HTTP.Method = "POST"
 		answer, err := httpapi.APIGatewayV2(x, scope, pay, nil)(t.Context(), public)
-		if err != nil || answer.StatusCode != want {
-			t.Errorf("%d, want %d: %s, %v", answer.StatusCode, want, answer.Body, err)
-		}
+		check.Nil(t, err)
+		check.Equal(t, answer.StatusCode, want, answer.Body)
 	}
 }
 
@@ -67,22 +66,18 @@ func TestHTTPPageOfKeysInOtherPlaces(t *testing.T) {
 		for _, id := range []string{"1", "1", "2"} {
 			event := events.APIGatewayV2HTTPRequest{Body: `{"id":"evt_` + id + `"}`, Headers: map[string]string{"x-github-delivery": id}}
 			event.RequestContext.HTTP.Method = "POST"
-			if r, err := handler(t.Context(), event); err != nil || r.StatusCode != 204 {
-				t.Errorf("got %+v, %v", r, err)
-			}
+			r, err := handler(t.Context(), event)
+			check.Nil(t, err)
+			check.Equal(t, r.StatusCode, 204)
 		}
-		if runs != 2 {
-			t.Errorf("%d runs", runs)
-		}
+		check.Equal(t, runs, 2, "runs")
 	}
 }
 
 func mustPolicies(t *testing.T) *idempotent.Executor {
 	t.Helper()
 	x, err := policies(memory.New(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return x
 }
 

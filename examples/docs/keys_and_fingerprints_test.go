@@ -2,12 +2,12 @@ package docs_test
 
 import (
 	"encoding/json"
-	"errors"
 	"testing"
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/keypath"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The code of docs/keys-and-fingerprints.md.
@@ -26,9 +26,8 @@ func stable(m handlers.SQSMessage[Order]) (idempotent.Key, error) {
 
 func TestKeysPageOfAPartAsPayload(t *testing.T) {
 	got, err := stable(handlers.SQSMessage[Order]{Body: Order{OrderID: "o", Quantity: 2}})
-	if want := (idempotent.Key{ID: "o", Payload: 2}); err != nil || got != want {
-		t.Errorf("got %+v, %v, want %+v", got, err, want)
-	}
+	check.Nil(t, err)
+	check.Equal(t, got, idempotent.Key{ID: "o", Payload: 2})
 }
 
 // The statements of the page about fingerprints.
@@ -43,21 +42,14 @@ func TestKeysPageOfFingerprints(t *testing.T) {
 		{Order{OrderID: "o"}, json.RawMessage(`{"orderId": "o", "quantity": 0}`), true},
 	} {
 		a, err := idempotent.Fingerprint(c.a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		b, err := idempotent.Fingerprint(c.b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if (a == b) != c.equal {
-			t.Errorf("%s and %s: equal is %t", c.a, c.b, a == b)
-		}
+		check.Must(t, err)
+		check.Equal(t, a == b, c.equal, c.a, c.b)
 	}
 	for _, refused := range []any{json.RawMessage(`{"a":1,"a":2}`), json.RawMessage(`"\ud800"`), json.RawMessage("\"\xff\""), struct{ a int }{1}} {
-		if _, err := idempotent.Fingerprint(refused); !errors.Is(err, idempotent.ErrInvalidPayload) {
-			t.Errorf("%v: %v", refused, err)
-		}
+		_, err := idempotent.Fingerprint(refused)
+		check.Is(t, err, idempotent.ErrInvalidPayload, refused)
 	}
 }
 
@@ -67,11 +59,9 @@ func TestKeysPageOfExactNumbers(t *testing.T) {
 		return json.RawMessage(`{"body":"{\"order\":{\"id\":` + id + `}}","requestContext":{"authorizer":{"jwt":{"claims":{"sub":"ada"}}}}}`)
 	}
 	one, err := scoped()(event("9007199254740992"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	other, err := scoped()(event("9007199254740993"))
-	if err != nil || one == other || one.Scope != "ada" {
-		t.Errorf("got %v and %v, %v", one, other, err)
-	}
+	check.Must(t, err)
+	check.Differ(t, one, other)
+	check.Equal(t, one.Scope, "ada")
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 var (
@@ -41,9 +43,7 @@ func TestEveryLinkResolves(t *testing.T) {
 			}
 		}
 	}
-	if n < 10 {
-		t.Errorf("only %d links: does the test find them?", n)
-	}
+	check.True(t, n >= 10, n, "links: does the test find them?")
 }
 
 // A comment, an error text, an alarm or a module of Terraform that names a page of docs/
@@ -77,12 +77,8 @@ func TestEveryPageThatACommentOrATextNamesExists(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n < 100 {
-		t.Errorf("only %d names of pages: does the test find them?", n)
-	}
+	check.Must(t, err)
+	check.True(t, n >= 100, n, "names of pages: does the test find them?")
 }
 
 // unresolved returns the mistake of a link in the page from, or "".
@@ -143,9 +139,7 @@ func TestHeadingsOfAPageDiffer(t *testing.T) {
 		seen := map[string]bool{}
 		for i, line := range p.prose {
 			if m := heading.FindStringSubmatch(line); m != nil {
-				if seen[anchor(m[1])] {
-					t.Errorf("%s:%d: another heading is %q, too", p.path, i+1, m[1])
-				}
+				check.False(t, seen[anchor(m[1])], p.path, i+1, "another heading is", m[1])
 				seen[anchor(m[1])] = true
 			}
 		}
@@ -155,15 +149,11 @@ func TestHeadingsOfAPageDiffer(t *testing.T) {
 // README leads to the index, and the index to every page.
 func TestIndexLinksToEveryPage(t *testing.T) {
 	all := pages(t)
-	if !strings.Contains(all[0].text, "](docs/README.md)") {
-		t.Error("README.md does not link to the index")
-	}
+	check.Contains(t, all[0].text, "](docs/README.md)", "README.md does not link to the index")
 	index := read(t, "docs/README.md")
 	for _, p := range all {
 		link, err := filepath.Rel("docs", p.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if p.path != "docs/README.md" && !strings.Contains(index, "]("+filepath.ToSlash(link)) {
 			t.Errorf("docs/README.md does not link to %s", p.path)
 		}
@@ -182,8 +172,6 @@ func TestUnresolvedLinks(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{"Queues, streams and topics": "queues-streams-and-topics", "`once`: operate": "once-operate", "A `Step`'s cost": "a-steps-cost"} {
-		if got := anchor(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		check.Equal(t, anchor(text), want, text)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Every exported name of a package of ours that a page writes as code exists,
@@ -36,9 +38,7 @@ func TestEveryNameExists(t *testing.T) {
 			}
 		}
 	}
-	if n < 20 {
-		t.Errorf("only %d names: does the test find them?", n)
-	}
+	check.True(t, n >= 20, n, "names: does the test find them?")
 }
 
 // exports returns the exported names of each package, by the package's name.
@@ -53,9 +53,7 @@ func exports(t *testing.T) map[string]map[string]bool {
 		}
 		for _, name := range slices.Concat(p.GoFiles, p.IgnoredGoFiles) {
 			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, p.Dir, name), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			for _, decl := range file.Decls {
 				switch d := decl.(type) {
 				case *ast.FuncDecl:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A handler that refuses while a flag is set uses up no attempt, and stores nothing.
@@ -27,16 +28,13 @@ func TestOperatePageOfAKillSwitch(t *testing.T) {
 	send := func(want int) {
 		t.Helper()
 		answer, err := handler(t.Context(), event)
-		if err != nil || answer.StatusCode != want {
-			t.Errorf("%d, want %d: %s, %v", answer.StatusCode, want, answer.Body, err)
-		}
+		check.Nil(t, err)
+		check.Equal(t, answer.StatusCode, want, answer.Body)
 	}
 	send(503)
 	send(503)
 	stopped = false
 	send(201)
 	send(201)
-	if runs != 1 {
-		t.Errorf("%d runs", runs)
-	}
+	check.Equal(t, runs, 1, "runs")
 }

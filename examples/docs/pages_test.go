@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // root is the repository.
@@ -37,23 +39,17 @@ func pages(t *testing.T) []page {
 	paths := []string{"README.md"}
 	for _, pattern := range []string{"CONTRIBUTING.md", "SECURITY.md", "docs/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		for _, path := range found {
 			path, err := filepath.Rel(root, path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			paths = append(paths, filepath.ToSlash(path))
 		}
 	}
 	var all []page
 	for _, path := range paths {
 		p, err := parsePage(path, read(t, path))
-		if err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, err)
 		all = append(all, p)
 	}
 	return all
@@ -108,9 +104,7 @@ func text(t *testing.T) string {
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return string(text)
 }
 
@@ -130,22 +124,17 @@ func TestPagesAreShort(t *testing.T) {
 			most = 3750
 		}
 		words := len(strings.Fields(p.text))
-		if words > most {
-			t.Errorf("%s has %d words, want at most %d", p.path, words, most)
-		}
+		check.True(t, words <= most, p.path, "has", words, "words, want at most", most)
 		if strings.HasPrefix(p.path, "docs/") && !slices.Contains(lookedUp, p.path) || p.path == "README.md" {
 			total += words
 		}
 	}
-	if total > 42_000 {
-		t.Errorf("README and the pages that are read have %d words, want at most 42,000", total)
-	}
+	check.True(t, total <= 42_000, "README and the pages that are read have", total, "words, want at most 42,000")
 }
 
 func TestParsePageRefusesBlocksThatTestsWouldMiss(t *testing.T) {
 	for _, text := range []string{"```golang\n```", "```\n```", "~~~go\n~~~", "````go\n````", "- x\n  ```go\n  ```", "```go\nx"} {
-		if p, err := parsePage("p", text); err == nil {
-			t.Errorf("%q: no error, %+v", text, p)
-		}
+		_, err := parsePage("p", text)
+		check.Failed(t, err, text)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // invoked calls x as an invocation does that starts now and has a timeout of 10 s.
@@ -28,9 +29,7 @@ func TestGuaranteesPageOfTheTimeAxis(t *testing.T) {
 	page := read(t, "docs/guarantees.md")
 	synctest.Test(t, func(t *testing.T) {
 		x, err := idempotent.New("pay", memory.New(0), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		began, thaw := time.Now(), make(chan struct{})
 		var handlerEnd time.Time
 		go func() {
@@ -41,9 +40,12 @@ func TestGuaranteesPageOfTheTimeAxis(t *testing.T) {
 			})
 		}()
 		synctest.Wait()
-		if want := fmt.Sprintf("handler, its context ends at 9.5 s :0, %d\n", handlerEnd.Sub(began).Milliseconds()); !strings.Contains(page, want) {
-			t.Errorf("the picture has no line %s", want)
+		hasLine := func(format string, d time.Duration) {
+			t.Helper()
+			line := fmt.Sprintf(format+"\n", d.Milliseconds())
+			check.True(t, strings.Contains(page, line), "the picture has the line", line)
 		}
+		hasLine("handler, its context ends at 9.5 s :0, %d", handlerEnd.Sub(began))
 
 		var until time.Time
 		refused := func() bool {
@@ -59,12 +61,8 @@ func TestGuaranteesPageOfTheTimeAxis(t *testing.T) {
 			last = time.Since(began)
 			time.Sleep(10 * time.Millisecond) // of the bubble: the next poll
 		}
-		if want := fmt.Sprintf("one ClockSkew :0, %d\n", until.Sub(began).Milliseconds()); !strings.Contains(page, want) {
-			t.Errorf("the picture has no line %s", want)
-		}
-		if want := fmt.Sprintf("InProgressError :crit, 0, %d\n", last.Milliseconds()); !strings.Contains(page, want) {
-			t.Errorf("the picture has no line %s", want)
-		}
+		hasLine("one ClockSkew :0, %d", until.Sub(began))
+		hasLine("InProgressError :crit, 0, %d", last)
 		close(thaw)
 		synctest.Wait()
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/lambda-once/once/dynamo/dynamoenv"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/powertools"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -65,20 +66,14 @@ func TestCounterpartsWriteTheRecordsOfTheirLibraries(t *testing.T) {
 			client, table := dynamodblocal.NewTable(t)
 			t.Setenv(dynamoenv.TableVariable, table)
 			store, err := dynamoenv.Open(t.Context(), &dynamoenv.Options{Client: client})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			handler, err := c.counterpart(store)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := handler(t.Context(), json.RawMessage(`{"orderId":"abc","amount":1,"currency":"EUR"}`)); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
+			_, err = handler(t.Context(), json.RawMessage(`{"orderId":"abc","amount":1,"currency":"EUR"}`))
+			check.Must(t, err)
 			got, err := store.Get(t.Context(), c.record)
-			if err != nil || got.Fingerprint != c.fingerprint {
-				t.Errorf("stored: %+v, %v", got, err)
-			}
+			check.Nil(t, err)
+			check.Equal(t, got.Fingerprint, c.fingerprint, "stored")
 		})
 	}
 }

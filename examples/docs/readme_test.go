@@ -21,6 +21,7 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/s3payload"
 	"github.com/lambda-once/once/idempotent/seal"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The code of README.md.
@@ -52,9 +53,7 @@ func policies(store driver.Store) (*idempotent.Executor, error) {
 func executor(t *testing.T, operation string, c *idempotent.Config) *idempotent.Executor {
 	t.Helper()
 	x, err := idempotent.New(operation, memory.New(0), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return x
 }
 
@@ -63,9 +62,7 @@ func executor(t *testing.T, operation string, c *idempotent.Config) *idempotent.
 func TestReadmeSecondClick(t *testing.T) {
 	intro, _, _ := strings.Cut(read(t, "README.md"), "\n```go")
 	for _, said := range []string{"refused as *in progress*", "`Config.Wait`"} {
-		if !strings.Contains(intro, said) {
-			t.Errorf("the first paragraph does not say %q", said)
-		}
+		check.Contains(t, intro, said, "the first paragraph")
 	}
 	for wait, want := range map[time.Duration]error{0: idempotent.ErrInProgress, time.Minute: nil} {
 		x := executor(t, "create-payment", &idempotent.Config{Wait: wait})
@@ -88,9 +85,7 @@ func TestReadmeSecondClick(t *testing.T) {
 		if !errors.Is(err, want) || want == nil && got != "first" {
 			t.Errorf("Wait %v: the second click got %q, %v", wait, got, err)
 		}
-		if err := <-first; err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, <-first)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/emf"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // That the tables of options are complete is a test of proof/cmd/reference,
@@ -41,27 +42,19 @@ func TestReferenceHasEveryMetric(t *testing.T) {
 		rows[m.Name] = fmt.Sprintf("| `%s` | %s | %s | ", m.Name, m.Unit, strings.Join(dimensions[m.Name], ", "))
 	}
 	for name, row := range rows {
-		if !strings.Contains(section, "\n"+row) {
-			t.Errorf("not in docs/reference.md: %s: %q", name, row)
-		}
+		check.True(t, strings.Contains(section, "\n"+row), "docs/reference.md has", name, row)
 	}
-	if n := strings.Count(section, "| Count |") + strings.Count(section, "| Milliseconds |"); n != len(rows) {
-		t.Errorf("%d metrics in docs/reference.md, %d in the code", n, len(rows))
-	}
+	check.Equal(t, strings.Count(section, "| Count |")+strings.Count(section, "| Milliseconds |"), len(rows), "metrics in docs/reference.md, and in the code")
 }
 
 // The reference names every member of a line beside the metrics.
 func TestReferenceNamesEveryMemberOfALine(t *testing.T) {
 	var out bytes.Buffer
 	metrics, err := emf.New(&emf.Options{Writer: &out})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	metrics.Observe(t.Context(), idempotent.Event{Operation: "op", Outcome: idempotent.OutcomeFailed, KeyHash: "h", Err: errors.New("secret")})
 	var members map[string]any
-	if err := json.Unmarshal(out.Bytes(), &members); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, json.Unmarshal(out.Bytes(), &members))
 	page := read(t, "docs/reference.md")
 	for name := range members {
 		if name != "_aws" && !strings.Contains(page, "`"+name+"`") {

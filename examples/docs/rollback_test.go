@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/seal"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The statements of docs/evolving-code.md about policies, and about rollbacks.
@@ -21,42 +22,37 @@ var (
 	errDeclined = idempotent.Permanent(errors.New("declined"))
 )
 
-// call calls the key "k" under a configuration, and reports whether the handler
-// ran. A nil handler returns "new".
-func call(t *testing.T, store driver.Store, c *idempotent.Config, handler func(context.Context) (string, error)) (_ string, ran bool, err error) {
+// call calls the key "k" under a configuration, and checks whether the handler runs, and
+// the error. A nil handler returns "new".
+func call(t *testing.T, store driver.Store, c *idempotent.Config, handler func(context.Context) (string, error), runs bool, want error) error {
 	t.Helper()
 	x, err := idempotent.New("op", store, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
+	check.Must(t, err)
+	ran := false
+	_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
 		ran = true
 		if handler == nil {
 			return "new", nil
 		}
 		return handler(ctx)
 	})
-	return got, ran, err
+	check.Equal(t, ran, runs, "the handler runs")
+	check.Is(t, err, want)
+	return err
 }
 
 // usedUp stores a key whose one attempt failed, so that it waits for a person.
 func usedUp(t *testing.T) driver.Store {
 	t.Helper()
 	store := memory.New(0)
-	if _, _, err := call(t, store, &idempotent.Config{MaxAttempts: 1}, func(context.Context) (string, error) { return "", errPassing }); !errors.Is(err, errPassing) {
-		t.Fatal(err)
-	}
-	if _, ran, err := call(t, store, &idempotent.Config{MaxAttempts: 1}, nil); ran || !errors.Is(err, idempotent.ErrOutcomeUnknown) {
-		t.Fatalf("the key does not wait for a person: ran %t, %v", ran, err)
-	}
+	call(t, store, &idempotent.Config{MaxAttempts: 1}, func(context.Context) (string, error) { return "", errPassing }, true, errPassing)
+	call(t, store, &idempotent.Config{MaxAttempts: 1}, nil, false, idempotent.ErrOutcomeUnknown)
 	return store
 }
 
 func TestVersionWithMoreOrNoMaxAttemptsRunsAKeyThatWaitsForAPerson(t *testing.T) {
 	for _, c := range []*idempotent.Config{nil, {MaxAttempts: 2}} {
-		if got, ran, err := call(t, usedUp(t), c, nil); !ran || err != nil {
-			t.Errorf("%+v: got %q, ran %t, %v", c, got, ran, err)
-		}
+		call(t, usedUp(t), c, nil, true, nil)
 	}
 }
 
@@ -64,13 +60,9 @@ func TestLoweredRetentionRunsALaterRepetition(t *testing.T) {
 	for _, retention := range []time.Duration{2 * time.Hour, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			store, c := memory.New(0), &idempotent.Config{Retention: retention}
-			if _, _, err := call(t, store, c, nil); err != nil {
-				t.Fatal(err)
-			}
+			call(t, store, c, nil, true, nil)
 			time.Sleep(90 * time.Minute)
-			if _, ran, err := call(t, store, c, nil); ran != (retention == time.Hour) || err != nil {
-				t.Errorf("%s: ran %t, %v", retention, ran, err)
-			}
+			call(t, store, c, nil, retention == time.Hour, nil)
 		})
 	}
 }
@@ -78,22 +70,16 @@ func TestLoweredRetentionRunsALaterRepetition(t *testing.T) {
 func TestStoredRecordKeepsItsEndWhenTheRetentionIsLowered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
-		if _, _, err := call(t, store, &idempotent.Config{Retention: 2 * time.Hour}, nil); err != nil {
-			t.Fatal(err)
-		}
+		call(t, store, &idempotent.Config{Retention: 2 * time.Hour}, nil, true, nil)
 		time.Sleep(90 * time.Minute)
-		if _, ran, err := call(t, store, &idempotent.Config{Retention: time.Hour}, nil); ran || err != nil {
-			t.Errorf("ran %t, %v", ran, err)
-		}
+		call(t, store, &idempotent.Config{Retention: time.Hour}, nil, false, nil)
 	})
 }
 
 func sealed(t *testing.T) *idempotent.Config {
 	t.Helper()
 	keys, err := seal.Static("a", map[string][]byte{"a": bytes.Repeat([]byte{1}, 32)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return &idempotent.Config{Sealer: seal.New(keys, nil)}
 }
 
@@ -105,15 +91,9 @@ func TestVersionWithoutTheSealerRefusesASealedStep(t *testing.T) {
 			return id, errors.Join(stepErr, err)
 		}
 	}
-	if _, _, err := call(t, store, sealed(t), handler(errPassing)); !errors.Is(err, errPassing) {
-		t.Fatal(err)
-	}
-	if _, _, err := call(t, store, nil, handler(nil)); !errors.Is(err, idempotent.ErrResultUnavailable) {
-		t.Error(err)
-	}
-	if effects != 1 {
-		t.Errorf("%d effects of the step, want 1", effects)
-	}
+	call(t, store, sealed(t), handler(errPassing), true, errPassing)
+	call(t, store, nil, handler(nil), true, idempotent.ErrResultUnavailable)
+	check.Equal(t, effects, 1, "effects of the step")
 }
 
 // elsewhere is a payload store that no version reads from.
@@ -127,12 +107,8 @@ func TestVersionWithoutTheSealerOrPayloadsRefusesTheirResult(t *testing.T) {
 	large := func(context.Context) (string, error) { return string(bytes.Repeat([]byte("x"), 300_000)), nil }
 	for _, c := range []*idempotent.Config{sealed(t), {Payloads: elsewhere{}}} {
 		store := memory.New(0)
-		if _, _, err := call(t, store, c, large); err != nil {
-			t.Fatal(err)
-		}
-		if _, ran, err := call(t, store, nil, large); ran || !errors.Is(err, idempotent.ErrResultUnavailable) {
-			t.Errorf("ran %t, %v", ran, err)
-		}
+		call(t, store, c, large, true, nil)
+		call(t, store, nil, large, false, idempotent.ErrResultUnavailable)
 	}
 }
 
@@ -145,19 +121,10 @@ func TestVersionWithoutASagaStepDoesNotUndoIt(t *testing.T) {
 			return "", errors.Join(stepErr, err)
 		}
 	}
-	if _, _, err := call(t, store, nil, with(errPassing)); !errors.Is(err, errPassing) {
-		t.Fatal(err)
-	}
-	if _, _, err := call(t, store, nil, func(context.Context) (string, error) { return "", errDeclined }); !errors.Is(err, idempotent.ErrCompensation) {
-		t.Errorf("the older version: %v", err)
-	}
-	if undone != 0 {
-		t.Errorf("the older version undid %d steps, and cannot know how", undone)
-	}
-	if _, _, err := call(t, store, nil, with(errDeclined)); !errors.Is(err, errDeclined) || errors.Is(err, idempotent.ErrCompensation) {
-		t.Errorf("a version that reaches the step again: %v", err)
-	}
-	if undone != 1 {
-		t.Errorf("a version that reaches the step undid it %d times, want once", undone)
-	}
+	call(t, store, nil, with(errPassing), true, errPassing)
+	call(t, store, nil, func(context.Context) (string, error) { return "", errDeclined }, true, idempotent.ErrCompensation)
+	check.Equal(t, undone, 0, "steps that the older version undid, and cannot know how")
+	err := call(t, store, nil, with(errDeclined), true, errDeclined)
+	check.False(t, errors.Is(err, idempotent.ErrCompensation), "of a version that reaches the step again", err)
+	check.Equal(t, undone, 1, "times a version that reaches the step undid it")
 }

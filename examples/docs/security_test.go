@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/s3payload"
 	"github.com/lambda-once/once/idempotent/seal"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The code of docs/security.md.
@@ -35,10 +36,7 @@ func largeAndSecret(cfg aws.Config, bucket, keyARN string) (*idempotent.Config, 
 
 func TestSecurityPageOfLargeAndSecretResults(t *testing.T) {
 	config, err := largeAndSecret(aws.Config{Region: "eu-central-1"}, "results", "arn:aws:kms:eu-central-1:111122223333:key/1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := idempotent.New("create-payment", memory.New(0), config); err != nil {
-		t.Error(err)
-	}
+	check.Must(t, err)
+	_, err = idempotent.New("create-payment", memory.New(0), config)
+	check.Nil(t, err)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The code of docs/steps-and-sagas.md. That of the saga is in examples/checkout.
@@ -48,14 +49,11 @@ func TestStepsPageOfAFailureBetweenSteps(t *testing.T) {
 		},
 	}
 	handler := idempotent.Wrap(x, idempotent.Field(func(t trip) string { return t.ID }), s.book)
-	if _, err := handler(t.Context(), trip{"t"}); !errors.Is(err, full) {
-		t.Errorf("first attempt: %v", err)
-	}
+	_, err := handler(t.Context(), trip{"t"})
+	check.Is(t, err, full, "first attempt")
 	got, err := handler(t.Context(), trip{"t"})
-	if want := (booking{"f-1", "h-1"}); err != nil || got != want || flights != 1 {
-		t.Errorf("second attempt: %v, %v after %d flights", got, err, flights)
-	}
-	if len(keys) != 1 {
-		t.Errorf("the hotel got %d keys, want one", len(keys))
-	}
+	check.Nil(t, err, "second attempt")
+	check.Equal(t, got, booking{"f-1", "h-1"}, "second attempt")
+	check.Equal(t, flights, 1, "flights")
+	check.Equal(t, len(keys), 1, "keys that the hotel got")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -66,22 +67,15 @@ func optimistic(store *dynamo.Store) (*idempotent.Executor, error) {
 func TestTransfers(t *testing.T) {
 	client, table := dynamodblocal.NewTable(t) // starts DynamoDB Local where none runs, and deletes the table after the test
 	store, err := dynamo.New(client, table, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, a := range []Account{{"a", 100}, {"b", 0}} {
 		item, err := attributevalue.MarshalMap(a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: item}); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
+		_, err = client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: item})
+		check.Must(t, err)
 	}
 	do, err := transfers(store, table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for range 3 {
 		if got, err := do(t.Context(), Transfer{ID: "1", From: "a", To: "b", Amount: 70}); got != "transferred" || err != nil {
 			t.Errorf("%q, %v", got, err)
@@ -89,23 +83,17 @@ func TestTransfers(t *testing.T) {
 	}
 	// The first fails with the error itself, those after it with what is stored of it.
 	for i, want := range []error{errFunds, idempotent.ErrReplayed} {
-		if _, err := do(t.Context(), Transfer{ID: "2", From: "a", To: "b", Amount: 70}); !errors.Is(err, want) {
-			t.Errorf("call %d: %v", i, err)
-		}
+		_, err := do(t.Context(), Transfer{ID: "2", From: "a", To: "b", Amount: 70})
+		check.Is(t, err, want, "call", i)
 	}
 	for id, want := range map[string]int{"a": 30, "b": 70} {
 		key, err := attributevalue.MarshalMap(account(id))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: key})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		var got Account
-		if err := attributevalue.UnmarshalMap(out.Item, &got); err != nil || got.Balance != want {
-			t.Errorf("%+v, %v", got, err)
-		}
+		check.Nil(t, attributevalue.UnmarshalMap(out.Item, &got))
+		check.Equal(t, got.Balance, want, id)
 	}
 }
 
@@ -143,16 +131,11 @@ func TestChainsPageOfKeysThatStay(t *testing.T) {
 			seen[request.Header.Get("Idempotency-Key")]++
 			return "", errAgain
 		})
-		if err != errAgain {
-			t.Fatal(err)
-		}
+		check.Equal(t, err, errAgain)
 	}
-	if len(seen) != 3 {
-		t.Errorf("keys and how often they were used: %v", seen)
-	}
+	check.Equal(t, len(seen), 3, "keys and how often they were used", seen)
 	for key, n := range seen {
-		if n != 2 || key == "" {
-			t.Errorf("%q was used %d times", key, n)
-		}
+		check.Equal(t, n, 2, "times used", key)
+		check.Differ(t, key, "")
 	}
 }

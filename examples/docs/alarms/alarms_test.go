@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
@@ -93,9 +94,9 @@ var pages = map[string]page{
 func (p page) build(t *testing.T, options string) string {
 	t.Helper()
 	path, err := filepath.Abs(p.file)
-	must(t, err)
+	check.Must(t, err)
 	text, err := os.ReadFile(path)
-	must(t, err)
+	check.Must(t, err)
 	edits := [][2]string{p.provider, p.imports}
 	if options != "" {
 		edits = append(edits, [2]string{p.config[0], fmt.Sprintf(p.config[1], options)})
@@ -113,7 +114,7 @@ func (p page) build(t *testing.T, options string) string {
 	dir := t.TempDir()
 	changed, overlay := filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json")
 	replace := fmt.Appendf(nil, `{"Replace": {%q: %q}}`, path, changed)
-	must(t, errors.Join(os.WriteFile(changed, text, 0o600), os.WriteFile(overlay, replace, 0o600)))
+	check.Must(t, errors.Join(os.WriteFile(changed, text, 0o600), os.WriteFile(overlay, replace, 0o600)))
 	t.Setenv("GOFLAGS", strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	return lambdaruntime.BuildTest(t, filepath.Dir(path), ".")
 }
@@ -156,9 +157,9 @@ var failures = map[string]failure{
 // the variables of their deployment and no further code.
 func TestEachAlarmOfThePagesHasBeenSeenToRing(t *testing.T) {
 	text, err := os.ReadFile("../../../infra/cmd/start/testdata/alarms.json")
-	must(t, err)
+	check.Must(t, err)
 	var all deployment
-	must(t, json.Unmarshal(text, &all))
+	check.Must(t, json.Unmarshal(text, &all))
 	var ours []string
 	for id, a := range all.Alarms {
 		name, operation := strings.CutPrefix(id, "Alarmsplaceorder")
@@ -167,18 +168,13 @@ func TestEachAlarmOfThePagesHasBeenSeenToRing(t *testing.T) {
 			continue
 		}
 		for _, r := range a.Readings { // of AWS alone, but for Silent
-			if strings.HasPrefix(r.Metric, "Once ") != (id == "AlarmsOrdersSilent" && r.Metric == "Once Calls") {
-				t.Errorf("%s reads %s", id, r.Metric)
-			}
+			silent := id == "AlarmsOrdersSilent" && r.Metric == "Once Calls"
+			check.Equal(t, strings.HasPrefix(r.Metric, "Once "), silent, id, "reads", r.Metric)
 		}
 	}
 	slices.Sort(ours)
-	if len(ours) != 11 {
-		t.Errorf("docs/start.md says that eleven alarms read metrics of the function: %q", ours)
-	}
-	if driven := slices.Sorted(maps.Keys(failures)); !slices.Equal(ours, driven) {
-		t.Fatalf("alarms %q, failures %q", ours, driven)
-	}
+	check.Equal(t, len(ours), 11, "docs/start.md says how many alarms read metrics of the function", ours)
+	check.Slice(t, slices.Sorted(maps.Keys(failures)), ours, "failures, and alarms")
 	for name, p := range pages {
 		binaries := map[string]string{}
 		for id, f := range failures {
@@ -193,9 +189,7 @@ func TestEachAlarmOfThePagesHasBeenSeenToRing(t *testing.T) {
 				w := newWorld(t, p, all, binaries[f.options], timeout)
 				w.call("before", 2)
 				w.await("Silent", func() bool { return w.sees("AlarmsOrdersSilent") })
-				if w.sees("Alarmsplaceorder" + id) {
-					t.Error("it rings before the failure")
-				}
+				check.False(t, w.sees("Alarmsplaceorder"+id), "it rings before the failure")
 				f.before(w)
 				w.until(id, func() { w.call(f.id, f.amount) })
 			})
@@ -217,12 +211,12 @@ func newWorld(t *testing.T, p page, d deployment, binary string, timeout time.Du
 	t.Helper()
 	_, table := dynamodblocal.NewTable(t)
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	must(t, err)
+	check.Must(t, err)
 	w := &world{t: t, page: p, deployed: d, log: log}
 	w.let((*wire.Request).Send)
 	proxy, err := wire.HTTP(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), func(r *wire.Request) (*wire.Response, error) { return (*w.carry.Load())(r) })
-	must(t, err)
-	t.Cleanup(func() { must(t, errors.Join(proxy.Close(), log.Close())) })
+	check.Must(t, err)
+	t.Cleanup(func() { check.Must(t, errors.Join(proxy.Close(), log.Close())) })
 	env := []string{"AWS_ENDPOINT_URL_DYNAMODB=" + proxy.URL(), "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "FIRST=" + filepath.Join(t.TempDir(), "first")}
 	for name, value := range d.Environment.Variables {
 		if name == "IDEMPOTENCY_TABLE" {
@@ -275,7 +269,7 @@ func (w *world) crashBeforeItsRecord() {
 	})
 	go func() { w.in(1, "k", 2); close(returned) }()
 	<-sent
-	must(w.t, w.lambda.Environment(1).Kill())
+	check.Must(w.t, w.lambda.Environment(1).Kill())
 	<-returned
 }
 
@@ -285,9 +279,9 @@ func (w *world) freezeBeforeItsRecord() {
 	returned := make(chan struct{})
 	go func() { w.in(1, "k", 4); close(returned) }()
 	w.await("the provider", func() bool { return strings.Contains(w.lines(), "the first call waits") })
-	must(w.t, w.lambda.Environment(1).Freeze())
+	check.Must(w.t, w.lambda.Environment(1).Freeze())
 	w.until("LapsedLeases", func() { w.call("k", 4) })
-	must(w.t, w.lambda.Environment(1).Thaw())
+	check.Must(w.t, w.lambda.Environment(1).Thaw())
 	<-returned
 }
 
@@ -325,7 +319,7 @@ func (w *world) sees(id string) bool {
 // lines returns what the function has logged, which CloudWatch receives.
 func (w *world) lines() string {
 	text, err := os.ReadFile(w.log.Name())
-	must(w.t, err)
+	check.Must(w.t, err)
 	return string(text)
 }
 
@@ -346,8 +340,8 @@ func (w *world) sum(metric string, dimensions map[string]any) (sum float64) {
 				Metrics    []struct{ Name string }
 			}
 		}
-		must(w.t, json.Unmarshal([]byte(`{"_aws":`+text), &members))
-		must(w.t, json.NewDecoder(strings.NewReader(text)).Decode(&declared))
+		check.Must(w.t, json.Unmarshal([]byte(`{"_aws":`+text), &members))
+		check.Must(w.t, json.NewDecoder(strings.NewReader(text)).Decode(&declared))
 		for _, d := range declared.CloudWatchMetrics {
 			equal := func(names []string) bool {
 				values := map[string]any{}
@@ -364,11 +358,4 @@ func (w *world) sum(metric string, dimensions map[string]any) (sum float64) {
 		}
 	}
 	return sum
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

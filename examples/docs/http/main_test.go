@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -21,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
@@ -36,9 +36,13 @@ func digest(token string) string {
 
 // An answer is an http.Response in one piece.
 type answer struct {
+	outcome
+	body string
+}
+
+type outcome struct {
 	status   int
 	replayed bool
-	body     string
 }
 
 // A place is where the server runs, with tables of its own.
@@ -59,9 +63,7 @@ func everywhere(t *testing.T, test func(t *testing.T, p place)) {
 			count := func(table string) func(t *testing.T) int {
 				return func(t *testing.T) int {
 					all, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table})
-					if err != nil {
-						t.Fatal(err)
-					}
+					check.Must(t, err)
 					return len(all.Items)
 				}
 			}
@@ -73,35 +75,23 @@ func everywhere(t *testing.T, test func(t *testing.T, p place)) {
 func locally(t *testing.T, records, invoices string) func(*testing.T, string, http.Header, string) answer {
 	client, _ := dynamodblocal.NewTable(t) // for its client: the tables are those of the caller
 	store, err := dynamo.New(client, records, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	mux, err := routes(store, settings{
 		users: map[string]string{digest("ada's"): "ada", digest("eve's"): "eve"}, secret: []byte(secret), invoices: invoices,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return func(t *testing.T, path string, h http.Header, body string) answer {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		r.Header = h
 		response, err := server.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var text bytes.Buffer
-		if _, err := io.Copy(&text, response.Body); err != nil {
-			t.Fatal(err)
-		}
-		if err := response.Body.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return answer{response.StatusCode, response.Header.Get("Idempotent-Replayed") == "true", text.String()}
+		check.Must(t, err)
+		text, err := io.ReadAll(response.Body)
+		check.Must(t, err)
+		check.Must(t, response.Body.Close())
+		return answer{outcome{response.StatusCode, response.Header.Get("Idempotent-Replayed") == "true"}, string(text)}
 	}
 }
 
@@ -124,22 +114,16 @@ func onLambda(t *testing.T, records, invoices string) func(*testing.T, string, h
 			event.Headers[strings.ToLower(name)] = h.Get(name)
 		}
 		payload, err := json.Marshal(event)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		response, err := lambda.Invoke(t.Context(), payload)
 		if err != nil || response.FunctionError != nil {
 			t.Fatal(err, response.FunctionError)
 		}
 		var got events.LambdaFunctionURLResponse
-		if err := json.Unmarshal(response.Payload, &got); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, json.Unmarshal(response.Payload, &got))
 		text, err := base64.StdEncoding.DecodeString(got.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return answer{got.StatusCode, got.Headers["Idempotent-Replayed"] == "true", string(text)}
+		check.Must(t, err)
+		return answer{outcome{got.StatusCode, got.Headers["Idempotent-Replayed"] == "true"}, string(text)}
 	}
 }
 
@@ -149,32 +133,20 @@ func TestPaymentIsChargedOnceForEachUserAndKey(t *testing.T) {
 			return p.send(t, "/payments", http.Header{"Authorization": {"Bearer " + token}, "Idempotency-Key": {key}}, body)
 		}
 		const body = `{"card": "c-1", "cents": 990}`
-		if got := pay("unknown", "k", body); got.status != 401 || p.records(t) != 0 {
-			t.Errorf("an unknown token: %+v, %d records", got, p.records(t))
-		}
+		check.Equal(t, pay("unknown", "k", body).status, 401, "an unknown token")
+		check.Equal(t, p.records(t), 0, "records of it")
 		first := pay("ada's", "k", body)
-		if first.status != 201 || first.replayed || !strings.Contains(first.body, `"charge"`) {
-			t.Errorf("the first request: %+v", first)
-		}
-		if got := pay("ada's", "k", body); got != (answer{201, true, first.body}) {
-			t.Errorf("its repetition: %+v, want %q", got, first.body)
-		}
-		if got := pay("eve's", "k", body); got.status != 201 || got.replayed || got.body == first.body {
-			t.Errorf("the key of a second user: %+v", got)
-		}
-		if got := pay("ada's", "k", `{"card": "c-1", "cents": 1}`); got.status != 422 {
-			t.Errorf("the key with another amount: %+v", got)
-		}
-		if got := pay("ada's", "bad", `{"cents": 0}`); got.status != 400 || got.replayed {
-			t.Errorf("a bad request: %+v", got)
-		}
-		if got := pay("ada's", "bad", body); got.status != 201 || got.replayed {
-			t.Errorf("the corrected request: %+v", got)
-		}
+		check.Equal(t, first.outcome, outcome{201, false}, "the first request")
+		check.Contains(t, first.body, `"charge"`)
+		check.Equal(t, pay("ada's", "k", body), answer{outcome{201, true}, first.body}, "its repetition")
+		other := pay("eve's", "k", body)
+		check.Equal(t, other.outcome, outcome{201, false}, "the key of a second user")
+		check.Differ(t, other.body, first.body)
+		check.Equal(t, pay("ada's", "k", `{"card": "c-1", "cents": 1}`).status, 422, "the key with another amount")
+		check.Equal(t, pay("ada's", "bad", `{"cents": 0}`).outcome, outcome{400, false}, "a bad request")
+		check.Equal(t, pay("ada's", "bad", body).outcome, outcome{201, false}, "the corrected request")
 		for _, replayed := range []bool{false, true} {
-			if got := pay("ada's", "declined", `{"card": "empty", "cents": 990}`); got.status != 402 || got.replayed != replayed {
-				t.Errorf("a declined card: %+v, want replayed %t", got, replayed)
-			}
+			check.Equal(t, pay("ada's", "declined", `{"card": "empty", "cents": 990}`).outcome, outcome{402, replayed}, "a declined card")
 		}
 	})
 }
@@ -195,29 +167,17 @@ func TestWebhookSettlesOnceWhateverItsDeliveryCounts(t *testing.T) {
 			"an old delivery": deliver(secret, time.Now().Add(-time.Hour), body(1, 990)),
 			"no signature":    p.send(t, "/webhooks", http.Header{}, body(1, 990)),
 		} {
-			if got.status != 401 || p.records(t) != 0 {
-				t.Errorf("%s: %+v, %d records", what, got, p.records(t))
-			}
+			check.Equal(t, got.status, 401, what)
 		}
-		if got := deliver(secret, time.Now(), body(1, 990)); got.status != 204 || got.replayed {
-			t.Errorf("the first delivery: %+v", got)
-		}
-		if got := deliver(secret, time.Now().Add(time.Second), body(2, 990)); got.status != 204 || !got.replayed {
-			t.Errorf("its redelivery: %+v", got)
-		}
-		if got := deliver("guess", time.Now(), body(3, 990)); got.status != 401 {
-			t.Errorf("a redelivery with a wrong secret: %+v", got)
-		}
-		if got := deliver(secret, time.Now(), body(1, 1)); got.status != 422 {
-			t.Errorf("another event with the same id: %+v", got)
-		}
-		if p.records(t) != 1 || p.invoices(t) != 1 {
-			t.Errorf("%d records and %d invoices, want 1 and 1", p.records(t), p.invoices(t))
-		}
+		check.Equal(t, p.records(t), 0, "records of them")
+		check.Equal(t, deliver(secret, time.Now(), body(1, 990)).outcome, outcome{204, false}, "the first delivery")
+		check.Equal(t, deliver(secret, time.Now().Add(time.Second), body(2, 990)).outcome, outcome{204, true}, "its redelivery")
+		check.Equal(t, deliver("guess", time.Now(), body(3, 990)).status, 401, "a redelivery with a wrong secret")
+		check.Equal(t, deliver(secret, time.Now(), body(1, 1)).status, 422, "another event with the same id")
+		check.Equal(t, p.records(t), 1, "records")
+		check.Equal(t, p.invoices(t), 1, "invoices")
 		for range 2 { // a refused event is not stored
-			if got := deliver(secret, time.Now(), `{"id": "e-2", "invoice": 2}`); got.status != 400 || got.replayed {
-				t.Errorf("an event without an invoice: %+v", got)
-			}
+			check.Equal(t, deliver(secret, time.Now(), `{"id": "e-2", "invoice": 2}`).outcome, outcome{400, false}, "an event without an invoice")
 		}
 	})
 }
