@@ -134,17 +134,8 @@ func TestPartialFailures(t *testing.T) {
 	}
 }
 
-// A message whose duplicate is running elsewhere waits for its result.
-func TestADuplicateMeetsARunningCall(t *testing.T) {
-	f := deploy(t, 0, "ORDERS_DELAY=2s")
-	f.deliverDuplicates(t)
-	if list := f.executions(t); len(list) != 1 {
-		t.Errorf("executed: %+v", list)
-	}
-}
-
 // deliverDuplicates delivers a duplicate while the first message is running, which takes
-// two seconds.
+// two seconds. The duplicate waits for its result.
 func (f function) deliverDuplicates(t *testing.T) {
 	t.Helper()
 	first := make(chan string, 1)
@@ -163,6 +154,7 @@ func (f function) deliverDuplicates(t *testing.T) {
 		t.Errorf("the duplicate: %s, %v", got, err)
 	}
 	check.Equal(t, <-first, allPlaced, "the first")
+	check.Equal(t, len(f.executions(t)), 1, "executions")
 }
 
 // The timeout is short for a batch: messages that are not started in time are
