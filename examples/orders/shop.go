@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/uuid"
 
+	"github.com/lambda-once/once/examples/internal/program"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 )
@@ -70,7 +71,7 @@ func (s *shop) place(ctx context.Context, m handlers.SQSMessage[order]) error {
 // record waits for half of the delay before the effect and half after it. A crash in
 // the second half leaves an effect that no record mentions.
 func (s *shop) record(ctx context.Context, e execution) error {
-	if err := pass(ctx, s.delay/2); err != nil {
+	if err := program.Pause(ctx, s.delay/2); err != nil {
 		return err
 	}
 	item, err := attributevalue.MarshalMap(e)
@@ -80,16 +81,5 @@ func (s *shop) record(ctx context.Context, e execution) error {
 	if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String(s.table), Item: item}); err != nil {
 		return fmt.Errorf("record the order: %w", err)
 	}
-	return pass(ctx, s.delay/2)
-}
-
-func pass(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return program.Pause(ctx, s.delay/2)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/uuid"
 
+	"github.com/lambda-once/once/examples/internal/program"
 	"github.com/lambda-once/once/idempotent"
 )
 
@@ -49,7 +50,7 @@ func (p *provider) createPayment(ctx context.Context, o order) (payment, error) 
 	}
 	// Half of the time is spent before the charge and half after it. A crash in
 	// the second half leaves a charge without a response.
-	if err := travel(ctx, p.delay/2); err != nil {
+	if err := program.Pause(ctx, p.delay/2); err != nil {
 		return payment{}, err
 	}
 	item, err := attributevalue.MarshalMap(paid)
@@ -59,18 +60,7 @@ func (p *provider) createPayment(ctx context.Context, o order) (payment, error) 
 	if _, err := p.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String(p.table), Item: item}); err != nil {
 		return payment{}, fmt.Errorf("charge: %w", err)
 	}
-	return paid, travel(ctx, p.delay/2)
-}
-
-func travel(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return paid, program.Pause(ctx, p.delay/2)
 }
 
 func randomID(context.Context) string { return uuid.NewString() }

@@ -61,12 +61,5 @@ func (e *effects) execute(ctx context.Context, record string) error {
 	if err != nil || e.delay == 0 {
 		return err
 	}
-	timer := time.NewTimer(e.delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return program.Pause(ctx, e.delay)
 }

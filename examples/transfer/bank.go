@@ -89,14 +89,3 @@ func change(amount int64) expression.UpdateBuilder {
 func covers(amount int64) expression.ConditionBuilder {
 	return exists.And(balance.GreaterThanEqual(expression.Value(amount)))
 }
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}

@@ -7,6 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/examples/internal/program"
 )
 
 // inTwoUpdates is a mistake, even behind a claim: a crash between the updates leaves
@@ -19,7 +21,7 @@ func (b *bank) inTwoUpdates(ctx context.Context, t transfer) error {
 	if err != nil {
 		return err
 	}
-	if err := pause(ctx, b.delay); err != nil {
+	if err := program.Pause(ctx, b.delay); err != nil {
 		return err
 	}
 	err = b.update(ctx, t.To, change(t.Amount), exists)

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/lambda-once/once/examples/internal/program"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/postgres"
 )
@@ -86,7 +87,7 @@ func (l *ledger) inTwo(ctx context.Context, t transfer, exec func(context.Contex
 	case tag.RowsAffected() == 0:
 		return idempotent.Permanent(&UnknownAccountError{Side: "from"})
 	}
-	if err := pause(ctx, l.delay); err != nil {
+	if err := program.Pause(ctx, l.delay); err != nil {
 		return err
 	}
 	tag, err = exec(ctx, credit, t.To, t.Amount)
@@ -108,5 +109,5 @@ func (l *ledger) collected(ctx context.Context, t transfer) error {
 		debit+" AND balance >= $2", t.From, t.Amount)
 	tx.Require(func(*postgres.TransactionError) error { return refusedCredit() },
 		credit, t.To, t.Amount)
-	return pause(ctx, l.delay)
+	return program.Pause(ctx, l.delay)
 }

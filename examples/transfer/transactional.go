@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/examples/internal/program"
 )
 
 // inOneTransaction writes nothing itself. Its writes are committed together with the
@@ -14,5 +15,5 @@ func (b *bank) inOneTransaction(ctx context.Context, t transfer) error {
 		dynamo.If(covers(t.Amount)).Else(func(e *dynamo.TransactionError) error { return refusedDebit(e.Item) }))
 	tx.Update(b.table, account(t.To), change(t.Amount),
 		dynamo.If(exists).Else(func(*dynamo.TransactionError) error { return refusedCredit() }))
-	return pause(ctx, b.delay)
+	return program.Pause(ctx, b.delay)
 }

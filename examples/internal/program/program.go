@@ -61,3 +61,15 @@ func Duration(name string, standard, least time.Duration) (d time.Duration, err 
 	}
 	return d, nil
 }
+
+// Pause waits, or returns the cause of the end of ctx.
+func Pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
