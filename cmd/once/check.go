@@ -68,8 +68,10 @@ type outcome struct {
 	found, toDo string
 }
 
-// first adds the first outcome that holds, if any does.
-func (f *findings) first(check string, outcomes ...outcome) {
+// first adds the first outcome that holds. If none does, it adds that the check is fine, or
+// nothing if the text of that is empty.
+func (f *findings) first(check, isFine string, outcomes ...outcome) {
+	outcomes = append(outcomes, outcome{isFine != "", fine, isFine, ""})
 	if i := slices.IndexFunc(outcomes, func(o outcome) bool { return o.holds }); i >= 0 {
 		f.say(check, outcomes[i].verdict, outcomes[i].found, outcomes[i].toDo)
 	}

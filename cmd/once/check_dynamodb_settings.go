@@ -28,10 +28,9 @@ func (t *table) checkSettings(ctx context.Context, found *findings) (of *types.T
 	several, strong := len(out.Table.Replicas) > 0, out.Table.MultiRegionConsistency == types.MultiRegionConsistencyStrong
 	t.checkTTL(ctx, strong, found)
 	t.checkBackups(ctx, found)
-	found.first("deletion protection",
-		outcome{aws.ToBool(out.Table.DeletionProtectionEnabled), fine, "on", ""},
-		outcome{true, warning, "off: with a deleted table, all that was done is done again", "aws dynamodb update-table --table-name " + t.name + " --deletion-protection-enabled"})
-	found.first("replicas",
+	found.first("deletion protection", "on",
+		outcome{!aws.ToBool(out.Table.DeletionProtectionEnabled), warning, "off: with a deleted table, all that was done is done again", "aws dynamodb update-table --table-name " + t.name + " --deletion-protection-enabled"})
+	found.first("replicas", "",
 		outcome{several && strong, warning, "strongly consistent: there are no transactions on such a table", "use neither dynamo.Collect nor Config.Optimistic with it"},
 		outcome{several, warning, "eventually consistent: callers in two Regions can both own a key", "give each key one home Region"})
 	return out.Table, usable
@@ -83,12 +82,11 @@ func (t *table) checkTTL(ctx context.Context, strong bool, found *findings) {
 		attribute = aws.ToString(d.AttributeName)
 	}
 	turnOn := "aws dynamodb update-time-to-live --table-name " + t.name + " --time-to-live-specification Enabled=true,AttributeName=" + t.attr.Expiration
-	found.first(name,
-		outcome{attribute == t.attr.Expiration, fine, "on, by " + attribute, ""},
-		outcome{attribute != "", wrong, "by " + attribute + ", which is not " + t.attr.Expiration + ": records are kept for ever, or deleted while they count",
+	found.first(name, "on, by "+attribute,
+		outcome{attribute != "" && attribute != t.attr.Expiration, wrong, "by " + attribute + ", which is not " + t.attr.Expiration + ": records are kept for ever, or deleted while they count",
 			"turn it off; after an hour, " + turnOn},
-		outcome{strong, warning, "off, as strong consistency across Regions has none: records are kept for ever", "run once sweep from time to time, with the permissions of infra's GrantSweep"},
-		outcome{true, warning, "off: records are kept, and paid for, for ever", turnOn})
+		outcome{attribute == "" && strong, warning, "off, as strong consistency across Regions has none: records are kept for ever", "run once sweep from time to time, with the permissions of infra's GrantSweep"},
+		outcome{attribute == "", warning, "off: records are kept, and paid for, for ever", turnOn})
 }
 
 func (t *table) checkBackups(ctx context.Context, found *findings) {
@@ -100,9 +98,8 @@ func (t *table) checkBackups(ctx context.Context, found *findings) {
 	}
 	d := out.ContinuousBackupsDescription
 	on := d != nil && d.PointInTimeRecoveryDescription != nil && d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled
-	found.first(name,
-		outcome{on, fine, "on", ""},
-		outcome{true, warning, "off: with lost records, all that was done is done again",
+	found.first(name, "on",
+		outcome{!on, warning, "off: with lost records, all that was done is done again",
 			"aws dynamodb update-continuous-backups --table-name " + t.name + " --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true"})
 }
 

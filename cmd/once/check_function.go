@@ -96,25 +96,23 @@ func (d *deployed) describe(ctx context.Context) (*lambda.GetFunctionConfigurati
 // checkVariables checks the variables and the log. table is empty if the records are elsewhere.
 func (d *deployed) checkVariables(of *lambda.GetFunctionConfigurationOutput, table string, found *findings) {
 	own := d.variables["IDEMPOTENCY_TABLE"]
-	found.first("IDEMPOTENCY_TABLE",
+	found.first("IDEMPOTENCY_TABLE", own,
 		outcome{table == "", fine, "not asked for, as the records are not in DynamoDB", ""},
 		outcome{own == "", warning, "not set: dynamoenv opens no table", "set it, unless the program names its table itself"},
-		outcome{!isTable(own, table), wrong, own + ", and the table is " + table, "set the variable to the table, or give --table"},
-		outcome{true, fine, own, ""})
+		outcome{!isTable(own, table), wrong, own + ", and the table is " + table, "set the variable to the table, or give --table"})
 	off, set := d.variables["ONCE_DISABLED"]
 	disabled, err := strconv.ParseBool(cmp.Or(off, "false"))
-	found.first("ONCE_DISABLED",
+	found.first("ONCE_DISABLED", "",
 		outcome{disabled, wrong, off + ": every duplicate runs", "remove the variable"},
 		outcome{set && err != nil, wrong, strconv.Quote(off) + " is no truth value: the function does not start", "remove the variable"})
 	level := ""
 	if of.LoggingConfig != nil {
 		level = string(of.LoggingConfig.ApplicationLogLevel)
 	}
-	found.first("metrics",
+	found.first("metrics", d.variables["ONCE_METRICS"],
 		outcome{d.variables["ONCE_METRICS"] == "", warning, "off: no alarm on an operation can ring", "set ONCE_METRICS to emf, unless the program names an Observer"},
 		outcome{d.variables["ONCE_METRICS"] != "emf", wrong, strconv.Quote(d.variables["ONCE_METRICS"]) + " is none: the function does not start", "set it to emf"},
-		outcome{slices.Contains([]string{"WARN", "ERROR", "FATAL"}, level), wrong, "Lambda drops them, because the application log level is " + level, "set it to INFO, and the level of the program's logger instead"},
-		outcome{true, fine, d.variables["ONCE_METRICS"], ""})
+		outcome{slices.Contains([]string{"WARN", "ERROR", "FATAL"}, level), wrong, "Lambda drops them, because the application log level is " + level, "set it to INFO, and the level of the program's logger instead"})
 }
 
 // checkAsync finds events that Lambda drops after two retries.
@@ -145,9 +143,8 @@ func (d *deployed) checkAsync(ctx context.Context, of *lambda.GetFunctionConfigu
 		kept = kept || invoke.DestinationConfig.OnFailure.Destination != nil
 	}
 	from := strings.Join(services, ", ")
-	found.first(name,
-		outcome{!kept, wrong, "of " + from + ": Lambda drops one that fails three times", "set OnFailure of the function's asynchronous invocations"},
-		outcome{true, fine, "of " + from + "; those that fail are kept", ""})
+	found.first(name, "of "+from+"; those that fail are kept",
+		outcome{!kept, wrong, "of " + from + ": Lambda drops one that fails three times", "set OnFailure of the function's asynchronous invocations"})
 }
 
 // checkRole asks IAM what the role of the function may do on items with these partition keys,
@@ -182,9 +179,8 @@ func (d *deployed) simulate(ctx context.Context, resource string, actions []stri
 		return
 	}
 	for _, result := range out.EvaluationResults {
-		found.first(aws.ToString(result.EvalActionName),
-			outcome{result.EvalDecision == iamtypes.PolicyEvaluationDecisionTypeAllowed, fine, "the role may", ""},
-			outcome{true, wrong, "the role may not: " + string(result.EvalDecision), toGrant})
+		found.first(aws.ToString(result.EvalActionName), "the role may",
+			outcome{result.EvalDecision != iamtypes.PolicyEvaluationDecisionTypeAllowed, wrong, "the role may not: " + string(result.EvalDecision), toGrant})
 	}
 }
 

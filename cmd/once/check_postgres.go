@@ -30,22 +30,19 @@ func (c *postgresCheck) all(ctx context.Context) {
 		return
 	}
 	version, _ := strconv.Atoi(settings["server_version_num"]) // an unreadable one is 0, and so too old
-	c.first("server",
+	c.first("server", "PostgreSQL "+settings["server_version"]+", read and write",
 		outcome{version < oldestVersion, wrong, "PostgreSQL " + settings["server_version"], "use PostgreSQL 15 or newer"},
-		outcome{settings["replica"] == "true" || settings["transaction_read_only"] == "on", wrong, "it is read-only", "connect to the primary, for example with target_session_attrs=read-write"},
-		outcome{true, fine, "PostgreSQL " + settings["server_version"] + ", read and write", ""})
+		outcome{settings["replica"] == "true" || settings["transaction_read_only"] == "on", wrong, "it is read-only", "connect to the primary, for example with target_session_attrs=read-write"})
 	c.shape(ctx)
 	// Claims and completions rely on isolation and durability.
 	level, commit := settings["default_transaction_isolation"], settings["synchronous_commit"]
-	c.first("isolation",
-		outcome{level == "read committed", fine, level, ""},
-		outcome{true, warning, level + ": writes that lose a conflict are repeated, and transactions fail with 40001 more often",
+	c.first("isolation", level,
+		outcome{level != "read committed", warning, level + ": writes that lose a conflict are repeated, and transactions fail with 40001 more often",
 			"ALTER ROLE … SET default_transaction_isolation = 'read committed', or use postgres.Collect"})
-	c.first("durability",
+	c.first("durability", "synchronous_commit is "+commit,
 		outcome{commit == "off", warning, "synchronous_commit is off: a crash of the server loses the last claims and completions, and their calls run twice",
 			"ALTER ROLE … SET synchronous_commit = on"},
-		outcome{settings["fsync"] == "off", warning, "fsync is off: a crash of the machine may lose any record", "turn fsync on"},
-		outcome{true, fine, "synchronous_commit is " + commit, ""})
+		outcome{settings["fsync"] == "off", warning, "fsync is off: a crash of the machine may lose any record", "turn fsync on"})
 	c.vanished(settings)
 }
 
@@ -95,9 +92,8 @@ func (c *postgresCheck) shape(ctx context.Context) {
 		return
 	}
 	for i, right := range rights[:len(may)] {
-		c.first(right,
-			outcome{may[i], fine, "the role may", ""},
-			outcome{true, wrong, "the role may not", "GRANT " + right + " ON " + c.quoted() + " TO the role of the functions"})
+		c.first(right, "the role may",
+			outcome{!may[i], wrong, "the role may not", "GRANT " + right + " ON " + c.quoted() + " TO the role of the functions"})
 	}
 	if slices.Contains(may, false) {
 		return // the columns are checked by a plan of an INSERT
@@ -107,9 +103,8 @@ func (c *postgresCheck) shape(ctx context.Context) {
 		return
 	}
 	c.say("table", fine, "it has the columns and the primary key that functions need", "")
-	c.first("index",
-		outcome{indexed, fine, "on " + expires, ""},
-		outcome{true, warning, "there is none on " + expires + ": each sweep reads the whole table", "run once postgres init"})
+	c.first("index", "on "+expires,
+		outcome{!indexed, warning, "there is none on " + expires + ": each sweep reads the whole table", "run once postgres init"})
 }
 
 // vanished checks how long the server keeps the transaction of a client that has
@@ -133,9 +128,8 @@ func (c *postgresCheck) vanished(settings map[string]string) {
 	probes := (number("tcp_keepalives_idle") + number("tcp_keepalives_interval")*number("tcp_keepalives_count")) * time.Second
 	unsent := number("tcp_user_timeout") * time.Millisecond
 	advice := "set tcp_keepalives_idle = 30, tcp_keepalives_interval = 10, tcp_keepalives_count = 3 and tcp_user_timeout = '60s' on the server"
-	c.first("tcp",
+	c.first("tcp", fmt.Sprintf("the server notices within %v that a client has vanished", max(probes, unsent)),
 		outcome{settings["address"] == "", warning, "not known over a Unix-domain socket", "check again with a host name"},
 		outcome{probes > most, warning, fmt.Sprintf("the server notices after %v that a client has vanished, and keeps its locks until then", probes), advice},
-		outcome{unsent == 0 || unsent > most, warning, "tcp_user_timeout does not limit how long the server waits for a client that has vanished", advice},
-		outcome{true, fine, fmt.Sprintf("the server notices within %v that a client has vanished", max(probes, unsent)), ""})
+		outcome{unsent == 0 || unsent > most, warning, "tcp_user_timeout does not limit how long the server waits for a client that has vanished", advice})
 }

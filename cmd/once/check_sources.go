@@ -53,9 +53,8 @@ func (d *deployed) checkSource(ctx context.Context, m types.EventSourceMappingCo
 	case len(m.Topics) > 0:
 		name = strings.Join(m.Topics, ", ")
 		checkReports(name, reports, found)
-		found.first(name+": pollers",
-			outcome{m.ProvisionedPollerConfig == nil, wrong, "not provisioned: Lambda ignores the report, and takes records that failed for done", "set ProvisionedPollerConfig"},
-			outcome{true, fine, "provisioned", ""})
+		found.first(name+": pollers", "provisioned",
+			outcome{m.ProvisionedPollerConfig == nil, wrong, "not provisioned: Lambda ignores the report, and takes records that failed for done", "set ProvisionedPollerConfig"})
 	default:
 		found.say(aws.ToString(m.EventSourceArn), warning, "not examined: a source of this kind reports no single records", "see the page Events")
 	}
@@ -63,25 +62,21 @@ func (d *deployed) checkSource(ctx context.Context, m types.EventSourceMappingCo
 
 // checkReports finds a mapping for which Lambda deletes the messages that failed.
 func checkReports(name string, reports bool, found *findings) {
-	found.first(name+": reports",
-		outcome{!reports, wrong, "off: Lambda deletes the messages that failed", "set FunctionResponseTypes to ReportBatchItemFailures"},
-		outcome{true, fine, "by message", ""})
+	found.first(name+": reports", "by message",
+		outcome{!reports, wrong, "off: Lambda deletes the messages that failed", "set FunctionResponseTypes to ReportBatchItemFailures"})
 }
 
 // checkStream finds records that disappear, and batches that block their shard.
 func checkStream(name string, m types.EventSourceMappingConfiguration, found *findings) {
-	found.first(name+": bisect",
-		outcome{!aws.ToBool(m.BisectBatchOnFunctionError), wrong, "off: one bad record takes the others of its batch along", "set BisectBatchOnFunctionError"},
-		outcome{true, fine, "on", ""})
+	found.first(name+": bisect", "on",
+		outcome{!aws.ToBool(m.BisectBatchOnFunctionError), wrong, "off: one bad record takes the others of its batch along", "set BisectBatchOnFunctionError"})
 	kept := m.DestinationConfig != nil && m.DestinationConfig.OnFailure != nil && m.DestinationConfig.OnFailure.Destination != nil
-	found.first(name+": failures",
-		outcome{!kept, wrong, "a record that is given up is in no queue", "set DestinationConfig.OnFailure"},
-		outcome{true, fine, "kept", ""})
+	found.first(name+": failures", "kept",
+		outcome{!kept, wrong, "a record that is given up is in no queue", "set DestinationConfig.OnFailure"})
 	endless := func(limit *int32) bool { return limit == nil || *limit < 0 }
-	found.first(name+": age",
+	found.first(name+": age", "limited",
 		outcome{endless(m.MaximumRecordAgeInSeconds) && endless(m.MaximumRetryAttempts), wrong,
-			"a batch that fails is retried until the stream deletes it, and blocks its shard for as long", "set MaximumRecordAgeInSeconds and MaximumRetryAttempts"},
-		outcome{true, fine, "limited", ""})
+			"a batch that fails is retried until the stream deletes it, and blocks its shard for as long", "set MaximumRecordAgeInSeconds and MaximumRetryAttempts"})
 }
 
 // checkQueue finds messages that are delivered again while they run, and that are lost.
@@ -93,14 +88,12 @@ func (d *deployed) checkQueue(ctx context.Context, name string, source arn.ARN, 
 	}
 	window := time.Duration(aws.ToInt32(m.MaximumBatchingWindowInSeconds)) * time.Second
 	least := 6*d.timeout + window
-	found.first(name+": visibility",
+	found.first(name+": visibility", queue.visibility.String(),
 		outcome{queue.visibility < least, wrong,
-			fmt.Sprintf("%s, less than %s, six timeouts of the function and the batching window", queue.visibility, least), "raise VisibilityTimeout of the queue, or lower the timeout of the function"},
-		outcome{true, fine, queue.visibility.String(), ""})
-	found.first(name+": dead letters",
+			fmt.Sprintf("%s, less than %s, six timeouts of the function and the batching window", queue.visibility, least), "raise VisibilityTimeout of the queue, or lower the timeout of the function"})
+	found.first(name+": dead letters", fmt.Sprintf("after %d receives", queue.receives),
 		outcome{queue.deadLetters == "", wrong, "none: a message that always fails is dropped after " + queue.retention.String(), "set RedrivePolicy of the queue"},
-		outcome{queue.receives < 2, wrong, "after one receive, and a conflict with a running duplicate counts", "raise maxReceiveCount; AWS advises at least 5"},
-		outcome{true, fine, fmt.Sprintf("after %d receives", queue.receives), ""})
+		outcome{queue.receives < 2, wrong, "after one receive, and a conflict with a running duplicate counts", "raise maxReceiveCount; AWS advises at least 5"})
 	d.checkDeadLetters(ctx, name, queue, found)
 	d.checkConsumers(ctx, name, source, m, found)
 }
@@ -117,9 +110,8 @@ func (d *deployed) checkDeadLetters(ctx context.Context, name string, queue attr
 		found.notKnownOf("SQS", source.Resource, err)
 		return
 	}
-	found.first(source.Resource+": retention",
-		outcome{dead.retention < queue.retention, wrong, fmt.Sprintf("%s, less than the %s of its queue: a message keeps its age when it moves", dead.retention, queue.retention), "raise MessageRetentionPeriod, to 14 days"},
-		outcome{true, fine, dead.retention.String(), ""})
+	found.first(source.Resource+": retention", dead.retention.String(),
+		outcome{dead.retention < queue.retention, wrong, fmt.Sprintf("%s, less than the %s of its queue: a message keeps its age when it moves", dead.retention, queue.retention), "raise MessageRetentionPeriod, to 14 days"})
 }
 
 // checkConsumers finds a queue that two functions share, each of which gets a part of the

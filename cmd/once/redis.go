@@ -121,25 +121,22 @@ func (c *redisCheck) server(ctx context.Context, client goredis.Cmdable, suffix 
 	}
 	setting := func(name string) string { return client.ConfigGet(ctx, name).Val()[name] }
 	role, policy, aof := info("replication", "role"), info("memory", "maxmemory_policy"), info("persistence", "aof_enabled")
-	c.first("server"+suffix,
-		outcome{role == "master", fine, "a primary", ""},
+	c.first("server"+suffix, "a primary",
 		outcome{role == "", warning, "not known: the user may not run INFO", "allow +info, which each claim reads as well"},
-		outcome{true, wrong, "a replica, which refuses writes", "connect to the primary"})
-	c.first("eviction"+suffix,
-		outcome{policy == "noeviction", fine, policy, ""},
+		outcome{role != "master", wrong, "a replica, which refuses writes", "connect to the primary"})
+	c.first("eviction"+suffix, policy,
 		outcome{policy == "", warning, "not known: claims are not checked for evictions", "allow +info"},
-		outcome{true, wrong, policy + ": claims are refused, because the server may evict a live one", "set maxmemory-policy to noeviction"})
+		outcome{policy != "noeviction", wrong, policy + ": claims are refused, because the server may evict a live one", "set maxmemory-policy to noeviction"})
 	compact := setting("hash-max-listpack-value")
-	c.first("memory"+suffix, outcome{compact == "64", fine, "hash-max-listpack-value 64: a record whose result is longer takes almost twice the memory", "1024 saves some 40% with results of 200 bytes"})
+	c.first("memory"+suffix, "", outcome{compact == "64", fine, "hash-max-listpack-value 64: a record whose result is longer takes almost twice the memory", "1024 saves some 40% with results of 200 bytes"})
 	fsync, always := setting("appendfsync"), "turn appendonly on, with appendfsync always"
-	c.first("persistence"+suffix,
+	c.first("persistence"+suffix, "append-only file, appendfsync always",
 		outcome{aof == "", warning, "not known", "allow +info"},
 		outcome{aof == "0", warning, "no append-only file: a restart loses the last claims and results, and their calls run again", always},
 		outcome{fsync == "", warning, "append-only file; not known whether appendfsync is always", "have somebody check it who may"},
-		outcome{fsync != "always", warning, "appendfsync " + fsync + ": a crash loses the last claims and results, and their calls run again", always},
-		outcome{true, fine, "append-only file, appendfsync always", ""})
+		outcome{fsync != "always", warning, "appendfsync " + fsync + ": a crash loses the last claims and results, and their calls run again", always})
 	replicas, least := info("replication", "connected_slaves"), setting("min-replicas-to-write")
-	c.first("replicas"+suffix, outcome{replicas != "" && replicas != "0", warning,
+	c.first("replicas"+suffix, "", outcome{replicas != "" && replicas != "0", warning,
 		fmt.Sprintf("%s, min-replicas-to-write %s: a failover can lose claims and results that were answered", replicas, least),
 		"give effects a downstream key; min-replicas-to-write and Options.Replicas make the loss less likely"})
 }
