@@ -85,7 +85,7 @@ func ExampleIdempotentFunction_schedule() {
 			Hour: jsii.String("6"), Minute: jsii.String("0"), TimeZone: awscdk.TimeZone_EUROPE_BERLIN(),
 		}),
 		Target: awsschedulertargets.NewLambdaInvoke(orders.Function, &awsschedulertargets.ScheduleTargetBaseProps{
-			DeadLetterQueue: failures, // for events that Scheduler cannot deliver to Lambda
+			DeadLetterQueue: failures, // of Scheduler
 			Input: awsscheduler.ScheduleTargetInput_FromObject(map[string]any{
 				"detail": map[string]any{"report": "daily"}, "id": *awsscheduler.ContextAttribute_ScheduleArn() + "/" + time, "time": time,
 			}),

@@ -28,9 +28,9 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 		"batch.read":       "batch.refused makes it a TransactionError",
 		"refusal":          "it is the Err of a TransactionError",
 
-		"Store.Settle": "Store.refused makes it an Error",
-		"Store.Sweep":  "Store.fail makes it an Error",
-		"Store.write":  "Store.fail makes it an Error",
+		"Store.Apply": "Store.refused makes it an Error",
+		"Store.Sweep": "Store.fail makes it an Error",
+		"Store.write": "Store.fail makes it an Error",
 	}) {
 		t.Error(fault)
 	}

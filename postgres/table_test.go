@@ -119,7 +119,7 @@ func TestTimeOfMinusInfinityIsAProblemOfTheEntry(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
-	_, ok, err := s.Settle(t.Context(), e, driver.Change{Release: driver.ReleaseDelete})
+	_, ok, err := s.Apply(t.Context(), e, driver.Change{Release: driver.ReleaseDelete})
 	check.Nil(t, err)
 	check.Equal(t, ok, true)
 }

@@ -25,7 +25,7 @@ type script struct {
 }
 
 type scripts struct {
-	create, delete, extend, finish, get, inspect, keep, settle, step, takeOver *script
+	apply, create, delete, extend, finish, get, inspect, keep, step, takeOver *script
 }
 
 func newScripts(replicated bool) scripts {
@@ -47,7 +47,7 @@ func newScripts(replicated bool) scripts {
 	return scripts{
 		create: load("create", "policy"), delete: load("delete", "fence"), extend: load("extend", "fence"),
 		finish: load("finish", "fence"), get: load("get"), inspect: load("inspect"), keep: load("keep", "fence"),
-		settle: load("settle"), step: load("step", "fence"), takeOver: load("take over", "fence", "policy"),
+		apply: load("apply"), step: load("step", "fence"), takeOver: load("take over", "fence", "policy"),
 	}
 }
 

@@ -1,4 +1,4 @@
-// Command once shows the records in a store, and settles those that need a
+// Command once shows the records in a store, and changes those that need a
 // person. It is a tool for operators of functions that use Once. It works on
 // DynamoDB (--table), PostgreSQL (--postgres), and Redis or Valkey (--redis).
 //
@@ -122,7 +122,7 @@ func run(ctx context.Context, t terminal, args []string) int {
 }
 
 func help(w io.Writer) {
-	fmt.Fprintln(w, "once shows and settles the records of Once. Each command has --help.")
+	fmt.Fprintln(w, "once shows and changes the records of Once. Each command has --help.")
 	for _, c := range commands {
 		fmt.Fprintf(w, "  once %-42s %s\n", c.usage, c.summary)
 	}

@@ -14,7 +14,7 @@ import (
 func TestPageShowsWhatTheCommandPrints(t *testing.T) {
 	page, err := os.ReadFile("../../docs/operate.md")
 	check.Must(t, err)
-	_, section, _ := strings.Cut(string(page), "\n## Settle a record\n")
+	_, section, _ := strings.Cut(string(page), "\n## Resolve a record\n")
 	_, block, _ := strings.Cut(section, "\n```sh\n")
 	block, _, found := strings.Cut(block, "```")
 	if !found {

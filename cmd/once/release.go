@@ -43,7 +43,7 @@ func release(ctx context.Context, c *call) error {
 		if r.Status == driver.InProgress {
 			what += "\nA delayed copy of its claim can bring it back; a release without --delete leaves no place for one."
 		}
-		return o.settle(ctx, c.terminal, t, r, driver.Change{Release: driver.ReleaseDelete}, what, "deleted")
+		return o.write(ctx, c.terminal, t, r, driver.Change{Release: driver.ReleaseDelete}, what, "deleted")
 	}
 	next := "runs it again"
 	if undo := r.saga(); undo != nil { // which also completes the steps
@@ -55,7 +55,7 @@ func release(ctx context.Context, c *call) error {
 		change.Release = driver.ReleaseRefund
 	}
 	what := fmt.Sprintf("It will be released: one attempt is given back, and %d still count against MaxAttempts. The next call %s if MaxAttempts is above that, or not set.", left, next)
-	return o.settle(ctx, c.terminal, t, r, change, what, "released")
+	return o.write(ctx, c.terminal, t, r, change, what, "released")
 }
 
 func (o *writeFlags) mayRelease(t *store, r *record, remove bool) error {

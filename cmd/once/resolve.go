@@ -19,7 +19,7 @@ import (
 )
 
 const aboutResolve = `
-Settles a record in progress whose outcome only a person knows, such as one of
+Resolves a record in progress whose outcome only a person knows, such as one of
 an operation that never runs again. All calls with the key then get what is
 stored here, and run nothing.
 
@@ -120,7 +120,7 @@ func resolve(ctx context.Context, c *call) error {
 	if r.Resolved() {
 		what += "\nAn operator has resolved it before: some callers may have that result, and caches replay it until their processes end."
 	}
-	return o.settle(ctx, c.terminal, t, r, change, what, string(change.Status))
+	return o.write(ctx, c.terminal, t, r, change, what, string(change.Status))
 }
 
 func (o *resolution) check(c *call) error {

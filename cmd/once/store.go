@@ -168,16 +168,16 @@ func callError(err error) error {
 	return err
 }
 
-// settle applies c if the record is as shown, and returns it as written. Otherwise it
+// apply applies c if the record is as shown, and returns it as written. Otherwise it
 // returns an error, and the record as it is now, or nil if it is gone.
-func (s *store) settle(ctx context.Context, shown *record, c driver.Change) (*record, error) {
-	met, ok, err := s.Settle(ctx, shown.Entry, c)
+func (s *store) apply(ctx context.Context, shown *record, c driver.Change) (*record, error) {
+	met, ok, err := s.Apply(ctx, shown.Entry, c)
 	var found *record
 	if met.ID != "" {
 		found = newRecord(met)
 	}
 	switch known := err == nil || !met.At.IsZero(); {
-	case ok, known && isSettled(shown.Record, c, met.Record):
+	case ok, known && isApplied(shown.Record, c, met.Record):
 		// The client may have sent the write again, as its first answer did not arrive.
 		return found, nil
 	case errors.Is(err, driver.ErrNotWritten), isInvalid(err):
@@ -195,9 +195,9 @@ func isInvalid(err error) bool {
 	return errors.As(err, &invalid)
 }
 
-// isSettled reports whether met is r after c. The operator's token, or the traces of a
+// isApplied reports whether met is r after c. The operator's token, or the traces of a
 // release, are enough.
-func isSettled(r driver.Record, c driver.Change, met driver.Record) bool {
+func isApplied(r driver.Record, c driver.Change, met driver.Record) bool {
 	switch {
 	case c.Release == driver.ReleaseDelete:
 		return met.ID == ""

@@ -78,10 +78,10 @@ func (q *queue) round() (batches []*batch, published []int) {
 	return batches, published
 }
 
-// settle sets the results of a batch's messages: result returns nil for a
-// message that is published. An error stops the aggregate. settle returns the
+// report sets the results of a batch's messages: result returns nil for a
+// message that is published. An error stops the aggregate. report returns the
 // records whose last message is now published.
-func (q *queue) settle(b *batch, result func(i int) error) (published []int) {
+func (q *queue) report(b *batch, result func(i int) error) (published []int) {
 	for i, l := range b.lanes {
 		if err := result(i); err != nil {
 			q.stop(l, err)

@@ -74,7 +74,7 @@ func (e *event) round(ctx context.Context) bool {
 		return guarded(func() (err error) { failed[i], err = e.send(ctx, batches[i]); return err })
 	})
 	for i, b := range batches {
-		published = append(published, e.queue.settle(b, func(j int) error {
+		published = append(published, e.queue.report(b, func(j int) error {
 			if failed[i] != nil && failed[i][j] != nil {
 				return readable(failed[i][j])
 			}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// An Operable is a [Store] whose records an operator can list, inspect and settle, as
+// An Operable is a [Store] whose records an operator can list, inspect and change, as
 // the command once does. Functions never call these methods, and their roles need no
 // permission for them.
 type Operable interface {
@@ -22,16 +22,16 @@ type Operable interface {
 	// be missing or come twice.
 	Scan(ctx context.Context, f Filter, after string) (Page, error)
 
-	// Settle applies c if the record is stored exactly as e, which Inspect has
+	// Apply applies c if the record is stored exactly as e, which Inspect has
 	// returned. It is the write of a person: unlike Change, it compares all that is
 	// stored, and it needs no owner. A heartbeat, a takeover or a completion since
 	// Inspect therefore prevents it. See [Entry.Validate] for the changes.
 	//
-	// Settle returns the record as written or, with ok false, as it is stored now.
+	// Apply returns the record as written or, with ok false, as it is stored now.
 	// An error that wraps [ErrNotWritten] reports that nothing was written. After all
 	// remaining errors the outcome is unknown. The record comes with the error if
-	// Settle has read it.
-	Settle(ctx context.Context, e Entry, c Change) (_ Entry, ok bool, err error)
+	// Apply has read it.
+	Apply(ctx context.Context, e Entry, c Change) (_ Entry, ok bool, err error)
 }
 
 // A Sweeper is an [Operable] that does not delete expired records by itself.
@@ -59,27 +59,27 @@ type Entry struct {
 	Size int
 	// At is the time of the store's server.
 	At time.Time
-	// Stored is the record in the store's own form, with which Settle compares. Scan
+	// Stored is the record in the store's own form, with which Apply compares. Scan
 	// may leave it nil.
 	Stored any
 }
 
-// ErrForeignEntry is the error of Settle for an Entry from a different kind of store.
+// ErrForeignEntry is the error of Apply for an Entry from a different kind of store.
 var ErrForeignEntry error = &InvalidWriteError{Reason: "the entry was read from a different kind of store"}
 
 // Validate returns an [*InvalidWriteError] if an operator never makes the change c.
-// Stores call it in [Operable].Settle. A record of any state can be deleted. One in
+// Stores call it in [Operable].Apply. A record of any state can be deleted. One in
 // progress, which calls can read, can also be released, or be completed or failed under
 // a new owner. What an operator has completed or failed can be so again.
 func (e Entry) Validate(c Change) error {
 	finish := c.Status != Absent
 	switch {
 	case e.ID == "" || e.Stored == nil:
-		return &InvalidWriteError{Reason: "a record is settled only as Inspect has returned it"}
+		return &InvalidWriteError{Reason: "a record is changed only as Inspect has returned it"}
 	case c.With != nil || c.Fingerprint != "" || c.Payload != "" || c.Unavailable != "" || finish && c.Owner == "":
 		return &InvalidWriteError{Reason: "an operator releases a record, or finishes it under a new owner"}
 	case c.Release != ReleaseDelete && (e.Status != InProgress && !(finish && e.Resolved()) || len(e.Problems) > 0):
-		return &InvalidWriteError{Reason: "only a readable record in progress can be settled, or one that an operator has finished; others can be deleted"}
+		return &InvalidWriteError{Reason: "only a readable record in progress can be changed, or one that an operator has finished; others can be deleted"}
 	case !finish && c.Release == 0:
 		return &InvalidWriteError{Reason: "a takeover, an extension or a step is not for operators"}
 	}

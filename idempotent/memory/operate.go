@@ -49,8 +49,8 @@ func (m *Store) Scan(ctx context.Context, f driver.Filter, _ string) (driver.Pag
 	return p, nil
 }
 
-// Settle implements [driver.Operable].
-func (m *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (driver.Entry, bool, error) {
+// Apply implements [driver.Operable].
+func (m *Store) Apply(ctx context.Context, e driver.Entry, c driver.Change) (driver.Entry, bool, error) {
 	if err := refuse(ctx, c.With); err != nil {
 		return driver.Entry{}, false, err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-func (b *broken) Settle(ctx context.Context, e driver.Entry, c driver.Change) (driver.Entry, bool, error) {
+func (b *broken) Apply(ctx context.Context, e driver.Entry, c driver.Change) (driver.Entry, bool, error) {
 	if b.shown != nil {
 		now, err := b.Inspect(ctx, e.ID)
 		if err != nil {
@@ -15,7 +15,7 @@ func (b *broken) Settle(ctx context.Context, e driver.Entry, c driver.Change) (d
 		}
 		e = b.shown(e, now)
 	}
-	return b.Store.Settle(ctx, e, c)
+	return b.Store.Apply(ctx, e, c)
 }
 
 func (b *broken) Scan(ctx context.Context, f driver.Filter, after string) (driver.Page, error) {
@@ -31,31 +31,31 @@ func (b *broken) Sweep(ctx context.Context, cutoff time.Time, limit int, after s
 
 var operateBreakages = []breakage{
 	{
-		name: "a settlement compares nothing",
+		name: "a change compares nothing",
 		shown: func(shown, now driver.Entry) driver.Entry {
 			return now
 		},
-		fails: []string{"Operate/settle_changed/keep_after_a_heartbeat", "Operate/settle_changed/delete_after_a_step"},
+		fails: []string{"Operate/apply_changed/keep_after_a_heartbeat", "Operate/apply_changed/delete_after_a_step"},
 	},
 	{
-		name: "a settlement compares the owner alone, as an owner's own writes do",
+		name: "a change compares the owner alone, as an owner's own writes do",
 		shown: func(shown, now driver.Entry) driver.Entry {
 			if now.Owner == shown.Owner {
 				return now
 			}
 			return shown
 		},
-		fails: []string{"Operate/settle_changed/refund_after_a_heartbeat", "Operate/settle_changed/complete_after_a_step"},
+		fails: []string{"Operate/apply_changed/refund_after_a_heartbeat", "Operate/apply_changed/complete_after_a_step"},
 	},
 	{
-		name: "a settlement compares no refunds",
+		name: "a change compares no refunds",
 		shown: func(shown, now driver.Entry) driver.Entry {
 			same := shown.Record
 			same.Refunds = now.Refunds
 			shown.Stored = same
 			return shown
 		},
-		fails: []string{"Operate/settle_changed/keep_after_a_refund"},
+		fails: []string{"Operate/apply_changed/keep_after_a_refund"},
 	},
 	{
 		name:   "a scan ignores the status",

@@ -39,7 +39,7 @@ type breakage struct {
 	change func(b *broken, c alteration) result
 	// alter changes an alteration, or the record that it meets, before it is made.
 	alter func(b *broken, a *alteration)
-	// shown returns the entry that a settlement compares with in place of the one shown.
+	// shown returns the entry that a change compares with in place of the one shown.
 	shown func(shown, now driver.Entry) driver.Entry
 	// filter changes the filter of a scan, and hurry the cutoff of a sweep.
 	filter func(f *driver.Filter)

@@ -15,12 +15,12 @@ func testOperate(t *testing.T, h Harness) {
 		return
 	}
 	for name, run := range map[string]func(*testing.T, Harness){
-		"inspect":        testInspect,
-		"scan":           testScan,
-		"settle":         testSettle,
-		"settle changed": testSettleChanged,
-		"settle invalid": testSettleInvalid,
-		"settle race":    testSettleRace,
+		"inspect":       testInspect,
+		"scan":          testScan,
+		"apply":         testApply,
+		"apply changed": testApplyChanged,
+		"apply invalid": testApplyInvalid,
+		"apply race":    testApplyRace,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, h) })
 	}

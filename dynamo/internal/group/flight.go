@@ -30,9 +30,9 @@ type Call[W Work, A any] struct {
 
 // Answer sets the result of the call. The function that sends requests calls it; the
 // first of several results counts.
-func (c *Call[W, A]) Answer(a A) { c.settle(a, nil) }
+func (c *Call[W, A]) Answer(a A) { c.end(a, nil) }
 
-func (c *Call[W, A]) settle(a A, err error) {
+func (c *Call[W, A]) end(a A, err error) {
 	if !c.answered {
 		c.release()
 		c.answered, c.answer, c.err = true, a, err
@@ -81,7 +81,7 @@ func (q *Queue[W, A]) take() []*Call[W, A] {
 		if err := c.ctx.Err(); err != nil {
 			q.remove(c)
 			var none A
-			c.settle(none, err)
+			c.end(none, err)
 			continue
 		}
 		if len(calls) == q.limits.MaxCalls || len(calls) > 0 && size+c.Work.Size() > q.limits.MaxSize {
@@ -165,7 +165,7 @@ func (q *Queue[W, A]) fly(ctx context.Context, f *flight, calls []*Call[W, A]) {
 		}
 		var none A
 		for _, c := range calls {
-			c.settle(none, err)
+			c.end(none, err)
 		}
 	}()
 	q.send(ctx, calls)

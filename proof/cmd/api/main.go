@@ -16,11 +16,11 @@ import (
 )
 
 func main() {
-	root := "."
-	if len(os.Args) > 1 {
-		root = os.Args[1]
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: api ROOT; go generate names it")
+		os.Exit(2)
 	}
-	if err := writeAll(root); err != nil {
+	if err := writeAll(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "api:", err)
 		os.Exit(1)
 	}

@@ -123,7 +123,7 @@ func TestItemsThatAreNoRecordsAreNotWritten(t *testing.T) {
 	}
 }
 
-// A settled record that calls cannot read would not be settled.
+// A resolved record that calls cannot read would not be resolved.
 func TestUnreadableRecordsAreNotSettled(t *testing.T) {
 	for say, change := range map[string]func(map[string]types.AttributeValue){
 		`attribute "expiration": it is not a whole number`: func(item map[string]types.AttributeValue) { item["expiration"] = number(1_795_000_000_000) },

@@ -58,7 +58,7 @@ func (o *writeFlags) appraise(t *store, r *record, deleted bool) (s state, all [
 	return s, all, err
 }
 
-// weigh returns an error for the first objection. settle repeats the objections
+// weigh returns an error for the first objection. write repeats the objections
 // that --force overrides, as it may be the reflex of a person who was refused.
 func (o *writeFlags) weigh(all []objection) error {
 	if len(all) > 0 && !o.force {
@@ -68,8 +68,8 @@ func (o *writeFlags) weigh(all []objection) error {
 	return nil
 }
 
-// settle shows the record, asks for confirmation, writes, and prints the result.
-func (o *writeFlags) settle(ctx context.Context, to terminal, t *store, r *record, c driver.Change, what, done string) error {
+// write shows the record, asks for confirmation, writes, and prints the result.
+func (o *writeFlags) write(ctx context.Context, to terminal, t *store, r *record, c driver.Change, what, done string) error {
 	now := t.now()
 	before := now.Add(-o.skew)
 	r.print(to.err, now, before)
@@ -82,7 +82,7 @@ func (o *writeFlags) settle(ctx context.Context, to terminal, t *store, r *recor
 			return err
 		}
 	}
-	changed, err := t.settle(ctx, r, c)
+	changed, err := t.apply(ctx, r, c)
 	if err != nil {
 		var end *ending
 		switch {

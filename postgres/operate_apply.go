@@ -9,17 +9,17 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// Settle applies the change of an operator to a record that is stored exactly as e: see
+// Apply applies the change of an operator to a record that is stored exactly as e: see
 // [driver.Operable]. A result that is larger than Options.MaxSize is an error.
-func (s *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (driver.Entry, bool, error) {
+func (s *Store) Apply(ctx context.Context, e driver.Entry, c driver.Change) (driver.Entry, bool, error) {
 	err := e.Validate(c)
 	if len(c.Data) > s.layout.maxSize {
 		err = errors.Join(err, &driver.InvalidWriteError{Reason: "the result is larger than Options.MaxSize"})
 	}
 	if err != nil {
-		return driver.Entry{}, false, s.refused("Settle", err)
+		return driver.Entry{}, false, s.refused("Apply", err)
 	}
-	st := s.layout.settle(e, c)
+	st := s.layout.apply(e, c)
 	var page driver.Page
 	err = retry(ctx, func() (err error) {
 		page, _, err = s.entries(ctx, st)
@@ -27,7 +27,7 @@ func (s *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (dr
 	})
 	switch {
 	case err != nil:
-		failed := s.fail("Settle", err).(*Error)
+		failed := s.fail("Apply", err).(*Error)
 		failed.notWritten = isRefusal(err)
 		return driver.Entry{}, false, failed
 	case len(page.Entries) == 0:
@@ -42,9 +42,9 @@ func (s *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (dr
 	return page.Entries[0], true, nil
 }
 
-// settle returns the statement that applies c to a row that is stored as e. Its
+// apply returns the statement that applies c to a row that is stored as e. Its
 // condition is checked once more on a row that has changed meanwhile.
-func (l *layout) settle(e driver.Entry, c driver.Change) statement {
+func (l *layout) apply(e driver.Entry, c driver.Change) statement {
 	p := own(e.ID)
 	if c.Release == driver.ReleaseDelete {
 		p.write("DELETE FROM ", l.table, " AS stored")

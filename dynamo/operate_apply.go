@@ -13,22 +13,22 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// settled are the attributes that a settlement compares with those that were read.
-var settled = []string{"#status", "#owner", "#attempt", "#refunds", "#lease", "#exp", "#validation", "#data", "#steps"}
+// compared are the attributes that a change compares with those that were read.
+var compared = []string{"#status", "#owner", "#attempt", "#refunds", "#lease", "#exp", "#validation", "#data", "#steps"}
 
-// Settle applies the change of an operator to a record that is stored exactly as e: see
+// Apply applies the change of an operator to a record that is stored exactly as e: see
 // [driver.Operable]. It needs dynamodb:UpdateItem, and dynamodb:DeleteItem for a deletion.
 // A result that does not fit into the item is an error.
-func (s *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (driver.Entry, bool, error) {
+func (s *Store) Apply(ctx context.Context, e driver.Entry, c driver.Change) (driver.Entry, bool, error) {
 	err := e.Validate(c)
 	item, ok := e.Stored.(map[string]types.AttributeValue)
 	if err == nil && !ok {
 		err = driver.ErrForeignEntry
 	}
 	if err != nil {
-		return driver.Entry{}, false, s.refused("Settle", err)
+		return driver.Entry{}, false, s.refused("Apply", err)
 	}
-	u := s.settlement(e.ID, c)
+	u := s.changeOf(e.ID, c)
 	s.asStored(u, item)
 	var sent unacknowledged
 	out, err := s.send(ctx, u, sent.watch)
@@ -38,8 +38,8 @@ func (s *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (dr
 	return s.entry(out.Attributes, out.ResultMetadata), true, nil
 }
 
-// settlement returns the update of a change, without a condition.
-func (s *Store) settlement(id string, c driver.Change) (u *update) {
+// changeOf returns the update of a change, without a condition.
+func (s *Store) changeOf(id string, c driver.Change) (u *update) {
 	switch {
 	case c.Release == driver.ReleaseDelete:
 		return newUpdate(id, "")
@@ -56,9 +56,9 @@ func (s *Store) settlement(id string, c driver.Change) (u *update) {
 // asStored sets the condition that nothing has changed. Owner and lease alone are not
 // enough: Powertools writes no owner, and a lease only if it knows one.
 func (s *Store) asStored(u *update, item map[string]types.AttributeValue) {
-	names := s.format.Names(nil, settled...)
-	all := make([]string, len(settled))
-	for i, placeholder := range settled {
+	names := s.format.Names(nil, compared...)
+	all := make([]string, len(compared))
+	for i, placeholder := range compared {
 		if v, ok := item[names[placeholder]]; ok {
 			value := ":stored_" + placeholder[1:]
 			all[i], u.values[value] = placeholder+" = "+value, v
@@ -69,7 +69,7 @@ func (s *Store) asStored(u *update, item map[string]types.AttributeValue) {
 	u.condition = strings.Join(all, " AND ")
 }
 
-// unsettled returns the result of a settlement that failed. An earlier try of the SDK
+// unsettled returns the result of a change that failed. An earlier try of the SDK
 // may have been applied if one was not answered.
 func (s *Store) unsettled(ctx context.Context, u *update, err error, unacknowledged bool) (met driver.Entry, _ bool, _ error) {
 	failed := s.fail(u.op(), err)

@@ -10,8 +10,8 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// settlements are the changes of an operator.
-func settlements() map[string]driver.Change {
+// changes are the changes of an operator.
+func changes() map[string]driver.Change {
 	failed := adopt("operator-2")
 	failed.Status = driver.Failed
 	return map[string]driver.Change{
@@ -19,35 +19,35 @@ func settlements() map[string]driver.Change {
 	}
 }
 
-// settles expects that an operator changes the record that was shown.
-func settles(c driver.Change) act {
+// applies expects that an operator changes the record that was shown.
+func applies(c driver.Change) act {
 	return func(s *subject) {
-		got, ok, err := s.operable().Settle(s.Context(), s.shown, c)
+		got, ok, err := s.operable().Apply(s.Context(), s.shown, c)
 		if err != nil || !ok {
-			s.Fatalf("Settle: ok %v, error %v; met %s", ok, err, show(got.Record))
+			s.Fatalf("Apply: ok %v, error %v; met %s", ok, err, show(got.Record))
 		}
 		s.item = after(s.item, c)
-		s.same("result of Settle", s.item, got.Record)
+		s.same("result of Apply", s.item, got.Record)
 		s.check()
 	}
 }
 
-// settlesNot expects that Settle leaves a record that is not the one that was shown.
-func settlesNot(c driver.Change) act {
+// appliesNot expects that Apply leaves a record that is not the one that was shown.
+func appliesNot(c driver.Change) act {
 	return func(s *subject) {
-		met, ok, err := s.operable().Settle(s.Context(), s.shown, c)
+		met, ok, err := s.operable().Apply(s.Context(), s.shown, c)
 		if err != nil || ok {
-			s.Errorf("Settle: ok %v, error %v", ok, err)
+			s.Errorf("Apply: ok %v, error %v", ok, err)
 		}
-		s.same("record met by Settle", s.item, met.Record)
+		s.same("record met by Apply", s.item, met.Record)
 		s.check()
 	}
 }
 
-// refusesToSettle expects that Settle refuses a write that no operator makes.
-func refusesToSettle(c driver.Change) act {
+// refusesToApply expects that Apply refuses a write that no operator makes.
+func refusesToApply(c driver.Change) act {
 	return func(s *subject) {
-		_, ok, err := s.operable().Settle(s.Context(), s.shown, c)
+		_, ok, err := s.operable().Apply(s.Context(), s.shown, c)
 		var invalid *driver.InvalidWriteError
 		if ok || !errors.As(err, &invalid) {
 			s.Errorf("ok %v, error %v; want an *InvalidWriteError", ok, err)
@@ -56,20 +56,20 @@ func refusesToSettle(c driver.Change) act {
 	}
 }
 
-func testSettle(t *testing.T, h Harness) {
+func testApply(t *testing.T, h Harness) {
 	for state, r := range states() {
-		for name, c := range settlements() {
+		for name, c := range changes() {
 			again := r.Resolved() && c.Release == 0
 			if r.Status == driver.InProgress || c.Release == driver.ReleaseDelete || again {
-				h.test(t, name+" "+state, plants(r), inspects, settles(c))
+				h.test(t, name+" "+state, plants(r), inspects, applies(c))
 			}
 		}
 	}
 }
 
-// testSettleChanged checks that Settle leaves a record that has changed since Inspect
+// testApplyChanged checks that Apply leaves a record that has changed since Inspect
 // in any field: its owner may be running.
-func testSettleChanged(t *testing.T, h Harness) {
+func testApplyChanged(t *testing.T, h Harness) {
 	for changed, change := range map[string]func(r *driver.Record){
 		"a heartbeat":     func(r *driver.Record) { r.Lease = r.Lease.Add(time.Millisecond) },
 		"a takeover":      func(r *driver.Record) { r.Owner = "bob" },
@@ -84,50 +84,50 @@ func testSettleChanged(t *testing.T, h Harness) {
 		"its deletion":    func(r *driver.Record) { *r = driver.Record{} },
 		"its lease":       leaseless,
 	} {
-		for name, c := range settlements() {
+		for name, c := range changes() {
 			h.test(t, name+" after "+changed, plants(withStep(claim("alice"), "charge", "1")), inspects,
-				replanted(change), settlesNot(c))
+				replanted(change), appliesNot(c))
 		}
 	}
 }
 
-func testSettleInvalid(t *testing.T, h Harness) {
+func testApplyInvalid(t *testing.T, h Harness) {
 	attached := but(adopt("operator-1"), func(c *driver.Change) { c.With = unknown{} })
 	for name, c := range map[string]driver.Change{
 		"a takeover": takeOver("bob"), "an extension": extend(), "a step": step("a", "1"), "nothing": {},
 		"a result without an owner": finish(driver.Completed, "42"), "an attachment": attached,
 	} {
-		h.test(t, name, planted(), inspects, refusesToSettle(c))
+		h.test(t, name, planted(), inspects, refusesToApply(c))
 	}
-	h.test(t, "the release of a finished record", plants(result()), inspects, refusesToSettle(keep))
-	h.test(t, "the release of a resolved record", plants(after(claim("alice"), adopt("operator-0"))), inspects, refusesToSettle(keep))
-	h.test(t, "another result of a finished record", plants(result()), inspects, refusesToSettle(adopt("operator-1")))
-	for name, c := range settlements() {
+	h.test(t, "the release of a finished record", plants(result()), inspects, refusesToApply(keep))
+	h.test(t, "the release of a resolved record", plants(after(claim("alice"), adopt("operator-0"))), inspects, refusesToApply(keep))
+	h.test(t, "another result of a finished record", plants(result()), inspects, refusesToApply(adopt("operator-1")))
+	for name, c := range changes() {
 		// A store that took it for a record without attributes would create one.
 		name += " of an entry from a different kind of store"
 		h.test(t, name, planted(), inspects, plants(driver.Record{}), func(s *subject) {
 			s.shown.Stored = struct{}{}
 			// Some stores refuse it, and some find no such record.
-			if _, ok, _ := s.operable().Settle(s.Context(), s.shown, c); ok {
-				s.Error("Settle applied the change")
+			if _, ok, _ := s.operable().Apply(s.Context(), s.shown, c); ok {
+				s.Error("Apply applied the change")
 			}
 		}, (*subject).check)
 	}
 	h.test(t, "a record that was not inspected", planted(), func(s *subject) {
 		s.shown = driver.Entry{Record: s.item}
-	}, refusesToSettle(del))
+	}, refusesToApply(del))
 }
 
-// testSettleRace checks that of a heartbeat and a release at the same moment one
+// testApplyRace checks that of a heartbeat and a release at the same moment one
 // happens: with both, a call would run beside the next one.
-func testSettleRace(t *testing.T, h Harness) {
+func testApplyRace(t *testing.T, h Harness) {
 	for round := range 20 {
 		h.test(t, fmt.Sprint(round), planted(), inspects, func(s *subject) {
 			var extended, released bool
 			var errExtend, errRelease error
 			var both sync.WaitGroup
 			both.Go(func() { _, extended, errExtend = s.alteration(extend()).call(s.Context(), s.Store) })
-			both.Go(func() { _, released, errRelease = s.operable().Settle(s.Context(), s.shown, keep) })
+			both.Go(func() { _, released, errRelease = s.operable().Apply(s.Context(), s.shown, keep) })
 			both.Wait()
 			if err := errors.Join(errExtend, errRelease); err != nil {
 				s.Fatal(err)

@@ -7,10 +7,10 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// Settle applies the change of an operator to a record that is stored exactly as e: see
+// Apply applies the change of an operator to a record that is stored exactly as e: see
 // [driver.Operable]. After an error, the outcome is unknown. A client that repeats a
 // script whose answer was lost may report ok false for its own write.
-func (s *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (driver.Entry, bool, error) {
+func (s *Store) Apply(ctx context.Context, e driver.Entry, c driver.Change) (driver.Entry, bool, error) {
 	err := e.Validate(c)
 	stored, ok := e.Stored.([]any)
 	switch {
@@ -21,13 +21,13 @@ func (s *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (dr
 		err = checkValues(nil, c.Lease, c.Expires)
 	}
 	if err != nil {
-		return driver.Entry{}, false, refused("Settle", err)
+		return driver.Entry{}, false, refused("Apply", err)
 	}
 	args := append([]any{len(stored) / 2}, stored...)
 	if c.Release != driver.ReleaseDelete {
 		args = append(args, replacement(stored, e.Record, c)...)
 	}
-	code, hash, err := s.ask(ctx, s.scripts.settle, e.ID, args)
+	code, hash, err := s.ask(ctx, s.scripts.apply, e.ID, args)
 	if err != nil {
 		return driver.Entry{}, false, err
 	}
