@@ -64,7 +64,7 @@ func (c *call) readFirst(ctx context.Context) (driver.Record, error) {
 func (c *call) decide(ctx context.Context, a *claiming) (*lease, conclusion) {
 	a.now = c.now
 	a.owner = c.ownerOf(a.met.Attempt, a.token, a.met.Owner)
-	verdict := protocol.Decide(a.met, a.owner, c.fingerprint, a.now.Add(-c.x.config.ClockSkew), c.x.config.MaxAttempts)
+	verdict := c.claimant(a.owner).Decide(a.met)
 	switch verdict {
 	case protocol.ClaimAnew, protocol.TakeOver:
 		if e := c.nextRound(ctx, a); e.outcome != "" {
@@ -85,6 +85,11 @@ func (c *call) decide(ctx context.Context, a *claiming) (*lease, conclusion) {
 		}
 	}
 	return nil, c.withoutRun(ctx, verdict, a.met)
+}
+
+// claimant returns the call as it asks for its record now.
+func (c *call) claimant(owner string) protocol.Claimant {
+	return protocol.Claimant{Owner: owner, Fingerprint: c.fingerprint, Cutoff: c.now.Add(-c.x.config.ClockSkew), MaxAttempts: c.x.config.MaxAttempts}
 }
 
 // nextRound prepares a write that claims the record. It ends the call if there

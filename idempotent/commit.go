@@ -107,8 +107,7 @@ func (c *call) endsOptimistic(ctx context.Context, l *lease) (conclusion, bool) 
 	if err != nil {
 		return c.noTime(ctx, err), true
 	}
-	cfg := &c.x.config
-	if protocol.Decide(met, "", c.fingerprint, c.now.Add(-cfg.ClockSkew), cfg.MaxAttempts) == protocol.ClaimAnew {
+	if c.claimant("").Decide(met) == protocol.ClaimAnew {
 		return conclusion{}, false
 	}
 	return c.yieldTo(ctx, l, met), true
@@ -169,7 +168,7 @@ func (c *call) createFailure(ctx context.Context, l *lease, cause error) conclus
 // written, so an optimistic call may begin again with a claim.
 func (c *call) yieldTo(ctx context.Context, l *lease, met driver.Record) conclusion {
 	c.permanent = false // the caller receives a different error
-	verdict := protocol.Decide(met, "", c.fingerprint, c.now.Add(-c.x.config.ClockSkew), c.x.config.MaxAttempts)
+	verdict := c.claimant("").Decide(met)
 	switch {
 	case verdict == protocol.ReplayRecord || verdict == protocol.RefuseReuse || verdict == protocol.RefuseUnknown:
 		return c.withoutRun(ctx, verdict, met)

@@ -20,7 +20,7 @@ type Call[W Work, A any] struct {
 	alone   bool    // its caller sends it, and then frees the slot
 	hold    *time.Timer
 
-	late     <-chan struct{} // closed when it may not wait for siblings any longer, or nil
+	end      <-chan struct{} // closed when it may not wait for siblings any longer, or nil
 	overdue  chan struct{}   // closed when the request may not hold the caller any longer
 	answered bool            // for the goroutine of the request
 	answer   A
@@ -30,9 +30,9 @@ type Call[W Work, A any] struct {
 
 // Answer sets the result of the call. The function that sends requests calls it; the
 // first of several results counts.
-func (c *Call[W, A]) Answer(a A) { c.end(a, nil) }
+func (c *Call[W, A]) Answer(a A) { c.finish(a, nil) }
 
-func (c *Call[W, A]) end(a A, err error) {
+func (c *Call[W, A]) finish(a A, err error) {
 	if !c.answered {
 		c.release()
 		c.answered, c.answer, c.err = true, a, err
@@ -81,7 +81,7 @@ func (q *Queue[W, A]) take() []*Call[W, A] {
 		if err := c.ctx.Err(); err != nil {
 			q.remove(c)
 			var none A
-			c.end(none, err)
+			c.finish(none, err)
 			continue
 		}
 		if len(calls) == q.limits.MaxCalls || len(calls) > 0 && size+c.Work.Size() > q.limits.MaxSize {
@@ -165,7 +165,7 @@ func (q *Queue[W, A]) fly(ctx context.Context, f *flight, calls []*Call[W, A]) {
 		}
 		var none A
 		for _, c := range calls {
-			c.end(none, err)
+			c.finish(none, err)
 		}
 	}()
 	q.send(ctx, calls)

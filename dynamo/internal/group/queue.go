@@ -69,8 +69,8 @@ type Queue[W Work, A any] struct {
 }
 
 // Coming returns how many siblings of a call are about to call Do or Arrive. The call
-// waits for them until late is closed or, if that is nil, for Limits.Linger.
-type Coming func() (siblings int, late <-chan struct{})
+// waits for them until end is closed or, if that is nil, for Limits.Linger.
+type Coming func() (siblings int, end <-chan struct{})
 
 // New returns a queue. It calls send with the calls of each shared request, in a
 // goroutine of that request. send answers them, in any order.
@@ -99,7 +99,7 @@ func (q *Queue[W, A]) Do(ctx context.Context, w W, coming Coming, alone func() A
 	}
 	select {
 	case <-c.ready:
-	case <-c.late:
+	case <-c.end:
 		q.hurry()
 	case <-c.overdue:
 	case <-ctx.Done():
@@ -130,7 +130,7 @@ func (q *Queue[W, A]) Do(ctx context.Context, w W, coming Coming, alone func() A
 func (q *Queue[W, A]) Arrive(coming Coming) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	// Such a call does not wait itself, until late or otherwise.
+	// Such a call does not wait itself.
 	if siblings, _ := coming(); siblings <= 0 {
 		q.stopLingering()
 		q.dispatch()
@@ -143,13 +143,13 @@ func (q *Queue[W, A]) Arrive(coming Coming) {
 func (q *Queue[W, A]) enter(c *Call[W, A], coming Coming) (due bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	siblings, late := coming()
-	c.lingers, c.late, c.entered = siblings > 0, late, time.Now()
+	siblings, end := coming()
+	c.lingers, c.end, c.entered = siblings > 0, end, time.Now()
 	q.waiting = append(q.waiting, c)
 	q.size += c.Work.Size()
 	if c.lingers {
 		q.lingering++
-		if late == nil && q.linger == nil {
+		if end == nil && q.linger == nil {
 			q.linger = time.AfterFunc(q.limits.Linger, q.hurry)
 		}
 	} else {

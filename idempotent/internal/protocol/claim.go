@@ -20,23 +20,31 @@ const (
 	RefuseUnknown                // its status is none that we know
 )
 
-// Decide returns the reaction of a claim to the record that it met. The claimant
-// has the given owner token and fingerprint. A record that expired before
-// cutoff is gone, and a lease that ended before it has lapsed. After
-// maxAttempts attempts that count, there are no more; 0 is no limit.
-func Decide(met driver.Record, owner, fingerprint string, cutoff time.Time, maxAttempts int) Verdict {
-	ours := met.Owner != "" && met.Owner == owner
+// A Claimant is a call that asks for a record.
+type Claimant struct {
+	Owner       string // its token
+	Fingerprint string
+	// A record that expired before Cutoff is gone, and a lease that ended before it has
+	// lapsed.
+	Cutoff time.Time
+	// After MaxAttempts attempts that count, there are no more; 0 is no limit.
+	MaxAttempts int
+}
+
+// Decide returns the reaction of the claimant to the record that it met.
+func (c Claimant) Decide(met driver.Record) Verdict {
+	ours := met.Owner != "" && met.Owner == c.Owner
 	switch {
 	case met.Status == driver.Absent:
 		return ClaimAnew
 	case met.Status == driver.InProgress && ours:
 		// The answer to an earlier copy of our claim was lost.
 		return RunHandler
-	case met.Expired(cutoff):
+	case met.Expired(c.Cutoff):
 		// A store may return an expired record: one that it read after a
 		// different kind of conflict, or for a call that waits.
 		return ClaimAnew
-	case met.Fingerprint != "" && fingerprint != "" && met.Fingerprint != fingerprint:
+	case met.Fingerprint != "" && c.Fingerprint != "" && met.Fingerprint != c.Fingerprint:
 		// Whatever the status: a retry of the first payload may be on its
 		// way, and it must not find the second's record.
 		return RefuseReuse
@@ -44,11 +52,11 @@ func Decide(met driver.Record, owner, fingerprint string, cutoff time.Time, maxA
 		return ReplayRecord
 	case met.Status != driver.InProgress:
 		return RefuseUnknown
-	case !met.Lapsed(cutoff):
+	case !met.Lapsed(c.Cutoff):
 		// Also without any lease: the record of a different library is alive until
 		// its expiration, and then Create replaces it.
 		return AwaitOwner
-	case maxAttempts > 0 && met.Used() >= int64(maxAttempts):
+	case c.MaxAttempts > 0 && met.Used() >= int64(c.MaxAttempts):
 		return OutcomeLost
 	default:
 		return TakeOver

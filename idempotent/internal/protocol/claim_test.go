@@ -52,7 +52,8 @@ func TestDecide(t *testing.T) {
 		{"running without a lease, and over", driver.Record{Status: driver.InProgress, Expires: ago(time.Hour)}, once, ClaimAnew},
 		{"running under a lease, and past its retention", driver.Record{Status: driver.InProgress, Owner: other, Lease: now, Expires: ago(time.Hour)}, always, AwaitOwner},
 	} {
-		check.Equal(t, Decide(test.met, me, "f", now.Add(-time.Second), test.max), test.want, test.name)
+		us := Claimant{Owner: me, Fingerprint: "f", Cutoff: now.Add(-time.Second), MaxAttempts: test.max}
+		check.Equal(t, us.Decide(test.met), test.want, test.name)
 	}
 }
 
@@ -65,7 +66,8 @@ func TestDecideComparesFingerprintsThatBothSidesHave(t *testing.T) {
 		{"", "", ReplayRecord}, {"f", "", ReplayRecord}, {"", "f", ReplayRecord}, {"f", "f", ReplayRecord}, {"f", "g", RefuseReuse},
 	} {
 		met := driver.Record{Status: driver.Completed, Fingerprint: test.stored}
-		check.Equal(t, Decide(met, "me", test.ours, now, 0), test.want, test.stored, test.ours)
+		us := Claimant{Owner: "me", Fingerprint: test.ours, Cutoff: now}
+		check.Equal(t, us.Decide(met), test.want, test.stored, test.ours)
 	}
 }
 
@@ -74,5 +76,5 @@ func TestDecideComparesFingerprintsThatBothSidesHave(t *testing.T) {
 func TestDecideNobodyIsNotUs(t *testing.T) {
 	now := time.UnixMilli(1_800_000_000_000)
 	met := driver.Record{Status: driver.InProgress, Lease: now.Add(time.Minute)}
-	check.Equal(t, Decide(met, "", "", now, 0), AwaitOwner)
+	check.Equal(t, Claimant{Cutoff: now}.Decide(met), AwaitOwner)
 }

@@ -2,7 +2,7 @@
 // that a claim met, on the answer to a write, and on the end of a run. It reads no
 // clock and calls no store. Package idempotent carries out its rulings.
 //
-//   - [Decide] rules on the record that a claim met.
+//   - [Claimant.Decide] rules on the record that a claim met.
 //   - A [Policy] rules on the answer to a write. The policies are a
 //     table: twelve kinds of writes, and the standing of the record that each may
 //     meet. A test pins every cell.

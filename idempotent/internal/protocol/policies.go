@@ -3,7 +3,7 @@ package protocol
 import "time"
 
 // A Policy says how one kind of write is repeated, and rules on the
-// record that it meets. The policies below are all writes of the protocol. [Decide]
+// record that it meets. The policies below are all writes of the protocol. [Claimant.Decide]
 // rules on the record that a claim met.
 type Policy struct {
 	// outages and refusals are the numbers of tries while the store cannot be
