@@ -22,8 +22,9 @@ import (
 // receives the event alone.
 //
 // FailureQueue panics with a [*PropsError] if the function has a configuration of asynchronous
-// invocations. [Check] finds a source without this queue, and records that expire before an event
-// is sent again from it.
+// invocations. [Check] finds a function with such a source and without the queue, and records that
+// expire before an event is sent again from it. It does not look at the dead-letter queues of
+// topics, rules and schedules.
 func (f *IdempotentFunction) FailureQueue() awssqs.Queue {
 	failures := f.failuresOfEvents()
 	allowSender(f.props.Key, "events")
@@ -39,7 +40,7 @@ func (f *IdempotentFunction) failuresOfEvents() awssqs.Queue {
 	}
 	const id = "Async"
 	found := refuseID(f.scope, id, failuresID)
-	found.when(f.target().Node().TryFindChild(jsii.String("EventInvokeConfig")) != nil,
+	found.when(f.Target().Node().TryFindChild(jsii.String("EventInvokeConfig")) != nil,
 		"function: it has OnFailure, OnSuccess, MaxEventAge or RetryAttempts, and Lambda allows one such configuration; leave them out, because FailureQueue sets them")
 	found.panic(f.scope, id)
 	f.asyncSink = f.newFailures(id)
@@ -51,7 +52,7 @@ func (f *IdempotentFunction) failuresOfEvents() awssqs.Queue {
 		function := f.Function.Node().DefaultChild().(awslambda.CfnFunction)
 		function.SetDeadLetterConfig(&awslambda.CfnFunction_DeadLetterConfigProperty{TargetArn: f.asyncSink.QueueArn()})
 	}
-	f.target().ConfigureAsyncInvoke(invocations)
+	f.Target().ConfigureAsyncInvoke(invocations)
 	if f.props.Live != nil && f.props.Durable == nil { // events from before it had an alias
 		f.Function.ConfigureAsyncInvoke(invocations)
 	}

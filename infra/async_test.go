@@ -15,7 +15,7 @@ import (
 // addTopic feeds the function from a topic, with the construct of CDK.
 func addTopic(f *IdempotentFunction) awssqs.Queue {
 	failures, topic := f.FailureQueue(), awssns.NewTopic(f.scope, jsii.String("Topic"), nil)
-	f.target().AddEventSource(awslambdaeventsources.NewSnsEventSource(topic, &awslambdaeventsources.SnsEventSourceProps{DeadLetterQueue: failures}))
+	f.Target().AddEventSource(awslambdaeventsources.NewSnsEventSource(topic, &awslambdaeventsources.SnsEventSourceProps{DeadLetterQueue: failures}))
 	return failures
 }
 

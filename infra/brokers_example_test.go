@@ -84,7 +84,7 @@ func ExampleIdempotentFunction_schedule() {
 		Schedule: awsscheduler.ScheduleExpression_Cron(&awsscheduler.CronOptionsWithTimezone{
 			Hour: jsii.String("6"), Minute: jsii.String("0"), TimeZone: awscdk.TimeZone_EUROPE_BERLIN(),
 		}),
-		Target: awsschedulertargets.NewLambdaInvoke(orders.Function, &awsschedulertargets.ScheduleTargetBaseProps{
+		Target: awsschedulertargets.NewLambdaInvoke(orders.Target(), &awsschedulertargets.ScheduleTargetBaseProps{
 			DeadLetterQueue: failures, // of Scheduler
 			Input: awsscheduler.ScheduleTargetInput_FromObject(map[string]any{
 				"detail": map[string]any{"report": "daily"}, "id": *awsscheduler.ContextAttribute_ScheduleArn() + "/" + time, "time": time,

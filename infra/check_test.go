@@ -251,6 +251,20 @@ func TestSourcesOfAliasesAndOfOtherStacksAreFound(t *testing.T) {
 	}
 }
 
+// Its name is a different one once the app is prepared, and alarms walk through the app before.
+func TestSourceOfAnImportFromAnotherStackIsFoundAfterAlarms(t *testing.T) {
+	stack := newStack()
+	second := stackOf(awscdk.Stage_Of(stack), "Second")
+	imported := awslambda.Function_FromFunctionAttributes(second, jsii.String("Import"), &awslambda.FunctionAttributes{
+		FunctionArn: ownFunction(t, stack).FunctionArn(), Role: newRole(second), SameEnvironment: jsii.Bool(true),
+	})
+	orders := Protect(second, "Orders", imported, &ProtectProps{Operations: []string{"pay"}, Retention: 400 * day, Table: NewIdempotencyTable(second, "Table", nil), Timeout: time.Minute})
+	imported.AddEventSource(awslambdaeventsources.NewSqsEventSource(importedQueue(second, queueARN), nil))
+	NewAlarms(second, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{orders}})
+	refused := attempt(func() { awscdk.Stage_Of(stack).Synth(nil) })
+	check.Contains(t, refused, "invokes Second/Orders without ReportBatchItemFailures")
+}
+
 // Stacks repeat logical ids, for example those of two stages.
 func TestEqualIDsOfTwoStacksAreTwoFunctions(t *testing.T) {
 	one := newStack()

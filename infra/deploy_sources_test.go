@@ -28,14 +28,14 @@ import (
 
 func asynchronousSources(orders *infra.IdempotentFunction, shipped awssns.ITopic, paid awsevents.Rule, uploads awss3.IBucket) {
 	failures := orders.FailureQueue() // of events that the function gives up
-	orders.Function.AddEventSource(awslambdaeventsources.NewSnsEventSource(shipped, &awslambdaeventsources.SnsEventSourceProps{
+	orders.Target().AddEventSource(awslambdaeventsources.NewSnsEventSource(shipped, &awslambdaeventsources.SnsEventSourceProps{
 		DeadLetterQueue: failures, // and of those that SNS cannot deliver to Lambda
 	}))
-	paid.AddTarget(awseventstargets.NewLambdaFunction(orders.Function, &awseventstargets.LambdaFunctionProps{
+	paid.AddTarget(awseventstargets.NewLambdaFunction(orders.Target(), &awseventstargets.LambdaFunctionProps{
 		DeadLetterQueue: failures,
 		MaxEventAge:     awscdk.Duration_Hours(jsii.Number(6)), // 24 h by default
 	}))
-	orders.Function.AddEventSource(awslambdaeventsources.NewS3EventSourceV2(uploads, &awslambdaeventsources.S3EventSourceProps{
+	orders.Target().AddEventSource(awslambdaeventsources.NewS3EventSourceV2(uploads, &awslambdaeventsources.S3EventSourceProps{
 		Events: &[]awss3.EventType{awss3.EventType_OBJECT_CREATED},
 	}))
 }
@@ -50,15 +50,17 @@ func streamSources(orders *infra.IdempotentFunction, clicks awskinesis.IStream, 
 func stepFunctions(stack awscdk.Stack, orders *infra.IdempotentFunction, ask, refuse awsstepfunctions.IChainable) {
 	execution, name := awsstepfunctions.JsonPath_StringAt(jsii.String("$$.Execution.Id")), awsstepfunctions.JsonPath_StringAt(jsii.String("$$.State.Name"))
 	pay := awsstepfunctionstasks.NewLambdaInvoke(stack, jsii.String("PayTask"), &awsstepfunctionstasks.LambdaInvokeProps{
-		LambdaFunction: orders.Function,
+		LambdaFunction: orders.Target(),
 		Payload: awsstepfunctions.TaskInput_FromObject(&map[string]any{
 			"id":    awsstepfunctions.JsonPath_Format(jsii.String("{}/{}"), execution, name),
 			"input": awsstepfunctions.JsonPath_ObjectAt(jsii.String("$")),
 		}),
 		PayloadResponseOnly:      jsii.Bool(true),
-		RetryOnServiceExceptions: jsii.Bool(false), // TaskRetry contains them
+		QueryLanguage:            awsstepfunctions.QueryLanguage_JSON_PATH,                                    // JSONata would take the format for a text
+		RetryOnServiceExceptions: jsii.Bool(false),                                                            // TaskRetry contains them
+		TaskTimeout:              awsstepfunctions.Timeout_Duration(awscdk.Duration_Seconds(jsii.Number(90))), // a minute longer than the function's
 	})
-	pay.AddRetry(orders.TaskRetry())
+	pay.AddRetry(orders.TaskRetry(time.Hour))
 	pay.AddCatch(ask, &awsstepfunctions.CatchProps{Errors: jsii.Strings("TimedOutError")})
 	pay.AddCatch(refuse, &awsstepfunctions.CatchProps{Errors: jsii.Strings("CardDeclined")})
 	awsstepfunctions.NewStateMachine(stack, jsii.String("Machine"), &awsstepfunctions.StateMachineProps{

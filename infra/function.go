@@ -151,8 +151,9 @@ func (p *IdempotentFunctionProps) newAlias(own constructs.Construct, function aw
 	return awslambda.NewAlias(own, jsii.String("Alias"), props)
 }
 
-// target returns the alias or the function that event sources invoke.
-func (f *IdempotentFunction) target() awslambda.IFunction {
+// Target returns what event sources invoke: the alias of a function with Live or Durable, and
+// the function itself without.
+func (f *IdempotentFunction) Target() awslambda.IFunction {
 	if f.Alias != nil {
 		return f.Alias
 	}
@@ -162,8 +163,18 @@ func (f *IdempotentFunction) target() awslambda.IFunction {
 // TaskRetry returns the retries of a state that invokes the function, for handlers.Invoke:
 // conflicts, crashes, and errors of the store and of Lambda, with backoff, for longer than a crash
 // leaves a claim. They do not contain TimedOutError, after which the effect may have happened:
-// retry or catch it in the state. Catch permanent errors as well.
-func (f *IdempotentFunction) TaskRetry() *awsstepfunctions.RetryProps {
+// retry or catch it in the state. Catch permanent errors as well. execution is the timeout of the
+// state machine.
+//
+// TaskRetry panics with a [*PropsError] if the function's records may expire before an execution
+// can no longer be redriven, 14 days after its end, or if it is durable and runs for longer than a
+// state machine waits for it.
+func (f *IdempotentFunction) TaskRetry(execution time.Duration) *awsstepfunctions.RetryProps {
+	var found problems
+	found.when(execution <= 0 || execution > 366*day, "execution: %s is not up to 366 days; state the timeout of the state machine", execution)
+	found.when(f.props.Retention < execution+14*day, "Retention: %s is shorter than the %s for which an execution may be redriven", f.props.Retention, execution+14*day)
+	found.when(f.props.Durable.timeout() > 15*time.Minute, "Durable.ExecutionTimeout: %s is longer than the 15m for which a state machine waits for the whole execution; start executions from a dispatcher (Dispatches)", f.props.Durable.timeout())
+	found.panic(f.scope, "")
 	n := 5 // after 5, 10, 20 … s
 	for 5*time.Second<<n-5*time.Second < f.known.Longest()+time.Minute {
 		n++

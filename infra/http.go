@@ -76,7 +76,7 @@ func (f *IdempotentFunction) route(api awsapigatewayv2.HttpApi, p *HTTPAPIProps)
 		}
 		awsapigatewayv2.NewHttpRoute(api, jsii.String(method+path), &awsapigatewayv2.HttpRouteProps{
 			Authorizer: authorizer, HttpApi: api, RouteKey: key,
-			Integration: awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Integration"), f.target(), nil),
+			Integration: awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Integration"), f.Target(), nil),
 		})
 	}
 }

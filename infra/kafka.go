@@ -55,7 +55,7 @@ func (f *IdempotentFunction) AddKafka(id string, props *KafkaProps) awssqs.Queue
 	return build(f.scope, id, "Configure", func() awssqs.Queue {
 		failures := f.newFailures(id)
 		source := &awslambda.EventSourceMappingProps{
-			BatchSize: jsii.Number(f.batchSize(100)), EventSourceArn: named(p.ClusterARN), KafkaTopic: &p.Topic, Target: f.target(),
+			BatchSize: jsii.Number(f.batchSize(100)), EventSourceArn: named(p.ClusterARN), KafkaTopic: &p.Topic, Target: f.Target(),
 			BisectBatchOnError: jsii.Bool(true), ReportBatchItemFailures: jsii.Bool(true), StartingPosition: awslambda.StartingPosition_TRIM_HORIZON,
 			MaxRecordAge: seconds(day), OnFailure: awslambdaeventsources.NewSqsDlq(failures), RetryAttempts: jsii.Number(10),
 			ProvisionedPollerConfig: &awslambda.ProvisionedPollerConfig{MaximumPollers: jsii.Number(200), MinimumPollers: jsii.Number(1)},

@@ -91,7 +91,7 @@ func (f *IdempotentFunction) newQueue(own constructs.Construct, p *QueueProps) *
 	made := &Queue{DeadLetters: newLastQueue(own, "DeadLetters", f.props.store().ephemeral(), dead)}
 	queue.DeadLetterQueue = &awssqs.DeadLetterQueue{MaxReceiveCount: jsii.Number(p.MaxReceives), Queue: made.DeadLetters}
 	made.Queue = awssqs.NewQueue(own, jsii.String("Queue"), queue)
-	f.target().AddEventSource(awslambdaeventsources.NewSqsEventSource(made.Queue, source))
+	f.Target().AddEventSource(awslambdaeventsources.NewSqsEventSource(made.Queue, source))
 	return made
 }
 

@@ -44,7 +44,7 @@ func sources() map[string]source {
 			failures := f.FailureQueue()
 			awsevents.NewRule(f.scope, jsii.String("Rule"), &awsevents.RuleProps{
 				EventPattern: &awsevents.EventPattern{Source: jsii.Strings("shop")},
-				Targets: &[]awsevents.IRuleTarget{awseventstargets.NewLambdaFunction(f.target(), &awseventstargets.LambdaFunctionProps{
+				Targets: &[]awsevents.IRuleTarget{awseventstargets.NewLambdaFunction(f.Target(), &awseventstargets.LambdaFunctionProps{
 					DeadLetterQueue: failures, MaxEventAge: seconds(6 * time.Hour),
 				})},
 			})
@@ -52,7 +52,7 @@ func sources() map[string]source {
 		}},
 		"S3": {0, 6 * time.Hour, func(f *IdempotentFunction) awssqs.IQueue {
 			failures, bucket := f.FailureQueue(), awss3.NewBucket(f.scope, jsii.String("Bucket"), nil)
-			f.target().AddEventSource(awslambdaeventsources.NewS3EventSourceV2(bucket, &awslambdaeventsources.S3EventSourceProps{
+			f.Target().AddEventSource(awslambdaeventsources.NewS3EventSourceV2(bucket, &awslambdaeventsources.S3EventSourceProps{
 				Events: &[]awss3.EventType{awss3.EventType_OBJECT_CREATED},
 			}))
 			return failures

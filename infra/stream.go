@@ -79,7 +79,7 @@ func (f *IdempotentFunction) stream(id, name string, absent bool, source func(fa
 	found.panic(f.scope, id)
 	return build(f.scope, id, "StreamProps", func() awssqs.Queue {
 		failures := f.newFailures(id)
-		f.target().AddEventSource(source(failures))
+		f.Target().AddEventSource(source(failures))
 		return failures
 	})
 }

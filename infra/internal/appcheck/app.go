@@ -19,6 +19,7 @@ import (
 type App struct {
 	all       []constructs.IConstruct
 	called    map[constructs.IConstruct]string // identities of functions, by the resource that calls them
+	own       map[*Function]string             // identities of the protected ones
 	homes     map[constructs.IConstruct]awscdk.Stack
 	named     map[string][]naming // by the stack that names them
 	read      map[awslambda.CfnEventSourceMapping]*Mapping
@@ -36,7 +37,7 @@ type naming struct {
 func AppOf(of constructs.IConstruct) *App {
 	return &App{
 		all:    *of.Node().Root().Node().FindAll(constructs.ConstructOrder_PREORDER),
-		called: map[constructs.IConstruct]string{}, homes: map[constructs.IConstruct]awscdk.Stack{}, named: map[string][]naming{}, read: map[awslambda.CfnEventSourceMapping]*Mapping{}, validated: map[validation]bool{},
+		called: map[constructs.IConstruct]string{}, own: map[*Function]string{}, homes: map[constructs.IConstruct]awscdk.Stack{}, named: map[string][]naming{}, read: map[awslambda.CfnEventSourceMapping]*Mapping{}, validated: map[validation]bool{},
 	}
 }
 
@@ -93,13 +94,13 @@ func asJSON(value any) string {
 
 // Invokes reports whether a property of a resource names the function, its alias or its version.
 func (a *App) Invokes(f *Function, of constructs.IConstruct, property any) bool {
-	if f.identity == "" {
-		f.identity = identity(f.Function)
+	if _, known := a.own[f]; !known { // of this walk: an import is named differently once the app is prepared
+		a.own[f] = identity(f.Function)
 	}
 	if _, known := a.called[of]; !known {
 		a.called[of] = a.call(of, property)
 	}
-	return a.called[of] == f.identity
+	return a.called[of] == a.own[f]
 }
 
 // call returns the identity of the function that a property of a resource names, or "".

@@ -16,7 +16,6 @@ type Function struct {
 	Timeout   time.Duration        // of an invocation, if the app does not have it
 	Execution time.Duration        // of a durable function; 0 of any other
 	Retention time.Duration
-	identity  string
 
 	// Expiry is the meaning of the end of Retention, and Advice what to do if it comes too early.
 	Expiry, Advice string
