@@ -17,7 +17,7 @@
 //	              "river migrate-up" creates
 //	RECEIVER_URL  where notices are sent, by POST. With it, the function is the scheduled
 //	              one; without it, the second
-//	JOB_TIMEOUT   the time to send a notice; default 10s. The timeout of the scheduled
+//	JOB_TIMEOUT   the time to send a notice; at least 1s, default 10s. The timeout of the scheduled
 //	              function must be longer
 //	RESCUE_AFTER  the time after which a notice is sent again whose process was killed. It
 //	              must be longer than JOB_TIMEOUT; default 5m. River's own default is 1h

@@ -131,6 +131,8 @@ func testTransactOwn(t *testing.T, h Harness) {
 	h.test(t, "lost", claimed, attaches, loses(c, as("mallory"), attach), never,
 		refusedOne, loses(c, as("mallory"), attach), never)
 	h.test(t, "lost against a result", claimed, wins(c), refusedOne, loses(second, attach), never)
+	h.test(t, "lost against its own release", claimed, wins(keep), attaches, loses(c, by("alice"), attach), never)
+	h.test(t, "lost against its own refund", claimed, wins(refund), attaches, loses(c, by("alice"), attach), never)
 	h.test(t, "lost against no record", attaches, loses(c, by("alice"), attach), never)
 	h.test(t, "oversize", claimed, attaches, wins(finish(driver.Completed, oversize()), attach), once)
 }

@@ -14,7 +14,8 @@ import (
 )
 
 // What may happen next is a choice: the end of a stage of any record, or that the time
-// is up. Every order of choices is played, except beyond a state that was seen before.
+// is up. Every order of choices is played, except beyond what looks like a state that was
+// seen before. No time passes: the timers of lingering and of refused claims do not end.
 func TestPromisesHoldInEveryOrderOfSmallEvents(t *testing.T) {
 	events, states := uint64(1000), 0
 	if testing.Short() {
@@ -39,7 +40,7 @@ func TestPromisesHoldInEveryOrderOfSmallEvents(t *testing.T) {
 	t.Logf("%d events went through %d states", events, states)
 }
 
-// smallEvent returns an event of two or three records, with one that is not like the rest.
+// smallEvent returns an event of two to four records, with one that is not like the rest.
 func smallEvent(random *rand.Rand) *event {
 	e := randomEvent(random, 2+random.IntN(3))
 	e.runner = lanes.Runner{Concurrency: 1 + random.IntN(2), Ahead: random.IntN(4), Unrecorded: random.IntN(5), Errors: runnerErrs}

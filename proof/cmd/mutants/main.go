@@ -53,10 +53,15 @@ func run(ctx context.Context, names []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := passUnchanged(ctx, all); err != nil {
+	// A copy: an edit during the run could fail a test in place of the mutation.
+	tree := filepath.Join(dir, "tree")
+	if err := copyTree(ctx, tree); err != nil {
 		return err
 	}
-	if survivors := tryAll(ctx, dir, all); survivors > 0 {
+	if err := passUnchanged(ctx, tree, all); err != nil {
+		return err
+	}
+	if survivors := tryAll(ctx, dir, tree, all); survivors > 0 {
 		return fmt.Errorf("%d of %d mutants survive", survivors, len(all))
 	}
 	fmt.Printf("mutants: %d killed, 0 survive\n", len(all))
@@ -64,7 +69,7 @@ func run(ctx context.Context, names []string) (err error) {
 }
 
 // tryAll tries all mutants, some at a time. It returns the number of those that survive.
-func tryAll(ctx context.Context, dir string, all []mutants.Mutant) int {
+func tryAll(ctx context.Context, dir, tree string, all []mutants.Mutant) int {
 	var (
 		mu              sync.Mutex
 		tried, survived int
@@ -75,7 +80,7 @@ func tryAll(ctx context.Context, dir string, all []mutants.Mutant) int {
 		workers.Go(func() {
 			for m := range next {
 				began := time.Now()
-				err := try(ctx, dir, m)
+				err := try(ctx, dir, tree, m)
 				mu.Lock()
 				tried++
 				verdict := "killed by " + m.Test
@@ -96,8 +101,30 @@ func tryAll(ctx context.Context, dir string, all []mutants.Mutant) int {
 	return survived
 }
 
+// copyTree copies the files that git knows of, with changes that are not committed.
+func copyTree(ctx context.Context, tree string) error {
+	list, err := exec.CommandContext(ctx, "git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
+	if err != nil {
+		return fmt.Errorf("git ls-files: %w", err)
+	}
+	for file := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
+		info, err := os.Stat(filepath.Join(root, file))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // deleted, and not committed
+		}
+		text, errRead := os.ReadFile(filepath.Join(root, file))
+		if err := errors.Join(err, errRead, os.MkdirAll(filepath.Dir(filepath.Join(tree, file)), 0o755)); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(tree, file), text, info.Mode()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // passUnchanged sees that every named test passes without its mutation.
-func passUnchanged(ctx context.Context, all []mutants.Mutant) error {
+func passUnchanged(ctx context.Context, tree string, all []mutants.Mutant) error {
 	tests := map[string][]string{}
 	for _, m := range all {
 		if !slices.Contains(tests[m.Package], m.Test) {
@@ -105,7 +132,7 @@ func passUnchanged(ctx context.Context, all []mutants.Mutant) error {
 		}
 	}
 	for pkg, names := range tests {
-		if out, err := test(ctx, "", pkg, strings.Join(names, "|")); err != nil {
+		if out, err := test(ctx, tree, "", pkg, strings.Join(names, "|")); err != nil {
 			return fmt.Errorf("the unchanged tree fails in %s: %w\n%s", pkg, err, out)
 		}
 	}
@@ -114,21 +141,17 @@ func passUnchanged(ctx context.Context, all []mutants.Mutant) error {
 
 // try builds a mutant by an overlay of the file that it changes, which it writes into dir.
 // It is nil when the named test fails for it: fails, not does not compile.
-func try(ctx context.Context, dir string, m mutants.Mutant) error {
-	file, changed, err := m.Apply(root)
-	if err != nil {
-		return err
-	}
-	source, err := filepath.Abs(filepath.Join(root, file))
+func try(ctx context.Context, dir, tree string, m mutants.Mutant) error {
+	file, changed, err := m.Apply(tree)
 	if err != nil {
 		return err
 	}
 	replacement, overlay := filepath.Join(dir, m.Name+filepath.Ext(file)), filepath.Join(dir, m.Name+".json")
-	replaces := fmt.Appendf(nil, `{"Replace": {%q: %q}}`, source, replacement)
+	replaces := fmt.Appendf(nil, `{"Replace": {%q: %q}}`, filepath.Join(tree, file), replacement)
 	if err := errors.Join(os.WriteFile(replacement, changed, 0o644), os.WriteFile(overlay, replaces, 0o644)); err != nil {
 		return err
 	}
-	out, err := test(ctx, overlay, m.Package, m.Test)
+	out, err := test(ctx, tree, overlay, m.Package, m.Test)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -141,9 +164,9 @@ func try(ctx context.Context, dir string, m mutants.Mutant) error {
 }
 
 // test runs tests of a package. The overlay is also that of the programs that they build.
-func test(ctx context.Context, overlay, pkg, names string) ([]byte, error) {
+func test(ctx context.Context, tree, overlay, pkg, names string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=5m", "-vet=off", "-ldflags=-s -w", "-run", "^("+names+")$", ".")
-	cmd.Dir = filepath.Join(root, pkg) // which may be of another module
+	cmd.Dir = filepath.Join(tree, pkg) // which may be of another module
 	if overlay != "" {
 		cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	}
