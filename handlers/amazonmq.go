@@ -30,6 +30,9 @@ func ActiveMQ[T any](x *idempotent.Executor, key func(ActiveMQMessage[T]) (idemp
 			m := event.Messages[i]
 			r := readBase64[T](m, m.Data, message{id: m.MessageID, chain: m.Properties[ChainAttribute]})
 			r.eventSource, r.key = event.EventSource, streamKey(event.EventSourceARN, m.MessageID)
+			if m.BrokerInTime > 0 && r.issued.IsZero() {
+				r.issued = time.UnixMilli(m.BrokerInTime)
+			}
 			return r
 		})
 	}

@@ -26,6 +26,8 @@ type batch[D any] struct {
 	// done.
 	poison   func(context.Context, D, error) error
 	isPoison func(error, *idempotent.Event) bool
+	// late receives a record whose key comes too late. With a nil error it counts as done.
+	late func(context.Context, D, *idempotent.KeyExpiredError) error
 	// onConflict receives a record that comes back because its duplicate is
 	// still running.
 	onConflict func(context.Context, D, *idempotent.InProgressError) error
@@ -64,6 +66,8 @@ type record[D any] struct {
 	err error
 	// skip acknowledges the record without running it.
 	skip bool
+	// issued is when the record, or the event inside it, was made, or zero.
+	issued time.Time
 	// redelivered reports that the record has been delivered before.
 	redelivered bool
 	// turn is the record's place in its batch. began reports that its function
@@ -170,6 +174,9 @@ func (b *batch[D]) begin(ctx context.Context, size int, read func(i int) record[
 			r.err = guarded(func() (err error) { r.key, err = b.key(r.delivery); return err })
 		case r.chain != "":
 			r.key = chainID(r.chain, r.text)
+		}
+		if r.key.Issued.IsZero() {
+			r.key.Issued = r.issued
 		}
 		if b.source.reports && r.id == "" {
 			r.err = &NoIDError{}

@@ -98,7 +98,7 @@ func (e *NoRecordsError) SafeText() string { return e.Error() }
 func (e *NoRecordsError) Is(target error) bool { return target == ErrNoRecords }
 
 // OptionError reports that a record failed, and so did the option that was
-// called for it: Poison or Visibility.
+// called for it: Late, Poison or Visibility.
 type OptionError struct {
 	Option string
 	Err    error // of the option

@@ -57,16 +57,22 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 	var optionErr error
 	option := "Poison"
 	running, conflict := err.(*idempotent.InProgressError)
+	expired, late := err.(*idempotent.KeyExpiredError)
 	switch {
 	case v.poison != nil && v.isPoison(err, event):
 		if optionErr = guarded(func() error { return v.poison(ctx, r.delivery, err) }); optionErr == nil {
+			return nil
+		}
+	case v.late != nil && late && event.Outcome == idempotent.OutcomeExpired:
+		option = "Late"
+		if optionErr = guarded(func() error { return v.late(ctx, r.delivery, expired) }); optionErr == nil {
 			return nil
 		}
 	case v.onConflict != nil && conflict && event.Outcome == idempotent.OutcomeConflict:
 		option = "Visibility"
 		optionErr = guarded(func() error { return v.onConflict(ctx, r.delivery, running) })
 	}
-	if optionErr != nil {
+	if optionErr != nil && optionErr != err {
 		return &OptionError{Option: option, Err: readable(optionErr), Record: err}
 	}
 	return err

@@ -98,7 +98,7 @@ func readRecord[T, E any](source E, text []byte, outer message) record[Delivery[
 	m := inner.within(outer)
 	return record[Delivery[E, T]]{
 		id: outer.id, delivery: Delivery[E, T]{source, body, m.chain, m.text},
-		key: idempotent.Key{ID: m.id}, chain: m.chain, text: m.text, zero: m.zero, skip: m.skip, err: err,
+		key: idempotent.Key{ID: m.id}, chain: m.chain, text: m.text, zero: m.zero, skip: m.skip, issued: m.issued, err: err,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -20,6 +21,7 @@ type message struct {
 	chain    string // chain key, or ""
 	text     []byte // the body
 	zero     string // the type of the body if it is the zero value, or ""
+	issued   time.Time
 }
 
 // envelope is a body that contains an event of its own source.
@@ -45,6 +47,9 @@ func (m message) within(outer message) message {
 		return outer
 	}
 	m.chain = outer.chain
+	if m.issued.IsZero() {
+		m.issued = outer.issued
+	}
 	if m.text == nil {
 		m.text = outer.text
 	}
@@ -117,6 +122,7 @@ func (m *FromSNS[T]) UnmarshalJSON(text []byte) (err error) {
 func (m *FromSNS[T]) message() message {
 	return messageIn(&m.Body).within(message{
 		envelope: true, id: m.Source.MessageID, chain: snsAttribute(m.Source, ChainAttribute), text: []byte(m.Source.Message), zero: zeroType(m.Body),
+		issued: m.Source.Timestamp,
 	})
 }
 
@@ -145,7 +151,7 @@ func (m *FromEventBridge[T]) UnmarshalJSON(text []byte) (err error) {
 }
 
 func (m *FromEventBridge[T]) message() message {
-	return messageIn(&m.Body).within(message{envelope: true, id: m.Source.ID, chain: m.chain, text: m.Source.Detail, zero: zeroType(m.Body)})
+	return messageIn(&m.Body).within(message{envelope: true, id: m.Source.ID, chain: m.chain, text: m.Source.Detail, zero: zeroType(m.Body), issued: m.Source.Time})
 }
 
 // FromS3 is the body of a queue message that is a notification of S3. Its
@@ -171,7 +177,13 @@ func (m *FromS3) UnmarshalJSON(text []byte) error {
 }
 
 func (m *FromS3) message() message {
-	return message{envelope: true, id: s3IDs(m.Records), skip: m.test}
+	first := message{envelope: true, id: s3IDs(m.Records), skip: m.test}
+	for _, r := range m.Records {
+		if first.issued.IsZero() || r.EventTime.Before(first.issued) {
+			first.issued = r.EventTime
+		}
+	}
+	return first
 }
 
 // s3IDs returns the id of one record, or a digest of the ids of several.

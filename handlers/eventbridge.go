@@ -30,7 +30,7 @@ func EventBridge[T any](x *idempotent.Executor, key func(EventBridgeEvent[T]) (i
 	return func(ctx context.Context, event events.EventBridgeEvent) error {
 		err := b.handleAll(ctx, 1, func(int) record[EventBridgeEvent[T]] {
 			chain, err := eventChain(event.Detail)
-			r := readRecord[T](event, event.Detail, message{id: event.ID, chain: chain})
+			r := readRecord[T](event, event.Detail, message{id: event.ID, chain: chain, issued: event.Time})
 			if r.err == nil && err != nil {
 				r.err = &DecodeError{Type: "an event with a chain key", Err: err}
 			}

@@ -67,6 +67,9 @@ func Kafka[T any](x *idempotent.Executor, key func(KafkaRecord[T]) (idempotent.K
 			}
 			r := readBase64[T](e, value, message{id: name, chain: kafkaHeader(e, ChainAttribute)})
 			r.eventSource, r.key = event.EventSource, streamKey(cluster, name)
+			if e.TimestampType == "LOG_APPEND_TIME" && r.issued.IsZero() { // otherwise it is the producer's
+				r.issued = e.Timestamp.Time
+			}
 			return r
 		})
 		if err != nil {

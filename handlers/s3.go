@@ -36,7 +36,7 @@ func S3(x *idempotent.Executor, key func(events.S3EventRecord) (idempotent.Key, 
 		}
 		return b.handleAll(ctx, len(event.Records), func(i int) record[events.S3EventRecord] {
 			e := event.Records[i]
-			return record[events.S3EventRecord]{eventSource: e.EventSource, delivery: e, key: idempotent.Key{ID: s3ID(e)}}
+			return record[events.S3EventRecord]{eventSource: e.EventSource, delivery: e, key: idempotent.Key{ID: s3ID(e)}, issued: e.EventTime}
 		})
 	}
 }

@@ -26,7 +26,7 @@ func SNS[T any](x *idempotent.Executor, key func(SNSMessage[T]) (idempotent.Key,
 	return func(ctx context.Context, event events.SNSEvent) error {
 		return b.handleAll(ctx, len(event.Records), func(i int) record[SNSMessage[T]] {
 			e := event.Records[i]
-			r := readRecord[T](e, []byte(e.SNS.Message), message{id: e.SNS.MessageID, chain: snsAttribute(e.SNS, ChainAttribute)})
+			r := readRecord[T](e, []byte(e.SNS.Message), message{id: e.SNS.MessageID, chain: snsAttribute(e.SNS, ChainAttribute), issued: e.SNS.Timestamp})
 			r.eventSource = e.EventSource
 			return r
 		})

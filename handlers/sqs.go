@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,6 +27,12 @@ type SQSOptions struct {
 	// Lambda slows its polling down after errors and not after reports.
 	// Default false.
 	ErrorIfAllFailed bool
+
+	// Late receives a message that Config.RefuseLate refuses. Store it elsewhere: only with
+	// a nil error it is acknowledged, although nothing has run for it. Default: the message
+	// is reported at every delivery, until SQS moves it to the dead-letter queue, and those
+	// behind it in a FIFO queue's group wait.
+	Late func(ctx context.Context, m events.SQSMessage, err *idempotent.KeyExpiredError) error
 
 	// OnFailure receives every message that is not done, when the batch has been
 	// handled. It must not panic. Default: [LogError]. [LogErrorText] adds the text
@@ -111,6 +118,11 @@ func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key,
 		b.isPoison = isStored
 		b.poison = func(ctx context.Context, m SQSMessage[T], err error) error { return o.Poison(ctx, m.Source, err) }
 	}
+	if o.Late != nil {
+		b.late = func(ctx context.Context, m SQSMessage[T], err *idempotent.KeyExpiredError) error {
+			return o.Late(ctx, m.Source, err)
+		}
+	}
 	if o.Visibility != nil {
 		b.onConflict = func(ctx context.Context, m SQSMessage[T], running *idempotent.InProgressError) error {
 			return postpone(ctx, m.Source, running, o.Visibility)
@@ -119,7 +131,7 @@ func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key,
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		v, err := b.begin(ctx, len(event.Records), func(i int) record[SQSMessage[T]] {
 			m := event.Records[i]
-			r := readRecord[T](m, []byte(m.Body), message{id: m.MessageId, chain: sqsAttribute(m, ChainAttribute)})
+			r := readRecord[T](m, []byte(m.Body), message{id: m.MessageId, chain: sqsAttribute(m, ChainAttribute), issued: sqsSent(m)})
 			r.eventSource = m.EventSource
 			count := m.Attributes["ApproximateReceiveCount"]
 			r.redelivered = count != "" && count != "1"
@@ -147,6 +159,15 @@ func sqsAttribute(m events.SQSMessage, name string) string {
 		return *value
 	}
 	return ""
+}
+
+// sqsSent returns when a message was sent. A redrive sends it again.
+func sqsSent(m events.SQSMessage) time.Time {
+	sent, err := strconv.ParseInt(m.Attributes["SentTimestamp"], 10, 64)
+	if err != nil {
+		return time.Time{} // as in tests
+	}
+	return time.UnixMilli(sent)
 }
 
 func sqsSchedule(messages []events.SQSMessage, stopGroups bool) lanes.Schedule {

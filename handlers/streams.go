@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -8,6 +9,8 @@ import (
 
 	"github.com/lambda-once/once/handlers/internal/lanes"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // KinesisRecord is a record of a stream.
@@ -35,6 +38,7 @@ func Kinesis[T any](x *idempotent.Executor, key func(KinesisRecord[T]) (idempote
 			e := event.Records[i]
 			r := readRecord[T](e, e.Kinesis.Data, message{})
 			r.id, r.eventSource, r.key = e.Kinesis.SequenceNumber, e.EventSource, streamKey(e.EventSourceArn, e.EventID)
+			r.issued = cmp.Or(r.issued, e.Kinesis.ApproximateArrivalTimestamp.Time)
 			return r
 		}
 		lane := func(i int) string { return event.Records[i].Kinesis.PartitionKey }
@@ -66,6 +70,7 @@ func DynamoDBStream(x *idempotent.Executor, key func(events.DynamoDBEventRecord)
 			e := event.Records[i]
 			return record[events.DynamoDBEventRecord]{
 				id: e.Change.SequenceNumber, eventSource: e.EventSource, delivery: e, key: streamKey(e.EventSourceArn, e.EventID),
+				issued: e.Change.ApproximateCreationDateTime.Time,
 			}
 		}
 		lane := func(i int) string { return itemKey(event.Records[i]) }
@@ -93,6 +98,12 @@ type StreamOptions[E any] struct {
 	// Concurrency is how many records run at once. Records of one partition
 	// key, item key or Kafka partition run in order all the same. Default 1.
 	Concurrency int
+
+	// Late receives a record that Config.RefuseLate refuses. Store it elsewhere: with a nil
+	// error it is acknowledged, although nothing has run for it. Required with RefuseLate,
+	// since a refused record blocks its shard or partition. Where the mapping bisects and
+	// has an OnFailure destination, [ReportLate] leaves the record to them.
+	Late func(ctx context.Context, r E, err *idempotent.KeyExpiredError) error
 
 	// OnFailure receives every record that is not done, when the batch has been
 	// handled. It must not panic. Default: [LogError]. [LogErrorText] adds the text
@@ -126,12 +137,21 @@ func newStreamBatch[E, D any](s source, x *idempotent.Executor, key func(D) (ide
 		o = &StreamOptions[E]{}
 	}
 	b := newBatch(s, x, key, fn, batchSettings{concurrency: o.Concurrency, unrecorded: o.Unrecorded, onFailure: o.OnFailure})
+	var mistakes driver.Mistakes
+	mistakes.If(adapter.RefusesLate(x) && o.Late == nil, "handlers: %s: Config.RefuseLate without the option Late: a refused record would block those behind it; store it elsewhere, or state handlers.ReportLate if the mapping bisects batches and has an OnFailure destination", s.name)
+	mistakes.Panic()
+	if late := o.Late; late != nil {
+		b.late = func(ctx context.Context, d D, err *idempotent.KeyExpiredError) error { return late(ctx, of(d), err) }
+	}
 	if poison := o.Poison; poison != nil {
 		b.isPoison = neverSucceeds
 		b.poison = func(ctx context.Context, d D, err error) error { return poison(ctx, of(d), err) }
 	}
 	return b
 }
+
+// ReportLate is an option Late that has the record reported as failed.
+func ReportLate[E any](_ context.Context, _ E, err *idempotent.KeyExpiredError) error { return err }
 
 // handleStream returns the id of the record from which the stream must be
 // delivered again, if there is one. Only the first failure counts, so nothing

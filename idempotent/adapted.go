@@ -38,4 +38,6 @@ func (x adapted) Ahead() int {
 
 func (x adapted) Margin() time.Duration { return x.config.Margin }
 
+func (x adapted) RefusesLate() bool { return x.config.RefuseLate && !x.disabled }
+
 func (x adapted) Seals() bool { return x.config.Sealer != nil }

@@ -24,9 +24,9 @@ func (c *call) claim(ctx context.Context) (*lease, conclusion) {
 	if ctx.Err() != nil {
 		return nil, conclusion{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: context.Cause(ctx)}}
 	}
-	met, err := c.readFirst(ctx)
-	if err != nil {
-		return nil, c.noTime(ctx, err)
+	met, e := c.readFirst(ctx)
+	if e.outcome != "" {
+		return nil, e
 	}
 	a := claiming{met: met, token: rand.Text(), poll: firstPause}
 	for {
@@ -37,26 +37,42 @@ func (c *call) claim(ctx context.Context) (*lease, conclusion) {
 }
 
 // readFirst returns the record that the call decides on first. It reads where
-// the configuration or the adapter says so, and where no time is left to run: a
-// duplicate needs neither a claim nor time for its answer. Otherwise it returns
-// the zero Record, which is to be created.
+// the configuration or the adapter says so, where no time is left to run, and where
+// the key is late: a duplicate needs neither a claim nor time for its answer.
+// Otherwise it returns the zero Record, which is to be created.
 //
 // A read that fails decides nothing: the observer receives its error, and the
-// call continues as if there were no record. It returns the error only if there
-// is no time to continue.
-func (c *call) readFirst(ctx context.Context) (driver.Record, error) {
-	if !c.readsFirst && c.hasTime(ctx, c.leaseFrom(c.now)) {
-		return driver.Record{}, nil
+// call continues as if there were no record. It ends the call only if there is no
+// time to continue, or the key is late.
+func (c *call) readFirst(ctx context.Context) (driver.Record, conclusion) {
+	late := c.isLate()
+	if !c.readsFirst && !late && c.hasTime(ctx, c.leaseFrom(c.now)) {
+		return driver.Record{}, conclusion{}
 	}
 	met, err := c.read(ctx, c.FirstReadTime(ctx))
 	switch {
 	case err == nil:
-		return met, nil
+		return met, conclusion{}
 	case !c.hasTime(ctx, c.leaseFrom(c.now)):
-		return driver.Record{}, err
+		return driver.Record{}, c.noTime(ctx, err)
+	case late:
+		return driver.Record{}, conclusion{outcome: OutcomeFailed, err: &StoreError{Op: "read", Err: err}}
 	}
 	c.tally.suppress(&StoreError{Op: "read", Err: err})
-	return driver.Record{}, nil
+	return driver.Record{}, conclusion{}
+}
+
+// isLate reports whether the record of an earlier call with the key may have expired.
+func (c *call) isLate() bool {
+	cfg := &c.x.config
+	if !cfg.RefuseLate || c.issued.IsZero() {
+		return false
+	}
+	retention := cfg.Retention
+	if c.issued.Before(cfg.RetentionBefore.Until) {
+		retention = cfg.RetentionBefore.Retention
+	}
+	return c.now.Sub(c.issued) > retention-cfg.ClockSkew
 }
 
 // decide acts on the record that was met last. It returns neither a lease nor an
@@ -89,7 +105,7 @@ func (c *call) decide(ctx context.Context, a *claiming) (*lease, conclusion) {
 
 // claimant returns the call as it asks for its record now.
 func (c *call) claimant(owner string) protocol.Claimant {
-	return protocol.Claimant{Owner: owner, Fingerprint: c.fingerprint, Cutoff: c.now.Add(-c.x.config.ClockSkew), MaxAttempts: c.x.config.MaxAttempts}
+	return protocol.Claimant{Owner: owner, Fingerprint: c.fingerprint, Cutoff: c.now.Add(-c.x.config.ClockSkew), MaxAttempts: c.x.config.MaxAttempts, OnlyTakesOver: c.isLate()}
 }
 
 // nextRound prepares a write that claims the record. It ends the call if there

@@ -100,12 +100,12 @@ func (c *call) optimistic(ctx context.Context) conclusion {
 // claim, as one that met the record in its transaction. It reports false if the
 // handler is to run.
 func (c *call) endsOptimistic(ctx context.Context, l *lease) (conclusion, bool) {
-	if !c.readsFirst {
+	if !c.readsFirst && !c.isLate() {
 		return conclusion{}, false
 	}
-	met, err := c.readFirst(ctx)
-	if err != nil {
-		return c.noTime(ctx, err), true
+	met, e := c.readFirst(ctx)
+	if e.outcome != "" {
+		return e, true
 	}
 	if c.claimant("").Decide(met) == protocol.ClaimAnew {
 		return conclusion{}, false
@@ -170,7 +170,7 @@ func (c *call) yieldTo(ctx context.Context, l *lease, met driver.Record) conclus
 	c.permanent = false // the caller receives a different error
 	verdict := c.claimant("").Decide(met)
 	switch {
-	case verdict == protocol.ReplayRecord || verdict == protocol.RefuseReuse || verdict == protocol.RefuseUnknown:
+	case verdict == protocol.ReplayRecord || verdict == protocol.RefuseReuse || verdict == protocol.RefuseLate || verdict == protocol.RefuseUnknown:
 		return c.withoutRun(ctx, verdict, met)
 	case !c.mode.IsOptimistic() || verdict == protocol.AwaitOwner && c.longestWait() <= 0:
 		return c.inProgress(met, nil)

@@ -123,6 +123,19 @@ type Config struct {
 	// Powertools does not know failed records. Default false.
 	ReleasePermanent bool
 
+	// RefuseLate refuses a key that comes so late that the record of an earlier call may
+	// have expired: one whose Key.Issued is longer ago than the Retention, less ClockSkew.
+	// The call then reads. It replays a finished record, meets a running call, or takes
+	// over, as always. Without a record it returns a [*KeyExpiredError] and runs nothing,
+	// where it would otherwise run the handler as a first call. A read that fails is an
+	// error, and never fails open.
+	//
+	// Nobody can tell a late repetition from a first delivery that came late: make the
+	// Retention longer than the longest standstill that messages are to survive. Keys
+	// without Issued are never late. RefuseLate excludes records that another library
+	// shares. Default false.
+	RefuseLate bool
+
 	// Reserve is the time kept back from the handler to record the result. The
 	// handler's context ends that long before the lease, and in a Lambda
 	// function that long before the invocation. A claim that the store does not
@@ -134,6 +147,10 @@ type Config struct {
 	// repetition may come and still receive the first result. It must be longer
 	// than all retries of a request. Default 24 h, at least 1 s.
 	Retention time.Duration
+
+	// RetentionBefore is for RefuseLate after the Retention has become longer: records of
+	// before have expired earlier, while their keys are not late yet. Default none.
+	RetentionBefore RetentionBefore
 
 	// Sealer encrypts results, stored errors and steps before they leave the
 	// process. Every Executor that shares the records needs one with the
@@ -149,6 +166,14 @@ type Config struct {
 
 	// shared is set by Shared of package adapter, which documents it.
 	shared bool
+}
+
+// A RetentionBefore is a shorter Retention that an earlier version had. Keys that were
+// issued before Until are late after it, and not after Config.Retention.
+type RetentionBefore struct {
+	Retention time.Duration
+	// Until is when no instance of the earlier version ran any more.
+	Until time.Time
 }
 
 // A MissingKeyPolicy decides on a request without a key.
@@ -234,6 +259,12 @@ func (c *Config) validate(mistakes *driver.Mistakes) {
 		"Optimistic with MaxAttempts %d: without a claim there is no count of attempts", c.MaxAttempts)
 	refuse(c.Optimistic && c.OnStoreError == FailOpen,
 		"Optimistic with FailOpen: there is no claim that could fail")
+	refuse(c.RefuseLate && c.shared, "RefuseLate with shared records: how long the other library keeps them is not known")
+	refuse(c.RefuseLate && c.Retention <= c.ClockSkew, "RefuseLate with a Retention of %v, not above the ClockSkew: every key would be late", c.Retention)
+	before := c.RetentionBefore
+	refuse(before != RetentionBefore{} && !c.RefuseLate, "RetentionBefore without RefuseLate, which alone asks for it")
+	refuse(before != RetentionBefore{} && (before.Until.IsZero() || before.Retention <= 0 || before.Retention >= c.Retention),
+		"RetentionBefore needs Until, and a Retention below %v", c.Retention)
 	refuse(c.Reserve < 0, "Reserve is %v, below 0", c.Reserve)
 	refuse(c.Retention < time.Second, "Retention is %v, below 1 s: retention is stored in seconds", c.Retention)
 	_, isJSON := c.Codec.(JSON)

@@ -15,6 +15,7 @@ var (
 	ErrInProgress        = errors.New("idempotent: in progress")
 	ErrInvalidKey        = errors.New("idempotent: invalid key")
 	ErrInvalidPayload    = errors.New("idempotent: invalid payload")
+	ErrKeyExpired        = errors.New("idempotent: key expired")
 	ErrKeyReused         = errors.New("idempotent: key reused")
 	ErrLeaseLost         = errors.New("idempotent: lease lost")
 	ErrMissingKey        = errors.New("idempotent: missing key")
@@ -116,6 +117,26 @@ func invalidPayload(err error) error {
 	}
 	return err
 }
+
+// A KeyExpiredError reports that the key came so late that the record of an earlier call
+// may have expired (see Config.RefuseLate). There is none. Nothing was run, and every
+// retry ends in the same way. Check whether the work was done. If it was not, send it with
+// a new key.
+type KeyExpiredError struct {
+	KeyHash string
+	Issued  time.Time     // Key.Issued
+	Age     time.Duration // of the key, when the call was refused
+}
+
+func (e *KeyExpiredError) Error() string {
+	return fmt.Sprintf("idempotent: key %s was issued %v ago, and its record may have expired; check whether the work was done, and use a new key if it was not", short(e.KeyHash), e.Age.Round(time.Second))
+}
+
+// SafeText returns the whole text.
+func (e *KeyExpiredError) SafeText() string { return e.Error() }
+
+// Is reports whether target is [ErrKeyExpired].
+func (e *KeyExpiredError) Is(target error) bool { return target == ErrKeyExpired }
 
 // A KeyReusedError reports that the key was used before with a different payload.
 // Nothing was run. The client must use a new key for a new request.

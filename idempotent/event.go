@@ -30,6 +30,9 @@ const (
 	OutcomeConflict Outcome = "conflict"
 	// OutcomeMismatch: the key was used with a different payload.
 	OutcomeMismatch Outcome = "mismatch"
+	// OutcomeExpired: the key came so late that the record of an earlier call may have
+	// expired, and there was none. Nothing ran: see Config.RefuseLate.
+	OutcomeExpired Outcome = "expired"
 	// OutcomeLeaseLost: the handler ran, and a later call owned the record when it
 	// returned. The caller received the result of that call if there was one.
 	OutcomeLeaseLost Outcome = "lease lost"

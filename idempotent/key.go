@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/lambda-once/once/idempotent/internal/ids"
@@ -29,6 +30,11 @@ type Key struct {
 	// without exported fields is an [InvalidPayloadError].
 	Payload any
 
+	// Issued is when the key was made, if that is known. It is no part of the key, and
+	// Config.RefuseLate alone asks for it. Adapters set it from their source. A time in the
+	// future counts as now.
+	Issued time.Time
+
 	// Record is the record's id, verbatim, for keys made by a different library. It
 	// excludes Scope and ID, and identifies one record in all operations. At
 	// most 2,048 bytes of UTF-8, 1,024 in a table with a sort key.
@@ -47,6 +53,7 @@ type identity struct {
 	id          string // of the record
 	hash        string // the part of the id that may be shown
 	fingerprint string
+	issued      time.Time
 }
 
 func (x *Executor) identify(key Key) (identity, error) {
@@ -61,10 +68,10 @@ func (x *Executor) identify(key Key) (identity, error) {
 		}
 	}
 	if key.Record != "" {
-		return identity{id: key.Record, hash: canonical.SHA256([]byte(key.Record)), fingerprint: fp}, nil
+		return identity{key.Record, canonical.SHA256([]byte(key.Record)), fp, key.Issued}, nil
 	}
 	id := ids.RecordID(x.operation, key.Scope, key.ID)
-	return identity{id: id, hash: id[len(x.operation)+1:], fingerprint: fp}, nil
+	return identity{id, id[len(x.operation)+1:], fp, key.Issued}, nil
 }
 
 // RecordID returns the id of the key's record under an operation. Tools use it

@@ -20,6 +20,8 @@ func (c *call) withoutRun(ctx context.Context, v protocol.Verdict, met driver.Re
 		return c.replay(ctx, met)
 	case protocol.RefuseReuse:
 		return conclusion{outcome: OutcomeMismatch, err: &KeyReusedError{KeyHash: c.hash}}
+	case protocol.RefuseLate:
+		return conclusion{outcome: OutcomeExpired, err: &KeyExpiredError{KeyHash: c.hash, Issued: c.issued, Age: c.now.Sub(c.issued)}}
 	case protocol.OutcomeLost:
 		return conclusion{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}}
 	default:

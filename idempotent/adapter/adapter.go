@@ -43,6 +43,10 @@ func HandlerDeadline(ctx context.Context, x *idempotent.Executor) (deadline time
 // starts. 0 stands for the default.
 func Margin(x *idempotent.Executor) time.Duration { return options.ForAdapters(x).Margin() }
 
+// RefusesLate reports whether calls of x can end with an [*idempotent.KeyExpiredError]: Config.RefuseLate
+// is set, and ONCE_DISABLED is not.
+func RefusesLate(x *idempotent.Executor) bool { return options.ForAdapters(x).RefusesLate() }
+
 // Seals reports whether x has a Config.Sealer. Adapters that write logs use it: data
 // that a store may not read must not appear in a log.
 func Seals(x *idempotent.Executor) bool { return options.ForAdapters(x).Seals() }

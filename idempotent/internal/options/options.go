@@ -58,5 +58,6 @@ type Executor interface {
 	ClaimsAhead() bool
 	HandlerDeadline(context.Context) (deadline time.Time, ok bool)
 	Margin() time.Duration
+	RefusesLate() bool
 	Seals() bool
 }

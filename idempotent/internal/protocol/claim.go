@@ -17,6 +17,7 @@ const (
 	AwaitOwner                   // a different owner is running
 	TakeOver                     // the lease of a different owner has lapsed
 	OutcomeLost                  // it has lapsed, and no attempt is left
+	RefuseLate                   // there is none, and the claimant makes none
 	RefuseUnknown                // its status is none that we know
 )
 
@@ -29,6 +30,8 @@ type Claimant struct {
 	Cutoff time.Time
 	// After MaxAttempts attempts that count, there are no more; 0 is no limit.
 	MaxAttempts int
+	// OnlyTakesOver reports that the claimant makes no record where there is none.
+	OnlyTakesOver bool
 }
 
 // Decide returns the reaction of the claimant to the record that it met.
@@ -36,14 +39,14 @@ func (c Claimant) Decide(met driver.Record) Verdict {
 	ours := met.Owner != "" && met.Owner == c.Owner
 	switch {
 	case met.Status == driver.Absent:
-		return ClaimAnew
+		return c.anew()
 	case met.Status == driver.InProgress && ours:
 		// The answer to an earlier copy of our claim was lost.
 		return RunHandler
 	case met.Expired(c.Cutoff):
 		// A store may return an expired record: one that it read after a
 		// different kind of conflict, or for a call that waits.
-		return ClaimAnew
+		return c.anew()
 	case met.Fingerprint != "" && c.Fingerprint != "" && met.Fingerprint != c.Fingerprint:
 		// Whatever the status: a retry of the first payload may be on its
 		// way, and it must not find the second's record.
@@ -61,4 +64,11 @@ func (c Claimant) Decide(met driver.Record) Verdict {
 	default:
 		return TakeOver
 	}
+}
+
+func (c Claimant) anew() Verdict {
+	if c.OnlyTakesOver {
+		return RefuseLate
+	}
+	return ClaimAnew
 }
