@@ -16,6 +16,7 @@
 //	400  the key is missing or malformed
 //	403  the request does not identify its caller
 //	409  the first request is running; Retry-After says when to repeat
+//	410  the key is so old that the first response may be gone, see [Options].Issued
 //	422  the key was used for a different request
 //
 // A problem quotes neither keys nor bodies. It is not stored, unless it replaces

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lambda-once/once/handlers/internal/panics"
 	"github.com/lambda-once/once/idempotent"
@@ -31,13 +32,21 @@ type Options struct {
 	ContinueChains bool
 
 	// Documentation is the URL of the page on which an API publishes the format
-	// and the retention of its keys: the member "type" of the problems.
+	// and the retention of its keys: the member "type" of the problems. The type of
+	// the 410 for a key that is too old is the section #key-expired of that page.
 	// Default "about:blank" (RFC 9457 section 4.2.1).
 	Documentation string
 
 	// Header is the field that contains the key, unless Key is set. Default
 	// "Idempotency-Key".
 	Header string
+
+	// Issued returns when the key in Header was made, or the zero time if the key does not
+	// say so: see Key.Issued, which a function Key sets itself. [idempotent.IssuedIn] reads
+	// UUIDs of version 7 and ULIDs; to require them, refuse others in ValidKey. With
+	// Config.RefuseLate, a request with an older key is refused with 410 if its record may
+	// be gone. The client chooses the key, and so the time. Default: no key is too old.
+	Issued func(key string) time.Time
 
 	// Key returns the key of a request from a place that is not Header, such as
 	// the body: the webhook of a payment provider contains the id of its event.
@@ -47,7 +56,8 @@ type Options struct {
 	// The ID is the key; its length and ValidKey are checked. The Scope is the
 	// adapter's: a function that sets Scope or Record fails the request with a
 	// [*KeyFieldError]. A Payload or Fingerprint is compared instead of the
-	// whole request: set it if deliveries of one event differ.
+	// whole request: set it if deliveries of one event differ. Issued is when the
+	// key was made, for Config.RefuseLate.
 	//
 	// An [idempotent.MissingKeyError] means that there is no key. An
 	// InvalidKeyError or InvalidPayloadError refuses the request. Any other
@@ -167,6 +177,7 @@ func (o *Options) check(mistakes *driver.Mistakes) {
 	for _, name := range o.StoreHeaders {
 		fieldName("StoreHeaders", name)
 	}
+	mistakes.If(o.Issued != nil && o.Key != nil, "httpapi: Options.Issued has no effect beside Options.Key: set Key.Issued there")
 	mistakes.If(o.MaxKeyBytes < 0 || o.MaxKeyBytes > longestKey, "httpapi: Options.MaxKeyBytes is %d; it must be from 0 to %d", o.MaxKeyBytes, longestKey)
 	mistakes.If(o.MaxRequestBytes < 0, "httpapi: Options.MaxRequestBytes is %d; it must not be negative", o.MaxRequestBytes)
 	mistakes.If(o.MaxResponseBytes < 0, "httpapi: Options.MaxResponseBytes is %d; it must not be negative", o.MaxResponseBytes)

@@ -23,6 +23,10 @@ type problem struct {
 	title      string // more specific than the status
 	detail     string
 	retryAfter int // seconds; 0: no such header
+	// section is the fragment of the Documentation that explains a problem with a type of
+	// its own, or "".
+	section string
+	noStore bool // no cache may store it, which its status would allow
 }
 
 // response returns the problem as a response. For the type about:blank, RFC 9457
@@ -31,11 +35,19 @@ func (p problem) response(documentation string) httpResponse {
 	if documentation == noType {
 		p.title = http.StatusText(p.status)
 	}
+	kind := documentation
+	if p.section != "" && documentation != noType {
+		page, _, _ := strings.Cut(documentation, "#")
+		kind = page + "#" + p.section
+	}
 	headers := http.Header{"Content-Type": {problemContentType}}
+	if p.noStore {
+		headers.Set("Cache-Control", "no-store")
+	}
 	if p.retryAfter > 0 {
 		headers.Set("Retry-After", strconv.Itoa(p.retryAfter))
 	}
-	return httpResponse{Status: p.status, Headers: headers, Body: details{documentation, p.title, p.status, p.detail}.encode()}
+	return httpResponse{Status: p.status, Headers: headers, Body: details{kind, p.title, p.status, p.detail}.encode()}
 }
 
 // details are the body of a problem.
@@ -126,6 +138,9 @@ func (o *Options) describe(err error) (p problem, ok bool) {
 		return outstanding(retryAfter(e.Until), key), true
 	case *idempotent.LeaseLostError:
 		return outstanding(1, key), true
+	case *idempotent.KeyExpiredError:
+		return problem{status: http.StatusGone, title: title + " is too old", section: "key-expired", noStore: true,
+			detail: "This " + key + " is too old to know whether the request was carried out. Check, and send it with a new key if it was not."}, true
 	case *idempotent.KeyReusedError:
 		return problem{status: http.StatusUnprocessableEntity, title: title + " is already used",
 			detail: "This " + key + " was used for another request. Each request needs a key of its own."}, true

@@ -23,7 +23,7 @@ func (g *guard) serve(ctx context.Context, r *incoming, run func(context.Context
 // refusal returns why a request was refused, in the words of metrics, or "".
 func refusal(event *idempotent.Event) string {
 	switch event.Outcome {
-	case idempotent.OutcomeConflict, idempotent.OutcomeMismatch:
+	case idempotent.OutcomeConflict, idempotent.OutcomeExpired, idempotent.OutcomeMismatch:
 		return string(event.Outcome)
 	}
 	return string(event.Refusal())

@@ -159,7 +159,7 @@ func (o *Options) keyOf(r *incoming) (idempotent.Key, error) {
 	if r.found == nil {
 		r.found = &foundKey{}
 		if o.Key == nil {
-			r.found.key.ID, r.found.err = o.parseKey(r.Headers[o.Header])
+			r.found.key, r.found.err = o.keyByHeader(r)
 		} else {
 			r.found.key, r.found.err = o.keyByFunction(r)
 		}
@@ -176,6 +176,15 @@ func (f *foundKey) inBody() bool {
 		return true
 	}
 	return false
+}
+
+func (o *Options) keyByHeader(r *incoming) (idempotent.Key, error) {
+	id, err := o.parseKey(r.Headers[o.Header])
+	key := idempotent.Key{ID: id}
+	if err == nil && o.Issued != nil {
+		key.Issued = o.Issued(id)
+	}
+	return key, err
 }
 
 func (o *Options) keyByFunction(r *incoming) (idempotent.Key, error) {
