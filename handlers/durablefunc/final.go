@@ -32,7 +32,7 @@ func isFinal(err error) bool {
 	if errors.As(err, &lost) {
 		return lost.Err == nil || errors.Is(lost.Err, ErrResponse) // of a different kind of handler
 	}
-	return hasNoKey(err) || isAny(err, idempotent.ErrKeyReused, idempotent.ErrOutcomeUnknown, idempotent.ErrReplayed, idempotent.ErrStepsLeft)
+	return hasNoKey(err) || isAny(err, idempotent.ErrKeyExpired, idempotent.ErrKeyReused, idempotent.ErrOutcomeUnknown, idempotent.ErrReplayed, idempotent.ErrStepsLeft)
 }
 
 func isAny(err error, targets ...error) bool {

@@ -37,8 +37,8 @@ func (h Handler) Invoke(ctx context.Context, request []byte) ([]byte, error) {
 // A second execution with the key fails with an [*idempotent.InProgressError]
 // until then. The service retries the invocation. To end that execution instead,
 // return a response with the status FAILED in place of this error. An error that
-// no retry overcomes ends the execution: a missing, invalid or reused key, an event
-// that does not decode, a result that only the first execution has, or a result of
+// no retry overcomes ends the execution: a missing, invalid, reused or expired key, an
+// event that does not decode, a result that only the first execution has, or a result of
 // a different kind of handler. So does an [*idempotent.StepsLeftError]: the function
 // was not durable before, and has left finished steps. Any other error of the key
 // function fails the invocation. So does every error that leaves an execution without
