@@ -28,14 +28,19 @@ func ActiveMQ[T any](x *idempotent.Executor, key func(ActiveMQMessage[T]) (idemp
 	return func(ctx context.Context, event events.ActiveMQEvent) error {
 		return b.handleAll(ctx, len(event.Messages), func(i int) record[ActiveMQMessage[T]] {
 			m := event.Messages[i]
-			r := readBase64[T](m, m.Data, message{id: m.MessageID, chain: m.Properties[ChainAttribute]})
+			r := readBase64[T](m, m.Data, message{id: m.MessageID, chain: m.Properties[ChainAttribute], issued: brokerIn(m)})
 			r.eventSource, r.key = event.EventSource, streamKey(event.EventSourceARN, m.MessageID)
-			if m.BrokerInTime > 0 && r.issued.IsZero() {
-				r.issued = time.UnixMilli(m.BrokerInTime)
-			}
 			return r
 		})
 	}
+}
+
+// brokerIn returns when the broker received a message, or the zero time.
+func brokerIn(m events.ActiveMQMessage) time.Time {
+	if m.BrokerInTime <= 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(m.BrokerInTime)
 }
 
 // ActiveMQProperty returns a key function that uses a property as the ID.
@@ -52,6 +57,9 @@ type RabbitMQMessage[T any] = Delivery[events.RabbitMQMessage, T]
 // producer's own: use [RabbitMQMessageID], [RabbitMQHeader] or a key
 // function of your own. RabbitMQ panics if key is nil. The chain key of a message arrives in
 // the header [ChainAttribute], which RabbitMQHeader can make the key.
+//
+// Config.RefuseLate refuses no message unless the key function sets Key.Issued: RabbitMQ
+// does not say when it received a message, and the property timestamp is the producer's.
 //
 // RabbitMQ takes no report of single messages: if one fails, Lambda delivers
 // all of them again, and those that are done do not run again.

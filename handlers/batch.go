@@ -26,7 +26,8 @@ type batch[D any] struct {
 	// done.
 	poison   func(context.Context, D, error) error
 	isPoison func(error, *idempotent.Event) bool
-	// late receives a record whose key comes too late. With a nil error it counts as done.
+	// late receives a record whose key comes too late. Only with a nil error it counts as
+	// done, although nothing has run.
 	late func(context.Context, D, *idempotent.KeyExpiredError) error
 	// onConflict receives a record that comes back because its duplicate is
 	// still running.
@@ -66,7 +67,7 @@ type record[D any] struct {
 	err error
 	// skip acknowledges the record without running it.
 	skip bool
-	// issued is when the record, or the event inside it, was made, or zero.
+	// issued is when the innermost event was made, or the zero time if no source says so.
 	issued time.Time
 	// redelivered reports that the record has been delivered before.
 	redelivered bool
@@ -83,7 +84,7 @@ func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.K
 	mistakes.If(x == nil, "handlers: %s: the executor is nil", s.name)
 	mistakes.If(fn == nil, "handlers: %s: the handler is nil", s.name)
 	mistakes.If(s.keyless && key == nil, "handlers: %s: the key function is nil, and messages have no key of their own", s.name)
-	o.check(s.name, &mistakes)
+	o.check(s.name, x, &mistakes)
 	mistakes.Panic()
 	return &batch[D]{
 		source: s, x: x, options: o.withDefaults(), window: adapter.Ahead(x), margin: adapter.Margin(x), key: key,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lambda-once/once/handlers/internal/lanes"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -48,14 +49,19 @@ type batchSettings struct {
 	// unrecorded is how many functions may have begun without a recorded completion.
 	unrecorded int
 	onFailure  func(context.Context, *RecordError)
+	// blocksIfLate reports that a record that is refused as late would block those behind
+	// it, because the option Late does not take it.
+	blocksIfLate bool
 }
 
-func (o batchSettings) check(source string, mistakes *driver.Mistakes) {
+func (o batchSettings) check(source string, x *idempotent.Executor, mistakes *driver.Mistakes) {
 	refuse := func(field string, value int) {
 		mistakes.If(value < 0, "handlers: %s: the option %s is %d; it must not be negative", source, field, value)
 	}
 	refuse("Concurrency", o.concurrency)
 	refuse("Unrecorded", o.unrecorded)
+	mistakes.If(o.blocksIfLate && x != nil && adapter.RefusesLate(x),
+		"handlers: %s: Config.RefuseLate without the option Late: a refused record would block those behind it; store it elsewhere, or set handlers.ReportLate if the mapping bisects batches and has an OnFailure destination", source)
 }
 
 func (o batchSettings) withDefaults() batchSettings {

@@ -65,14 +65,14 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 		}
 	case v.late != nil && late && event.Outcome == idempotent.OutcomeExpired:
 		option = "Late"
-		if optionErr = guarded(func() error { return v.late(ctx, r.delivery, expired) }); optionErr == nil {
-			return nil
+		if optionErr = guarded(func() error { return v.late(ctx, r.delivery, expired) }); optionErr == nil || optionErr == err {
+			return optionErr // err itself has the record reported, and the option did not fail
 		}
 	case v.onConflict != nil && conflict && event.Outcome == idempotent.OutcomeConflict:
 		option = "Visibility"
 		optionErr = guarded(func() error { return v.onConflict(ctx, r.delivery, running) })
 	}
-	if optionErr != nil && optionErr != err {
+	if optionErr != nil {
 		return &OptionError{Option: option, Err: readable(optionErr), Record: err}
 	}
 	return err

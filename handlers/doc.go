@@ -34,6 +34,25 @@
 // delivery. This requires that the executor stores permanent errors: it does not
 // with Config.ReleasePermanent, nor in a call that bypasses the store.
 //
+// # Late records
+//
+// With Config.RefuseLate, a record whose key was made too long ago runs only if its
+// earlier call can be found: see [idempotent.KeyExpiredError]. Otherwise it is reported as
+// failed at every delivery, until the source moves it to its dead-letter queue or failure
+// destination. It is acknowledged only if the option Late of [SQS] or a stream takes it,
+// and the option Poison is not called. If the key function does not set Key.Issued, it
+// is the time of the innermost event that has one:
+//
+//	source                      made
+//	SQS                         SentTimestamp; a redrive sets it anew
+//	Kinesis                     approximate arrival
+//	DynamoDBStream              approximate creation
+//	Kafka                       timestamp, if the topic has LogAppendTime
+//	SNS, EventBridge            timestamp, time
+//	S3                          event time
+//	ActiveMQ                    arrival at the broker
+//	RabbitMQ                    unknown
+//
 // # Chains
 //
 // A handler that sends messages to other functions sets on each an

@@ -21,7 +21,8 @@ type message struct {
 	chain    string // chain key, or ""
 	text     []byte // the body
 	zero     string // the type of the body if it is the zero value, or ""
-	issued   time.Time
+	// issued is when it was made, or the zero time.
+	issued time.Time
 }
 
 // envelope is a body that contains an event of its own source.
@@ -151,7 +152,10 @@ func (m *FromEventBridge[T]) UnmarshalJSON(text []byte) (err error) {
 }
 
 func (m *FromEventBridge[T]) message() message {
-	return messageIn(&m.Body).within(message{envelope: true, id: m.Source.ID, chain: m.chain, text: m.Source.Detail, zero: zeroType(m.Body), issued: m.Source.Time})
+	return messageIn(&m.Body).within(message{
+		envelope: true, id: m.Source.ID, chain: m.chain, text: m.Source.Detail, zero: zeroType(m.Body),
+		issued: m.Source.Time,
+	})
 }
 
 // FromS3 is the body of a queue message that is a notification of S3. Its
@@ -177,13 +181,13 @@ func (m *FromS3) UnmarshalJSON(text []byte) error {
 }
 
 func (m *FromS3) message() message {
-	first := message{envelope: true, id: s3IDs(m.Records), skip: m.test}
+	inner := message{envelope: true, id: s3IDs(m.Records), skip: m.test}
 	for _, r := range m.Records {
-		if first.issued.IsZero() || r.EventTime.Before(first.issued) {
-			first.issued = r.EventTime
+		if r.EventTime.After(inner.issued) { // the id is that of all, so it is no older than the last
+			inner.issued = r.EventTime
 		}
 	}
-	return first
+	return inner
 }
 
 // s3IDs returns the id of one record, or a digest of the ids of several.

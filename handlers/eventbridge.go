@@ -24,6 +24,11 @@ type EventBridgeEvent[T any] = Delivery[events.EventBridgeEvent, T]
 // with that id a retry would run again. EventBridge does not handle the lists that Pipes
 // send.
 //
+// Config.RefuseLate judges an event by its time, which the replay of an archive keeps:
+// replayed events may be refused. To run them on purpose, send the replay to a function
+// whose executor does not set RefuseLate. An event of a producer that sets a time of its
+// own is as old as that.
+//
 // Failures and duplicates are handled as in [SNS].
 func EventBridge[T any](x *idempotent.Executor, key func(EventBridgeEvent[T]) (idempotent.Key, error), fn func(context.Context, EventBridgeEvent[T]) error, o *EventOptions) func(context.Context, events.EventBridgeEvent) error {
 	b := newEventBatch(source{name: "eventbridge"}, x, key, fn, o)

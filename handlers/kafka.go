@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -55,6 +56,10 @@ type KafkaOptions = StreamOptions[events.KafkaRecord]
 //
 // Records of a partition run in order, and the first that fails stops its
 // partition. Partitions run at the same time, within Concurrency.
+//
+// Config.RefuseLate judges a record by its timestamp if the topic has the
+// message.timestamp.type LogAppendTime. Every other timestamp is the producer's, who may
+// send any: a key function that trusts it sets Key.Issued.
 func Kafka[T any](x *idempotent.Executor, key func(KafkaRecord[T]) (idempotent.Key, error), fn func(context.Context, KafkaRecord[T]) error, o *KafkaOptions) func(context.Context, events.KafkaEvent) (KafkaEventResponse, error) {
 	b := newStreamBatch(source{name: "kafka", eventSources: []string{"aws:kafka", "SelfManagedKafka"}, reports: true}, x, key, fn, o, func(r KafkaRecord[T]) events.KafkaRecord { return r.Source })
 	return func(ctx context.Context, event events.KafkaEvent) (KafkaEventResponse, error) {
@@ -65,11 +70,8 @@ func Kafka[T any](x *idempotent.Executor, key func(KafkaRecord[T]) (idempotent.K
 			if value == "" && !isText[T]() {
 				value = "bnVsbA==" // null
 			}
-			r := readBase64[T](e, value, message{id: name, chain: kafkaHeader(e, ChainAttribute)})
+			r := readBase64[T](e, value, message{id: name, chain: kafkaHeader(e, ChainAttribute), issued: kafkaAppended(e)})
 			r.eventSource, r.key = event.EventSource, streamKey(cluster, name)
-			if e.TimestampType == "LOG_APPEND_TIME" && r.issued.IsZero() { // otherwise it is the producer's
-				r.issued = e.Timestamp.Time
-			}
 			return r
 		})
 		if err != nil {
@@ -90,6 +92,15 @@ func Kafka[T any](x *idempotent.Executor, key func(KafkaRecord[T]) (idempotent.K
 		}
 		return KafkaEventResponse{BatchItemFailures: failures}, nil
 	}
+}
+
+// kafkaAppended returns when the broker appended a record, or the zero time for a topic
+// whose timestamps are the producers'.
+func kafkaAppended(r events.KafkaRecord) time.Time {
+	if r.TimestampType != "LOG_APPEND_TIME" {
+		return time.Time{}
+	}
+	return r.Timestamp.Time
 }
 
 // kafkaPlace is a record and the partition under which the event lists it.

@@ -28,10 +28,13 @@ type SQSOptions struct {
 	// Default false.
 	ErrorIfAllFailed bool
 
-	// Late receives a message that Config.RefuseLate refuses. Store it elsewhere: only with
-	// a nil error it is acknowledged, although nothing has run for it. Default: the message
-	// is reported at every delivery, until SQS moves it to the dead-letter queue, and those
-	// behind it in a FIFO queue's group wait.
+	// Late receives a message that Config.RefuseLate refuses, and Poison does not. Store it
+	// elsewhere: only with a nil error it is acknowledged, although nothing has run for it.
+	// Late is called as often as Poison.
+	//
+	// Default, and [ReportLate]: the message is reported at every delivery, until SQS moves
+	// it to the dead-letter queue. Behind it, the messages of its group in a FIFO queue wait
+	// as behind one that always fails.
 	Late func(ctx context.Context, m events.SQSMessage, err *idempotent.KeyExpiredError) error
 
 	// OnFailure receives every message that is not done, when the batch has been
@@ -161,11 +164,12 @@ func sqsAttribute(m events.SQSMessage, name string) string {
 	return ""
 }
 
-// sqsSent returns when a message was sent. A redrive sends it again.
+// sqsSent returns when a message was sent, or the zero time. A redrive sends it again, and
+// so does the move to a FIFO queue's dead-letter queue.
 func sqsSent(m events.SQSMessage) time.Time {
 	sent, err := strconv.ParseInt(m.Attributes["SentTimestamp"], 10, 64)
 	if err != nil {
-		return time.Time{} // as in tests
+		return time.Time{}
 	}
 	return time.UnixMilli(sent)
 }

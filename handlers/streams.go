@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 
@@ -9,8 +8,6 @@ import (
 
 	"github.com/lambda-once/once/handlers/internal/lanes"
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/adapter"
-	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // KinesisRecord is a record of a stream.
@@ -36,9 +33,8 @@ func Kinesis[T any](x *idempotent.Executor, key func(KinesisRecord[T]) (idempote
 	return func(ctx context.Context, event events.KinesisEvent) (events.KinesisEventResponse, error) {
 		read := func(i int) record[KinesisRecord[T]] {
 			e := event.Records[i]
-			r := readRecord[T](e, e.Kinesis.Data, message{})
+			r := readRecord[T](e, e.Kinesis.Data, message{issued: e.Kinesis.ApproximateArrivalTimestamp.Time})
 			r.id, r.eventSource, r.key = e.Kinesis.SequenceNumber, e.EventSource, streamKey(e.EventSourceArn, e.EventID)
-			r.issued = cmp.Or(r.issued, e.Kinesis.ApproximateArrivalTimestamp.Time)
 			return r
 		}
 		lane := func(i int) string { return event.Records[i].Kinesis.PartitionKey }
@@ -99,10 +95,13 @@ type StreamOptions[E any] struct {
 	// key, item key or Kafka partition run in order all the same. Default 1.
 	Concurrency int
 
-	// Late receives a record that Config.RefuseLate refuses. Store it elsewhere: with a nil
-	// error it is acknowledged, although nothing has run for it. Required with RefuseLate,
-	// since a refused record blocks its shard or partition. Where the mapping bisects and
-	// has an OnFailure destination, [ReportLate] leaves the record to them.
+	// Late receives a record that Config.RefuseLate refuses, and Poison does not. Store it
+	// elsewhere: only with a nil error it is acknowledged, although nothing has run for it.
+	// Late is called as often as Poison.
+	//
+	// Required with RefuseLate, because a refused record blocks its shard or partition.
+	// [ReportLate] has it reported as failed, for a mapping that bisects batches and has an
+	// OnFailure destination.
 	Late func(ctx context.Context, r E, err *idempotent.KeyExpiredError) error
 
 	// OnFailure receives every record that is not done, when the batch has been
@@ -136,10 +135,7 @@ func newStreamBatch[E, D any](s source, x *idempotent.Executor, key func(D) (ide
 	if o == nil {
 		o = &StreamOptions[E]{}
 	}
-	b := newBatch(s, x, key, fn, batchSettings{concurrency: o.Concurrency, unrecorded: o.Unrecorded, onFailure: o.OnFailure})
-	var mistakes driver.Mistakes
-	mistakes.If(adapter.RefusesLate(x) && o.Late == nil, "handlers: %s: Config.RefuseLate without the option Late: a refused record would block those behind it; store it elsewhere, or state handlers.ReportLate if the mapping bisects batches and has an OnFailure destination", s.name)
-	mistakes.Panic()
+	b := newBatch(s, x, key, fn, batchSettings{concurrency: o.Concurrency, unrecorded: o.Unrecorded, onFailure: o.OnFailure, blocksIfLate: o.Late == nil})
 	if late := o.Late; late != nil {
 		b.late = func(ctx context.Context, d D, err *idempotent.KeyExpiredError) error { return late(ctx, of(d), err) }
 	}
@@ -150,7 +146,10 @@ func newStreamBatch[E, D any](s source, x *idempotent.Executor, key func(D) (ide
 	return b
 }
 
-// ReportLate is an option Late that has the record reported as failed.
+// ReportLate is an option Late that has every record reported as failed, under the error
+// with which it was refused. It states that the source has another way out for a record
+// that always fails. In the options of [Kinesis] it is
+// handlers.ReportLate[events.KinesisEventRecord].
 func ReportLate[E any](_ context.Context, _ E, err *idempotent.KeyExpiredError) error { return err }
 
 // handleStream returns the id of the record from which the stream must be
