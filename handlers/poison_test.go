@@ -157,6 +157,24 @@ func TestPoisonReceivesAndAcknowledgesRecords(t *testing.T) {
 	s.check(t, map[string]int{"o0": 1, "o2": 1, "o3": 2})
 }
 
+// several is an error that does not compare.
+type several []string
+
+func (e several) Error() string { return fmt.Sprint([]string(e)) }
+
+// Only Late may hand its error back. Poison that does so has failed.
+func TestPoisonThatReturnsTheErrorOfTheRecordFails(t *testing.T) {
+	failed := &received{}
+	handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), func(handlers.KinesisRecord[order]) (idempotent.Key, error) {
+		return idempotent.Key{ID: "o0"}, nil
+	}, func(context.Context, handlers.KinesisRecord[order]) error {
+		return idempotent.Permanent(several{"a", "b"})
+	},
+		&handlers.KinesisOptions{OnFailure: failed.Receive, Poison: func(_ context.Context, _ events.KinesisEventRecord, err error) error { return err }})
+	continuesFrom(t, t.Context(), handler, kinesisEvent(t, "a", order{ID: "o0"}), "seq0")
+	check.Equal(t, check.As[*handlers.OptionError](t, failed.Failed[0]).Option, "Poison")
+}
+
 func TestPanicOfPoisonFailsTheRecord(t *testing.T) {
 	handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, place[events.KinesisEventRecord](&shop{}), &handlers.KinesisOptions{
 		OnFailure: quiet, Concurrency: 8,
