@@ -45,8 +45,7 @@ func (c *call) claim(ctx context.Context) (*lease, conclusion) {
 // call continues as if there were no record. It ends the call only if there is no
 // time to continue, or the key is late.
 func (c *call) readFirst(ctx context.Context) (driver.Record, conclusion) {
-	late := c.isLate()
-	if !c.readsFirst && !late && c.hasTime(ctx, c.leaseFrom(c.now)) {
+	if !c.readsFirst && !c.isLate() && c.hasTime(ctx, c.leaseFrom(c.now)) {
 		return driver.Record{}, conclusion{}
 	}
 	met, err := c.read(ctx, c.FirstReadTime(ctx))
@@ -55,21 +54,23 @@ func (c *call) readFirst(ctx context.Context) (driver.Record, conclusion) {
 		return met, conclusion{}
 	case !c.hasTime(ctx, c.leaseFrom(c.now)):
 		return driver.Record{}, c.noTime(ctx, err)
-	case late:
+	case c.isLate(): // now, however the read began
 		return driver.Record{}, conclusion{outcome: OutcomeFailed, err: &StoreError{Op: "read", Err: err}}
 	}
 	c.tally.suppress(&StoreError{Op: "read", Err: err})
 	return driver.Record{}, conclusion{}
 }
 
-// isLate reports whether the record of an earlier call with the key may have expired.
+// isLate reports whether the record of an earlier call with the key may have expired. A
+// record was finished no earlier than its key was made, by a clock that may be behind
+// by the skew.
 func (c *call) isLate() bool {
 	cfg := &c.x.config
 	if !cfg.RefuseLate || c.issued.IsZero() {
 		return false
 	}
 	retention := cfg.Retention
-	if c.issued.Before(cfg.RetentionBefore.Until) {
+	if c.issued.Before(cfg.RetentionBefore.Until.Add(cfg.ClockSkew)) {
 		retention = cfg.RetentionBefore.Retention
 	}
 	return c.now.Sub(c.issued) > retention-cfg.ClockSkew
@@ -157,7 +158,8 @@ func (c *call) claimLapsed(ctx context.Context, a *claiming) (*lease, conclusion
 
 // enterOwn begins to run under the claim that was met. An execution first extends
 // the lease of an earlier invocation. A claim whose answer was overdue is removed, and
-// made again.
+// made again. So is a new record whose key was late when the answer came: that of an
+// earlier call may have expired before it.
 func (c *call) enterOwn(ctx context.Context, a *claiming) (*lease, conclusion) {
 	if len(a.met.Steps) > 0 && c.mode.IsExecution() {
 		return nil, c.returnSteps(ctx, a.met)
@@ -174,7 +176,8 @@ func (c *call) enterOwn(ctx context.Context, a *claiming) (*lease, conclusion) {
 			return c.extendOwn(ctx, a.met, a.now)
 		})
 	}
-	if c.hasTime(ctx, a.met.Lease) {
+	created := how == driver.ReleaseDelete && !c.mode.IsDurable()
+	if c.hasTime(ctx, a.met.Lease) && !(created && c.isLate()) {
 		l := c.startLease(protocol.Claimed, a.met)
 		l.unclaim = how
 		return l, conclusion{}
@@ -186,7 +189,12 @@ func (c *call) enterOwn(ctx context.Context, a *claiming) (*lease, conclusion) {
 	// because copies of the old claim may still be on their way.
 	c.unclaim(ctx, a.owner, how)
 	a.met, a.token = driver.Record{}, rand.Text()
-	return nil, conclusion{}
+	if !c.isLate() {
+		return nil, conclusion{}
+	}
+	met, e := c.readFirst(ctx) // a record that was taken over is still there
+	a.met = met
+	return nil, e
 }
 
 // sendClaim makes a.owner the owner of the record with one write. On success decide
@@ -208,7 +216,7 @@ func (c *call) sendClaim(ctx context.Context, a *claiming, op string, undo drive
 	// that was refused did not: each call until the lease is taken would count it.
 	refused := errors.Is(err, driver.ErrDenied) || errors.Is(err, driver.ErrThrottled) || errors.Is(err, driver.ErrNotWritten)
 	c.lapsed = c.lapsed || a.lapsed && !refused
-	if failsOpen && errors.Is(err, driver.ErrUnavailable) && ctx.Err() == nil {
+	if failsOpen && errors.Is(err, driver.ErrUnavailable) && !c.isLate() && ctx.Err() == nil {
 		c.tally.suppress(&StoreError{Op: op + ", failed open", Executed: c.turn == nil, Err: err})
 		unknown := driver.Record{ID: c.id, Status: driver.InProgress, Owner: a.owner, Fingerprint: c.fingerprint}
 		l := c.startLease(protocol.FailedOpen, unknown)

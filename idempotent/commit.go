@@ -116,6 +116,12 @@ func (c *call) endsOptimistic(ctx context.Context, l *lease) (conclusion, bool) 
 // commitNew commits the attachment together with a new, completed record, in a
 // call that may have no record of its own.
 func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) (*driver.Rejected, conclusion) {
+	c.look()
+	if c.mode.IsOptimistic() && c.isLate() {
+		// Since it began to run: the record of an earlier call may have expired meanwhile.
+		c.repeated = with == nil
+		return nil, conclusion{claimFirst: true}
+	}
 	change := c.completion(ctx, c.asClaimedNow(), func(driver.Change) {})
 	change.With = with
 	s := c.sendCreate(ctx, l, change)
@@ -170,10 +176,12 @@ func (c *call) yieldTo(ctx context.Context, l *lease, met driver.Record) conclus
 	c.permanent = false // the caller receives a different error
 	verdict := c.claimant("").Decide(met)
 	switch {
-	case verdict == protocol.ReplayRecord || verdict == protocol.RefuseReuse || verdict == protocol.RefuseLate || verdict == protocol.RefuseUnknown:
+	case verdict == protocol.ReplayRecord || verdict == protocol.RefuseReuse || verdict == protocol.RefuseUnknown:
 		return c.withoutRun(ctx, verdict, met)
 	case !c.mode.IsOptimistic() || verdict == protocol.AwaitOwner && c.longestWait() <= 0:
 		return c.inProgress(met, nil)
+	case verdict == protocol.RefuseLate: // and not for a run that failed open, and had its effects
+		return c.withoutRun(ctx, verdict, met)
 	}
 	return conclusion{claimFirst: true}
 }

@@ -38,6 +38,12 @@ func TestNewRefusesMistakes(t *testing.T) {
 		"Optimistic with MaxAtt":    {Optimistic: true, MaxAttempts: 1},
 		"Optimistic with FailOpen":  {Optimistic: true, OnStoreError: idempotent.FailOpen},
 		"Optimistic needs a store":  {Optimistic: true},
+
+		"RefuseLate with a Retention of 1s":  {RefuseLate: true, Retention: time.Second},
+		"RetentionBefore without RefuseLate": {RetentionBefore: idempotent.RetentionBefore{Retention: time.Hour, Until: time.Now()}},
+		"RetentionBefore needs Until":        {RefuseLate: true, RetentionBefore: idempotent.RetentionBefore{Retention: time.Hour}},
+		"Until, and a Retention":             {RefuseLate: true, RetentionBefore: idempotent.RetentionBefore{Until: time.Now()}},
+		"a Retention below 24h0m0s":          {RefuseLate: true, RetentionBefore: idempotent.RetentionBefore{Retention: 24 * time.Hour, Until: time.Now()}},
 	} {
 		_, err := idempotent.New("op", memory.New(0), &config)
 		check.Says(t, err, want)
@@ -80,10 +86,10 @@ func (indented) Encode(result any) ([]byte, error) { return json.MarshalIndent(r
 // starts, all of it at once.
 func TestSharedRefusesWhatAnotherLibraryCannotKeep(t *testing.T) {
 	_, err := idempotent.New("op", memory.New(0), adapter.Shared(&idempotent.Config{
-		Codec: indented{}, MaxAttempts: 3, Payloads: newShelf(), Sealer: &backwards{},
+		Codec: indented{}, MaxAttempts: 3, Payloads: newShelf(), RefuseLate: true, Sealer: &backwards{},
 	}))
 	check.As[*driver.ConfigError](t, err)
-	for _, want := range []string{"Codec with shared records: ", "MaxAttempts is 3 with shared records: ", "Payloads with shared records: ", "Sealer with shared records: "} {
+	for _, want := range []string{"Codec with shared records: ", "MaxAttempts is 3 with shared records: ", "Payloads with shared records: ", "RefuseLate with shared records: ", "Sealer with shared records: "} {
 		check.Says(t, err, want)
 	}
 }

@@ -85,6 +85,10 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 			_, _, err := memory.New(0).Create(t.Context(), driver.Record{}, time.Time{}, nil)
 			return err
 		},
+		"KeyExpiredError": func() error {
+			_, err := idempotent.Do(t.Context(), newExecutor(t, memory.New(0), refusesLate()), idempotent.Key{ID: "k", Issued: time.UnixMilli(0)}, mustNotRun(t))
+			return err
+		},
 		"KeyReusedError": func() error { return again(nil, otherPayload, idempotent.Permanent(errCrash)) },
 		"LeaseLostError": func() error {
 			store := memory.New(0)

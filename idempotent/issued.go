@@ -12,17 +12,23 @@ import (
 func IssuedIn(id string) time.Time {
 	switch len(id) {
 	case 36:
-		return inUUID(strings.ReplaceAll(id, "-", ""))
+		return inUUID(id)
 	case 26:
-		return inULID(strings.ToUpper(id))
+		return inULID(id)
 	}
 	return time.Time{}
 }
 
-func inUUID(digits string) time.Time {
-	raw, err := hex.DecodeString(digits)
-	if err != nil || len(raw) != 16 || raw[6]>>4 != 7 {
+func inUUID(text string) time.Time {
+	raw, err := hex.DecodeString(text[:8] + text[9:13] + text[14:18] + text[19:23] + text[24:])
+	const version, variant = 7, 2
+	if err != nil || raw[6]>>4 != version || raw[8]>>6 != variant {
 		return time.Time{}
+	}
+	for _, at := range []int{8, 13, 18, 23} {
+		if text[at] != '-' {
+			return time.Time{}
+		}
 	}
 	var ms int64
 	for _, b := range raw[:6] {
@@ -34,8 +40,11 @@ func inUUID(digits string) time.Time {
 func inULID(text string) time.Time {
 	const base32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // of Crockford
 	var ms int64
-	for i, r := range text {
-		digit := strings.IndexRune(base32, r)
+	for i, c := range []byte(text) {
+		if 'a' <= c && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		digit := strings.IndexByte(base32, c)
 		if digit < 0 || i == 0 && digit > 7 {
 			return time.Time{}
 		}

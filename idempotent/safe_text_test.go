@@ -32,6 +32,7 @@ func TestSafeTextQuotesNoErrorOfAHandler(t *testing.T) {
 		"*idempotent.ReplayedError":                            &idempotent.ReplayedError{Type: "T", Message: handlersText, Code: handlersText},
 		"*driver.Rejected":                                     &driver.Rejected{Err: own},
 		"idempotent: attempt 2 of key ab ran out of time; its effects outside of a transaction may have happened, and a retry repeats them: *errors.errorString": &idempotent.TimedOutError{KeyHash: "ab", Attempt: 2, Err: own},
+		"idempotent: key ab was issued 2h0m0s ago, and its record may have expired; check whether the work was done, and use a new key if it was not":            &idempotent.KeyExpiredError{KeyHash: "ab", Age: 2 * time.Hour},
 		`idempotent: step "charge" is not undone: declined`:                                                                                           &idempotent.CompensationError{Step: "charge", Err: &declinedError{handlersText}, Cause: own},
 		"idempotent: the transaction of key ab may or may not be committed: reset; *driver.Rejected":                                                  &idempotent.OutcomeUnknownError{KeyHash: "ab", Err: errors.Join(errors.New("reset"), &driver.Rejected{Err: own})},
 		"idempotent: all attempts with key ab failed or have an unknown outcome (3 counted); check what was done, then complete or remove the record": &idempotent.OutcomeUnknownError{KeyHash: "ab", Attempts: 3},

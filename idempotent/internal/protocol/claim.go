@@ -37,16 +37,20 @@ type Claimant struct {
 // Decide returns the reaction of the claimant to the record that it met.
 func (c Claimant) Decide(met driver.Record) Verdict {
 	ours := met.Owner != "" && met.Owner == c.Owner
+	anew := ClaimAnew
+	if c.OnlyTakesOver {
+		anew = RefuseLate
+	}
 	switch {
 	case met.Status == driver.Absent:
-		return c.anew()
+		return anew
 	case met.Status == driver.InProgress && ours:
 		// The answer to an earlier copy of our claim was lost.
 		return RunHandler
 	case met.Expired(c.Cutoff):
 		// A store may return an expired record: one that it read after a
 		// different kind of conflict, or for a call that waits.
-		return c.anew()
+		return anew
 	case met.Fingerprint != "" && c.Fingerprint != "" && met.Fingerprint != c.Fingerprint:
 		// Whatever the status: a retry of the first payload may be on its
 		// way, and it must not find the second's record.
@@ -64,11 +68,4 @@ func (c Claimant) Decide(met driver.Record) Verdict {
 	default:
 		return TakeOver
 	}
-}
-
-func (c Claimant) anew() Verdict {
-	if c.OnlyTakesOver {
-		return RefuseLate
-	}
-	return ClaimAnew
 }

@@ -54,6 +54,10 @@ func TestDecide(t *testing.T) {
 	} {
 		us := Claimant{Owner: me, Fingerprint: "f", Cutoff: now.Add(-time.Second), MaxAttempts: test.max}
 		check.Equal(t, us.Decide(test.met), test.want, test.name)
+		if us.OnlyTakesOver = true; test.want == ClaimAnew {
+			test.want = RefuseLate
+		}
+		check.Equal(t, us.Decide(test.met), test.want, test.name, "for a late key")
 	}
 }
 

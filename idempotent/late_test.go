@@ -1,0 +1,412 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
+)
+
+// refusesLate returns a Config whose keys are late after an hour, less a second.
+func refusesLate() *idempotent.Config {
+	return &idempotent.Config{RefuseLate: true, Retention: time.Hour}
+}
+
+// tryIssued is try with a key that was issued so long ago.
+func tryIssued(ctx context.Context, t testing.TB, x *idempotent.Executor, ago time.Duration, fn func(context.Context) (string, error)) result {
+	t.Helper()
+	key := theKey
+	key.Issued = time.Now().Add(-ago)
+	ctx, event := adapter.WithEvent(ctx)
+	value, err := idempotent.Do(ctx, x, key, fn)
+	return result{t, value, event, err}
+}
+
+// refusedAsLate checks that nothing was run because the key is late.
+func (r result) refusedAsLate() result {
+	r.t.Helper()
+	return r.is(idempotent.ErrKeyExpired).ended(idempotent.OutcomeExpired).attempt(0).with("")
+}
+
+// A late key does with a record what every key does, and makes none.
+func TestLateKey(t *testing.T) {
+	once, open, reads, unclaimed := idempotent.Config{MaxAttempts: 1}, idempotent.Config{OnStoreError: idempotent.FailOpen}, idempotent.Config{ReadFirst: true}, idempotent.Config{Optimistic: true}
+	late, lateOutcome := idempotent.ErrKeyExpired, idempotent.OutcomeExpired
+	for name, test := range map[string]struct {
+		config       idempotent.Config
+		meets        func(*driver.Record) // nil: nothing
+		value        string
+		err          error
+		outcome      idempotent.Outcome
+		reads, tries int
+	}{
+		"a first call is refused":               {err: late, outcome: lateOutcome, reads: 1},
+		"no expired one is replaced":            {meets: expired, err: late, outcome: lateOutcome, reads: 1},
+		"a finished call is replayed":           {meets: finished, value: "theirs", outcome: idempotent.OutcomeReplayed, reads: 1},
+		"a running call is in progress":         {meets: func(*driver.Record) {}, err: idempotent.ErrInProgress, outcome: idempotent.OutcomeConflict, reads: 1},
+		"a lapsed call is continued":            {meets: lapsed, value: "ours", outcome: idempotent.OutcomeTakeover, reads: 1, tries: 2},
+		"another payload is refused for it":     {meets: func(r *driver.Record) { finished(r); r.Fingerprint = "another" }, err: idempotent.ErrKeyReused, outcome: idempotent.OutcomeMismatch, reads: 1},
+		"no attempt is left":                    {config: once, meets: lapsed, err: idempotent.ErrOutcomeUnknown, outcome: idempotent.OutcomeUnknown, reads: 1},
+		"failing open, a first call is refused": {config: open, err: late, outcome: lateOutcome, reads: 1},
+		"failing open, a lapsed call continues": {config: open, meets: lapsed, value: "ours", outcome: idempotent.OutcomeTakeover, reads: 1, tries: 2},
+		"reading first, it reads once":          {config: reads, err: late, outcome: lateOutcome, reads: 1},
+
+		"optimistic, a first call is refused":      {config: unclaimed, err: late, outcome: lateOutcome, reads: 1},
+		"optimistic, no expired one is replaced":   {config: unclaimed, meets: expired, err: late, outcome: lateOutcome, reads: 1},
+		"optimistic, a finished call is replayed":  {config: unclaimed, meets: finished, value: "theirs", outcome: idempotent.OutcomeReplayed, reads: 1},
+		"optimistic, a running one is in progress": {config: unclaimed, meets: func(*driver.Record) {}, err: idempotent.ErrInProgress, outcome: idempotent.OutcomeConflict, reads: 1},
+		"optimistic, a lapsed call is claimed":     {config: unclaimed, meets: lapsed, value: "ours", outcome: idempotent.OutcomeTakeover, reads: 2, tries: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBank()
+			if test.meets != nil {
+				check.Must(t, b.Put(met(t, test.meets)))
+			}
+			before := stored(t, b.Store)
+			test.config.RefuseLate, test.config.Retention = true, time.Hour
+			ran := false
+			tryIssued(t.Context(), t, newExecutor(t, b, &test.config), 2*time.Hour, func(ctx context.Context) (string, error) {
+				ran = true
+				return books("ours", nil)(ctx)
+			}).with(test.value).is(test.err).ended(test.outcome).roundTrips(test.reads + test.tries)
+			check.Equal(t, ran, test.value == "ours")
+			check.Equal(t, len(b.booked) == 1, ran)
+			check.Equal(t, b.reads, test.reads)
+			check.Equal(t, b.tries, test.tries)
+			if !ran {
+				check.Deep(t, stored(t, b.Store), before)
+			}
+		})
+	}
+}
+
+func TestKeyExpiredErrorSaysHowLateTheKeyIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := tryIssued(t.Context(), t, newExecutor(t, memory.New(0), refusesLate()), 2*time.Hour, mustNotRun(t))
+		late := check.As[*idempotent.KeyExpiredError](t, r.err)
+		check.Time(t, late.Issued, time.Now().Add(-2*time.Hour))
+		check.Equal(t, late.Age, 2*time.Hour)
+		check.Equal(t, late.KeyHash, r.event.KeyHash)
+		check.Contains(t, late.Error(), "was issued 2h0m0s ago")
+	})
+}
+
+func TestWhenAKeyIsLate(t *testing.T) {
+	const (
+		always = 10 * time.Hour
+		bound  = time.Hour - time.Second // the Retention less the ClockSkew
+		before = 10*time.Minute - time.Second
+	)
+	shorter := func(until time.Duration) idempotent.RetentionBefore {
+		return idempotent.RetentionBefore{Retention: 10 * time.Minute, Until: time.Now().Add(-until)}
+	}
+	for _, test := range []struct {
+		name  string
+		ago   time.Duration
+		until time.Duration // of RetentionBefore, or 0
+		late  bool
+	}{
+		{"just made", 0, 0, false},
+		{"made in the future", -time.Hour, 0, false},
+		{"at the bound", bound, 0, false},
+		{"behind the bound", bound + 1, 0, true},
+		{"made before the Retention was lengthened, at the bound", before, time.Second, false},
+		{"made before the Retention was lengthened, behind the bound", before + 1, time.Second, true},
+		{"made as the Retention was lengthened, by a clock behind", 20*time.Minute - time.Second + 1, 20 * time.Minute, true},
+		{"made after the Retention was lengthened", 20*time.Minute - time.Second, 20 * time.Minute, false},
+		{"made after it, and behind the bound", bound + 1, always, true},
+	} {
+		bubble(t, test.name, func(t *testing.T) {
+			config := refusesLate()
+			if test.until > 0 {
+				config.RetentionBefore = shorter(test.until)
+			}
+			x := newExecutor(t, memory.New(0), config)
+			if test.late {
+				tryIssued(t.Context(), t, x, test.ago, mustNotRun(t)).refusedAsLate()
+				return
+			}
+			tryIssued(t.Context(), t, x, test.ago, returns("ran")).returned("ran").ended(idempotent.OutcomeExecuted).roundTrips(2)
+		})
+	}
+	t.Run("no time is known", func(t *testing.T) {
+		try(t.Context(), t, newExecutor(t, memory.New(0), refusesLate()), returns("ran")).returned("ran")
+	})
+	t.Run("nobody asks", func(t *testing.T) {
+		tryIssued(t.Context(), t, newExecutor(t, memory.New(0), &idempotent.Config{Retention: time.Hour}), always, returns("ran")).returned("ran")
+	})
+	t.Run("nothing is protected", func(t *testing.T) {
+		t.Setenv("ONCE_DISABLED", "1")
+		x := newExecutor(t, memory.New(0), refusesLate())
+		tryIssued(t.Context(), t, x, always, returns("ran")).returned("ran").ended(idempotent.OutcomeBypassed)
+		check.False(t, adapter.RefusesLate(x))
+	})
+}
+
+func TestRepetitionsBehindTheRetention(t *testing.T) {
+	const calls = 1000
+	for refuses, want := range map[bool]int{true: 0, false: calls} {
+		synctest.Test(t, func(t *testing.T) {
+			x := newExecutor(t, memory.New(0), &idempotent.Config{RefuseLate: refuses, Retention: time.Hour})
+			made := time.Now()
+			deliver := func() (runs int) {
+				for i := range calls {
+					_, _ = idempotent.Do(t.Context(), x, idempotent.Key{ID: fmt.Sprint(i), Issued: made}, func(context.Context) (string, error) { runs++; return "", nil })
+				}
+				return runs
+			}
+			check.Equal(t, deliver(), calls)
+			time.Sleep(2 * time.Hour)
+			check.Equal(t, deliver(), want, refuses)
+		})
+	}
+}
+
+// Without its record, nothing tells a late key from the first.
+func TestReadForALateKeyThatFailsRunsNothing(t *testing.T) {
+	for _, failure := range []error{errNetwork, errDenied} {
+		for _, config := range []idempotent.Config{{}, {ReadFirst: true}, {OnStoreError: idempotent.FailOpen}, {Optimistic: true}, {Optimistic: true, ReadFirst: true}} {
+			b := newBank()
+			b.get = func(context.Context) (driver.Record, error) { return driver.Record{}, failure }
+			config.RefuseLate, config.Retention = true, time.Hour
+			r := tryIssued(t.Context(), t, newExecutor(t, b, &config), 2*time.Hour, mustNotRun(t)).is(failure).ended(idempotent.OutcomeFailed)
+			failed := check.As[*idempotent.StoreError](t, r.err)
+			check.False(t, failed.Executed)
+			check.Equal(t, b.tries, 0, config)
+		}
+	}
+}
+
+func TestReadThatFailsBehindTheRetentionRunsNothing(t *testing.T) {
+	for _, optimistic := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBank()
+			b.get = hungGet
+			config := refusesLate()
+			config.ReadFirst, config.Optimistic = true, optimistic
+			tryIssued(t.Context(), t, newExecutor(t, b, config), time.Hour-2*time.Second, mustNotRun(t)).is(idempotent.ErrStore).ended(idempotent.OutcomeFailed)
+			check.Equal(t, b.tries, 0)
+		})
+	}
+}
+
+func TestKeyThatBecomesLateWhileItWaits(t *testing.T) {
+	wait := func(t *testing.T, store driver.Store, fn func(context.Context) (string, error)) result {
+		config := refusesLate()
+		config.Wait = forEver
+		return tryIssued(t.Context(), t, newExecutor(t, store, config), 30*time.Minute, fn)
+	}
+	bubble(t, "for a call that is released", func(t *testing.T) {
+		store := memory.New(0)
+		done := inBackground(t, newExecutor(t, store, nil), 40*time.Minute, "", errors.New("try again"))
+		wait(t, store, mustNotRun(t)).refusedAsLate()
+		recordIs(t, store, "no record")
+		<-done
+	})
+	bubble(t, "for a call that succeeds", func(t *testing.T) {
+		store := memory.New(0)
+		done := inBackground(t, newExecutor(t, store, nil), 40*time.Minute, "theirs", nil)
+		wait(t, store, mustNotRun(t)).returned("theirs").ended(idempotent.OutcomeReplayed)
+		<-done
+	})
+	bubble(t, "for a call that has crashed", func(t *testing.T) {
+		store := memory.New(0)
+		abandonClaim(t, store, 40*time.Minute)
+		wait(t, store, returns("ours")).returned("ours").ended(idempotent.OutcomeTakeover)
+	})
+}
+
+// Each of identical calls is judged by its own key.
+func TestJoinedCallsAreLateByThemselves(t *testing.T) {
+	joins := func() *idempotent.Config {
+		config := refusesLate()
+		config.Wait = forEver
+		return config
+	}
+	bubble(t, "a late one that leads", func(t *testing.T) {
+		p := hooked(memory.New(0), nil)
+		p.get = func(ctx context.Context) (driver.Record, error) {
+			time.Sleep(time.Second)
+			return driver.Record{}, nil
+		}
+		x := newExecutor(t, p, joins())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			tryIssued(t.Context(), t, x, 2*time.Hour, mustNotRun(t)).refusedAsLate()
+		}()
+		synctest.Wait()
+		tryIssued(t.Context(), t, x, 0, returns("ours")).returned("ours").ended(idempotent.OutcomeExecuted)
+		<-done
+	})
+	for _, end := range []error{nil, errors.New("try again")} {
+		bubble(t, fmt.Sprint("a late one that joins, and the other returns ", end), func(t *testing.T) {
+			x := newExecutor(t, memory.New(0), joins())
+			done := inBackground(t, x, time.Second, "theirs", end)
+			r := tryIssued(t.Context(), t, x, 2*time.Hour, mustNotRun(t))
+			if end == nil {
+				r.returned("theirs").ended(idempotent.OutcomeReplayed)
+				check.True(t, r.event.Joined)
+			} else {
+				r.refusedAsLate()
+			}
+			<-done
+		})
+	}
+}
+
+func TestLateKeyIsReplayedFromTheCache(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config := refusesLate()
+		config.CacheEntries = 1
+		x := newExecutor(t, memory.New(0), config)
+		tryIssued(t.Context(), t, x, 30*time.Minute, returns("first")).returned("first")
+		time.Sleep(45 * time.Minute)
+		tryIssued(t.Context(), t, x, 75*time.Minute, mustNotRun(t)).returned("first").roundTrips(0)
+	})
+}
+
+// The record of an earlier call may have expired before the claim arrived.
+func TestClaimAnsweredBehindTheRetentionIsRemoved(t *testing.T) {
+	for _, delay := range []time.Duration{5 * time.Second, 2 * time.Minute} { // the latter is the lease, too
+		synctest.Test(t, func(t *testing.T) {
+			store := memory.New(0)
+			x := newExecutor(t, hooked(store, onFirst(isCreate, delayed(delay))), refusesLate())
+			tryIssued(t.Context(), t, x, time.Hour-2*time.Second, mustNotRun(t)).refusedAsLate().roundTrips(3)
+			recordIs(t, store, "no record")
+		})
+	}
+}
+
+// The record that it took over is still there.
+func TestOverdueTakeoverOfALateKeyIsMadeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := abandoned(t)
+		x := newExecutor(t, hooked(store, onFirst(isTakeover, delayed(2*time.Minute))), refusesLate())
+		tryIssued(t.Context(), t, x, 2*time.Hour, returns("ours")).returned("ours").ended(idempotent.OutcomeTakeover).attempt(3)
+		recordIs(t, store, "completed, attempt 3, refunds 1")
+	})
+}
+
+func TestTakeoverOfARecordThatIsGoneIsRefusedAsLate(t *testing.T) {
+	store := abandoned(t)
+	gone := onFirst(isTakeover, notSent(nil)) // it met none
+	tryIssued(t.Context(), t, newExecutor(t, hooked(store, gone), refusesLate()), 2*time.Hour, mustNotRun(t)).refusedAsLate()
+}
+
+func TestClaimThatFailsBehindTheRetentionDoesNotFailOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config := refusesLate()
+		config.OnStoreError = idempotent.FailOpen
+		x := newExecutor(t, hooked(memory.New(0), on(isCreate, hangs)), config)
+		tryIssued(t.Context(), t, x, time.Hour-2*time.Second, mustNotRun(t)).is(idempotent.ErrStore).ended(idempotent.OutcomeFailed)
+		tryIssued(t.Context(), t, x, 0, returns("ran")).returned("ran").ended(idempotent.OutcomeBypassed)
+	})
+}
+
+// A run without a claim creates its record last.
+func TestOptimisticRunThatEndsBehindTheRetentionCommitsNothing(t *testing.T) {
+	outlasts := func(ctx context.Context) (string, error) {
+		time.Sleep(time.Minute)
+		return books("ours", nil)(ctx)
+	}
+	config := refusesLate()
+	config.Optimistic = true
+	bubble(t, "without a record", func(t *testing.T) {
+		b := newBank()
+		tryIssued(t.Context(), t, newExecutor(t, b, config), time.Hour-2*time.Second, outlasts).refusedAsLate().roundTrips(1)
+		b.holds(t)
+		recordIs(t, b, "no record")
+	})
+	bubble(t, "beside a call that finished", func(t *testing.T) {
+		b := newBank()
+		done := inBackground(t, newExecutor(t, b.Store, nil), time.Second, "theirs", nil)
+		tryIssued(t.Context(), t, newExecutor(t, b, config), time.Hour-2*time.Second, outlasts).returned("theirs").ended(idempotent.OutcomeReplayed)
+		b.holds(t)
+		<-done
+	})
+}
+
+// It has had its effects: an error that nothing was run would be wrong.
+func TestRunThatFailedOpenIsNotRefusedAsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBank()
+		b.on = on(isCreate, func(w write) (driver.Record, bool, error) {
+			if isClaim(w) {
+				return driver.Record{}, false, errNetwork
+			}
+			return met(t, expired), false, nil // as after a conflict of another kind
+		})
+		config := refusesLate()
+		config.OnStoreError = idempotent.FailOpen
+		tryIssued(t.Context(), t, newExecutor(t, b, config), time.Hour-2*time.Second, func(ctx context.Context) (string, error) {
+			time.Sleep(time.Minute)
+			return books("ours", nil)(ctx)
+		}).is(idempotent.ErrInProgress)
+	})
+}
+
+// Its record is there from before.
+func TestKeyThatBecomesLateBeforeItsTurnRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newExecutor(t, memory.New(0), refusesLate())
+		ctx := inTurn(t, func(context.Context) error { time.Sleep(time.Hour); return nil })
+		tryIssued(ctx, t, x, 30*time.Minute, returns("ran")).returned("ran").ended(idempotent.OutcomeExecuted)
+	})
+}
+
+func TestExecutionContinuesWithALateKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		execution := adapter.Execution{ID: []string{"arn"}, Until: time.Now().Add(24 * time.Hour), Decide: func(err error) idempotent.Outcome {
+			if err != nil {
+				return idempotent.OutcomeSuspended
+			}
+			return idempotent.OutcomeExecuted
+		}}
+		ctx := adapter.With(t.Context(), adapter.Durable(execution))
+		x := newExecutor(t, store, refusesLate())
+		tryIssued(ctx, t, x, 0, failsWith(errors.New("suspended"))).ended(idempotent.OutcomeSuspended)
+		time.Sleep(2 * time.Hour)
+		tryIssued(ctx, t, x, 2*time.Hour, returns("done")).returned("done").attempt(1)
+		tryIssued(ctx, t, newExecutor(t, memory.New(0), refusesLate()), 2*time.Hour, mustNotRun(t)).refusedAsLate()
+	})
+}
+
+func TestIssuedIn(t *testing.T) {
+	at := func(text string) time.Time {
+		parsed, err := time.Parse(time.RFC3339Nano, text)
+		check.Must(t, err)
+		return parsed
+	}
+	for _, test := range []struct {
+		name, id string
+		want     time.Time
+	}{
+		{"the UUID of RFC 9562", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F", at("2022-02-22T14:22:22-05:00")},
+		{"in lower case", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", at("2022-02-22T19:22:22Z")},
+		{"the ULID of its specification", "01ARZ3NDEKTSV4RRFFQ69G5FAV", at("2016-07-30T23:54:10.259Z")},
+		{"a ULID in lower case", "01arz3ndektsv4rrffq69g5fav", at("2016-07-30T23:54:10.259Z")},
+		{"the last ULID", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", time.UnixMilli(1<<48 - 1)},
+		{"a ULID that overflows", "8ZZZZZZZZZZZZZZZZZZZZZZZZZ", time.Time{}},
+		{"a letter that no ULID has", "01ARZ3NDEKTSV4RRFFQ69G5FAU", time.Time{}},
+		{"a letter that is an S in upper case", "01ARZ3NDEKTſV4RRFFQ69G5FA", time.Time{}},
+		{"a UUID of version 4", "919108f7-52d1-4320-9bac-f847db4148a8", time.Time{}},
+		{"a UUID of another variant", "017F22E2-79B0-7CC3-D8C4-DC0C0C07398F", time.Time{}},
+		{"a UUID with a letter", "017F22E2-79B0-7CC3-98C4-DC0C0C07398G", time.Time{}},
+		{"a UUID without its hyphens", "017F22E279B07CC398C4DC0C0C07398F", time.Time{}},
+		{"a UUID with other separators", "017F22E2_79B0_7CC3_98C4_DC0C0C07398F", time.Time{}},
+		{"an order number", "order-4711", time.Time{}},
+		{"nothing", "", time.Time{}},
+	} {
+		check.True(t, idempotent.IssuedIn(test.id).Equal(test.want), test.name, idempotent.IssuedIn(test.id))
+	}
+}
