@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/lambda-once/once/idempotent/internal/options"
 )
@@ -52,9 +51,8 @@ func (s *scenario) context(ctx context.Context, caller int) context.Context {
 	if s.first != executes || caller > 1 {
 		return ctx
 	}
-	start := time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC) // of every bubble
 	return options.With(ctx, &options.Options{Execution: &options.Execution{
-		ID: []string{"execution"}, Until: start.Add(exploreLease),
+		ID: []string{"execution"}, Until: exploreStart.Add(exploreLease),
 		Decide: func(err error) string {
 			if err == nil {
 				return string(OutcomeExecuted)

@@ -158,6 +158,13 @@ func describe(f driver.Fence, c driver.Change) string {
 	return "extend"
 }
 
+// breaks notes that a promise is broken.
+func (n *network) breaks(what string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.broken = append(n.broken, what)
+}
+
 // check compares a write that was applied with the invariants.
 func (n *network) check(before driver.Record, f driver.Fence, c driver.Change) {
 	now := time.Now()

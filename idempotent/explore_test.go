@@ -54,7 +54,8 @@ const (
 	claimsAhead
 	// executes: the first two are invocations of one durable execution.
 	executes
-	differs // in its payload; the others begin after its retention
+	differs    // in its payload; the others begin after its retention
+	othersLate // it alone has a key that is not late
 )
 
 var errNoTurn = errors.New("an earlier record has failed")
@@ -84,7 +85,7 @@ var scenarios = slices.Concat([]scenario{
 	{"refunded", effects, Config{MaxAttempts: 1}, []func(int) error{refunded, succeeds}, asConfigured, 1, 1},
 	{"waiting", effects, Config{Wait: 5 * time.Minute}, []func(int) error{succeeds, succeeds}, asConfigured, 1, 0},
 	{"waiting for a failure", effects, Config{Wait: 5 * time.Minute}, []func(int) error{fails, succeeds}, asConfigured, 0, 1},
-}, moreScenarios, readFirstScenarios, executionScenarios)
+}, moreScenarios, readFirstScenarios, executionScenarios, lateScenarios)
 
 func TestExploreSchedules(t *testing.T) {
 	for _, s := range scenarios {
@@ -201,6 +202,9 @@ func (s *scenario) run(t *testing.T, pick func(*network, []option) int) (*networ
 			return Do(ctx, x, s.key(i), func(ctx context.Context) (string, error) {
 				runs++
 				value := s.value(i, runs)
+				if wrong := s.judgeLate(ctx, i); wrong != "" {
+					net.breaks(wrong)
+				}
 				return value, s.handler(ctx, &run{l, &w, value, script(runs)})
 			})
 		}
@@ -269,7 +273,7 @@ func (s *scenario) key(caller int) Key {
 	if s.first == differs && caller == 0 {
 		return Key{ID: "k", Payload: 2}
 	}
-	return Key{ID: "k", Payload: 1}
+	return Key{ID: "k", Payload: 1, Issued: s.issued(caller)}
 }
 
 // rests reports whether callers may rest. Everywhere it would make ten times as
@@ -317,13 +321,16 @@ func (s *scenario) judge(t *testing.T, net *network, results []result, w *witnes
 	before := len(w.commits)
 	value, err := Do(t.Context(), x, s.key(len(results)), func(ctx context.Context) (string, error) {
 		ran = true
+		if wrong := s.judgeLate(ctx, len(results)); wrong != "" {
+			fail("%s, long after", wrong)
+		}
 		return "retry", s.handler(ctx, &run{line{}, w, "retry", nil})
 	})
 	s.judgeMore(net, results, w, value, err, fail)
 	if s.config.Optimistic {
 		ran = len(w.commits) > before // it runs, and in vain
 	}
-	if err != nil && !errors.Is(err, ErrOutcomeUnknown) && !errors.Is(err, ErrReplayed) {
+	if err != nil && !errors.Is(err, ErrOutcomeUnknown) && !errors.Is(err, ErrReplayed) && !(errors.Is(err, ErrKeyExpired) && s.first == othersLate) {
 		fail("a late retry fails: %v", err)
 	}
 	if ran && s.config.MaxAttempts > 0 && successes >= s.config.MaxAttempts {
