@@ -45,8 +45,9 @@ func (NoObserver) Observe(context.Context, Event) {}
 //   - [slog.LevelError]: an unknown outcome, and an error of the store, also in a
 //     call that failed open.
 //   - [slog.LevelWarn]: a run after a lapsed lease, a lost lease, a timeout, a
-//     repeated effect, steps that are not undone, and an unavailable result.
-//   - [slog.LevelInfo]: refusals and failures.
+//     repeated effect, steps that are not undone, an unavailable result, and a late
+//     key.
+//   - [slog.LevelInfo]: other refusals, and failures.
 //   - [slog.LevelDebug]: successes, retries after a release, and configured
 //     bypasses.
 //
@@ -110,7 +111,7 @@ func (e Event) level() slog.Level {
 		return slog.LevelDebug
 	case OutcomeReplayed, OutcomeBypassed, OutcomeNotRun:
 		return slog.LevelDebug
-	case OutcomeLeaseLost, OutcomeTimedOut, OutcomeRepeated:
+	case OutcomeLeaseLost, OutcomeTimedOut, OutcomeRepeated, OutcomeExpired:
 		return slog.LevelWarn
 	default:
 		return slog.LevelInfo

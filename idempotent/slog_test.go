@@ -104,6 +104,11 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 			open.OnStoreError = idempotent.FailOpen
 			call(t, claimsFail(newBank()), &open, returns(""))
 		}},
+		"late": {"level=WARN", func(t *testing.T, c *idempotent.Config) {
+			refuses := *c
+			refuses.RefuseLate = true
+			tryIssued(t.Context(), t, newExecutor(t, lasting{memory.New(0)}, &refuses), 48*time.Hour, mustNotRun(t)).refusedAsLate()
+		}},
 		"not undone": {"level=WARN", func(t *testing.T, c *idempotent.Config) { call(t, memory.New(0), c, chargeWithoutUndo) }},
 		"unknown, with the text of a condition": {"level=ERROR", func(t *testing.T, c *idempotent.Config) {
 			unclaimed := *c
