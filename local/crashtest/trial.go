@@ -24,7 +24,7 @@ type Trial struct {
 	Crashes int
 	// Final reports whether the trigger does not deliver the event again
 	// after this error of Deliver. Default: only after nil and the errors that
-	// wrap idempotent.ErrReplayed, ErrOutcomeUnknown or ErrKeyReused.
+	// wrap idempotent.ErrReplayed, ErrOutcomeUnknown, ErrKeyReused or ErrKeyExpired.
 	Final func(error) bool
 	// KillsOnly omits the frozen processes. Default false.
 	KillsOnly bool
@@ -145,5 +145,5 @@ func (b *bubble) canHave(c Crash) bool {
 // finalError is the default of Trial.Final.
 func finalError(err error) bool {
 	return err == nil || errors.Is(err, idempotent.ErrReplayed) || errors.Is(err, idempotent.ErrOutcomeUnknown) ||
-		errors.Is(err, idempotent.ErrKeyReused)
+		errors.Is(err, idempotent.ErrKeyReused) || errors.Is(err, idempotent.ErrKeyExpired)
 }
