@@ -14,10 +14,11 @@ func ExamplePath() {
 		keypath.Path[map[string]any]("powertools_json(body).order.id"),
 		keypath.Path[map[string]any]("user.sub"),
 	)
-	fmt.Println(key(map[string]any{"body": `{"order":{"id":"o-1"}}`, "user": map[string]any{"sub": "ada"}}))
-	_, err := key(map[string]any{"body": `{"order":{"id":"o-1"}}`})
+	k, err := key(map[string]any{"body": `{"order":{"id":"o-1"}}`, "user": map[string]any{"sub": "ada"}})
+	fmt.Println(k.Scope, k.ID, err)
+	_, err = key(map[string]any{"body": `{"order":{"id":"o-1"}}`})
 	fmt.Println(err)
 	// Output:
-	// {ada o-1 <nil>  } <nil>
+	// ada o-1 <nil>
 	// idempotent: the request has no idempotency key: its scope is missing, null or empty
 }
