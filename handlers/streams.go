@@ -99,9 +99,9 @@ type StreamOptions[E any] struct {
 	// elsewhere: only with a nil error it is acknowledged, although nothing has run for it.
 	// Late is called as often as Poison.
 	//
-	// Required with RefuseLate, because a refused record blocks its shard or partition.
-	// [ReportLate] has it reported as failed, for a mapping that bisects batches and has an
-	// OnFailure destination.
+	// Default: none, which RefuseLate does not allow, because a refused record blocks its
+	// shard or partition. [ReportLate] has it reported as failed, for a mapping that bisects
+	// batches and has an OnFailure destination.
 	Late func(ctx context.Context, r E, err *idempotent.KeyExpiredError) error
 
 	// OnFailure receives every record that is not done, when the batch has been
