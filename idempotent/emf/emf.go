@@ -13,7 +13,7 @@
 //
 // All metrics are in the namespace "Once" and have the dimension operation.
 // Calls is also written with the dimensions operation and outcome, and Refused with
-// operation and reason. An operation has at most 27 custom metrics, however many
+// operation and reason. An operation has at most 28 custom metrics, however many
 // keys it has.
 //
 //	Calls           Count         1 for every call

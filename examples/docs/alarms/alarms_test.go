@@ -34,6 +34,7 @@ type page struct {
 	lambda          [][2]string // what options need
 	config          [2]string   // where options go, and with %s in their place
 	downstream      [2]string   // what an optimistic call cannot use
+	issued          [2]string   // where a key gets the time that its id contains
 	event           func(id string, amount int) string
 }
 
@@ -71,6 +72,7 @@ var pages = map[string]page{
 		lambda:     [][2]string{{"\t\"github.com/lambda-once/once/dynamo/dynamoenv\"\n", "\t\"github.com/aws/aws-lambda-go/lambda\"\n\t\"github.com/lambda-once/once/dynamo/dynamoenv\"\n"}},
 		config:     [2]string{"func main() { dynamoenv.Start(\"create-payment\", key, createPayment) }", withConfig},
 		downstream: [2]string{`idempotent.DownstreamKey(ctx, "charge")`, `p.ID`},
+		issued:     [2]string{`Payload: p}`, `Payload: p, Issued: idempotent.IssuedIn(p.ID)}`},
 		event: func(id string, amount int) string {
 			return fmt.Sprintf(`{"Customer": "ada", "ID": %q, "Amount": %d}`, id, amount)
 		},
@@ -84,6 +86,7 @@ var pages = map[string]page{
 		imports:    [2]string{"\t\"log\"\n", "\t\"log\"\n\t\"os\"\n"},
 		config:     [2]string{"\tRetention: 28", "\t%s\n\tRetention: 28"},
 		downstream: [2]string{`idempotent.DownstreamKey(ctx, "ship")`, `m.Body.OrderID`},
+		issued:     [2]string{`Payload: m.Body}`, `Payload: m.Body, Issued: idempotent.IssuedIn(m.Body.OrderID)}`},
 		event: func(id string, amount int) string {
 			return fmt.Sprintf(`{"Records": [{"messageId": "m-1", "body": "{\"orderId\": \"%s\", \"quantity\": %d}"}]}`, id, amount)
 		},
@@ -104,6 +107,9 @@ func (p page) build(t *testing.T, options string) string {
 	}
 	if strings.Contains(options, "Optimistic") {
 		edits = append(edits, p.downstream)
+	}
+	if strings.Contains(options, "RefuseLate") {
+		edits = append(edits, p.issued)
 	}
 	for _, edit := range edits {
 		if n := strings.Count(string(text), edit[0]); n != 1 {
@@ -144,6 +150,7 @@ var failures = map[string]failure{
 	"Unknown":        {"MaxAttempts: 1,", (*world).crashBeforeItsRecord, "k", 2},
 	"TimedOut":       {"", func(*world) {}, "k", 1},
 	"Repeated":       {"Optimistic: true,", func(*world) {}, "k", 2},
+	"Expired":        {"RefuseLate: true,", func(*world) {}, "00000000-0000-7000-8000-000000000000", 2}, // of 1970
 	"Mismatch":       {"", func(w *world) { w.call("k", 2) }, "k", 3},
 	"Takeovers":      {"MaxAttempts: 2,", (*world).crashBeforeItsRecord, "k", 2},
 	"LapsedLeases":   {"", (*world).crashBeforeItsRecord, "k", 2},
@@ -173,7 +180,7 @@ func TestEachAlarmOfThePagesHasBeenSeenToRing(t *testing.T) {
 		}
 	}
 	slices.Sort(ours)
-	check.Equal(t, len(ours), 11, "docs/start.md says how many alarms read metrics of the function", ours)
+	check.Equal(t, len(ours), 12, "docs/start.md says how many alarms read metrics of the function", ours)
 	check.Slice(t, slices.Sorted(maps.Keys(failures)), ours, "failures, and alarms")
 	for name, p := range pages {
 		binaries := map[string]string{}
