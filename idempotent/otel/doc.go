@@ -25,7 +25,7 @@
 //	aws.dynamodb.table_names               Options.Table
 //
 // The status is Error, without a description, if the handler or the store failed
-// or the outcome is unknown. It is unset for results that a duplicate may expect:
+// or the outcome is unknown, and for an expired key. It is unset for results that a duplicate may expect:
 // a conflict, a mismatch, and the replay of a stored error.
 //
 // # The metrics

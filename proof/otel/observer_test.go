@@ -151,6 +151,8 @@ func TestStatusAndMetrics(t *testing.T) {
 	_, _ = idempotent.Do(t.Context(), quiet, theKey, returns(nil))
 	other := theKey
 	other.Payload = "another"
+	late := theKey
+	late.Issued = time.Now().Add(-48 * time.Hour) // twice the retention
 	for _, c := range []struct {
 		name               string
 		store              driver.Store
@@ -164,6 +166,7 @@ func TestStatusAndMetrics(t *testing.T) {
 		{"executed", memory.New(0), idempotent.Config{}, theKey, returns(nil), "executed", "", codes.Unset, ""},
 		{"replayed", done, idempotent.Config{}, theKey, returns(nil), "replayed", "", codes.Unset, ""},
 		{"mismatch", done, idempotent.Config{}, other, returns(nil), "mismatch", "*idempotent.KeyReusedError", codes.Unset, ""},
+		{"expired", memory.New(0), idempotent.Config{RefuseLate: true}, late, returns(nil), "expired", "*idempotent.KeyExpiredError", codes.Error, ""},
 		{"released", memory.New(0), idempotent.Config{}, theKey, returns(errors.New(secret)), "released", "*errors.errorString", codes.Error, ""},
 		{"failed", refused, idempotent.Config{}, theKey, returns(idempotent.Permanent(errors.New(secret))), "failed", "*errors.errorString", codes.Error, ""},
 		{"failed again", refused, idempotent.Config{}, theKey, returns(nil), "replayed", "*idempotent.ReplayedError", codes.Unset, ""},
