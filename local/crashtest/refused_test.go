@@ -40,20 +40,21 @@ func TestUnprotectedHandlerIsBrokenUndisturbed(t *testing.T) {
 }
 
 func TestDuplicateWithAnotherAnswerIsReported(t *testing.T) {
-	r := crashtest.PlayHandler(t, func() crashtest.Trial {
-		n := 0
-		return crashtest.Trial{
-			Deliver: func(context.Context, driver.Store) error {
-				if n++; n > 1 {
-					return idempotent.ErrKeyReused
-				}
-				return nil
-			},
-			Check: func() error { return nil },
-		}
-	})
-	err := r.Err()
-	check.Says(t, err, "first answered ok, and a duplicate idempotent: ")
+	for _, final := range []error{idempotent.ErrKeyReused, idempotent.ErrKeyExpired} {
+		r := crashtest.PlayHandler(t, func() crashtest.Trial {
+			n := 0
+			return crashtest.Trial{
+				Deliver: func(context.Context, driver.Store) error {
+					if n++; n > 1 {
+						return final
+					}
+					return nil
+				},
+				Check: func() error { return nil },
+			}
+		})
+		check.Says(t, r.Err(), "first answered ok, and a duplicate "+final.Error())
+	}
 }
 
 func TestTrialWithoutACheckIsRefused(t *testing.T) {
