@@ -76,6 +76,32 @@ func TestStoredRecordKeepsItsEndWhenTheRetentionIsLowered(t *testing.T) {
 	})
 }
 
+// The record of before is gone while its key is not late yet: the former retention judges it.
+func TestRaisedRetentionRunsALateKeyAgainWithoutTheFormerOne(t *testing.T) {
+	for former, want := range map[time.Duration]error{0: nil, time.Hour: idempotent.ErrKeyExpired} {
+		synctest.Test(t, func(t *testing.T) {
+			store, issued, runs := memory.New(0), time.Now(), 0
+			repeat := func(c *idempotent.Config) error {
+				x, err := idempotent.New("op", store, c)
+				check.Must(t, err)
+				_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "k", Issued: issued}, func(context.Context) (string, error) {
+					runs++
+					return "", nil
+				})
+				return err
+			}
+			check.Nil(t, repeat(&idempotent.Config{RefuseLate: true, Retention: time.Hour}))
+			raised := &idempotent.Config{RefuseLate: true, Retention: 3 * time.Hour}
+			if former > 0 {
+				raised.RetentionBefore = idempotent.RetentionBefore{Retention: former, Until: issued.Add(time.Minute)}
+			}
+			time.Sleep(2 * time.Hour)
+			check.Is(t, repeat(raised), want)
+			check.Equal(t, runs, map[bool]int{true: 1, false: 2}[former > 0], "runs")
+		})
+	}
+}
+
 func sealed(t *testing.T) *idempotent.Config {
 	t.Helper()
 	keys, err := seal.Static("a", map[string][]byte{"a": bytes.Repeat([]byte{1}, 32)})
