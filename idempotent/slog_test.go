@@ -81,12 +81,6 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 				return "", nil
 			})
 		}},
-		"expired": {"level=WARN", func(t *testing.T, c *idempotent.Config) {
-			refusing, late := *c, theKey
-			refusing.RefuseLate, late.Issued = true, time.Now().Add(-48*time.Hour)
-			_, err := idempotent.Do(t.Context(), newExecutor(t, lasting{memory.New(0)}, &refusing), late, returns(""))
-			check.Failed(t, err)
-		}},
 		"cut off": {"level=WARN", func(t *testing.T, c *idempotent.Config) {
 			call(t, memory.New(0), c, untilItEnds(func(ctx context.Context) error { return errors.Join(errors.New(handlersText), ctx.Err()) }))
 		}},
