@@ -32,9 +32,8 @@ type SQSOptions struct {
 	// elsewhere: only with a nil error it is acknowledged, although nothing has run for it.
 	// Late is called as often as Poison.
 	//
-	// Default, and [ReportLate]: the message is reported at every delivery, until SQS moves
-	// it to the dead-letter queue. Behind it, the messages of its group in a FIFO queue wait
-	// as behind one that always fails.
+	// Default: the message is reported at every delivery, as by [ReportLate], until SQS
+	// moves it to the dead-letter queue. Behind it, the messages of its FIFO group wait.
 	Late func(ctx context.Context, m events.SQSMessage, err *idempotent.KeyExpiredError) error
 
 	// OnFailure receives every message that is not done, when the batch has been
