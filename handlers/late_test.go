@@ -321,7 +321,9 @@ func TestBatchOfLateMessagesFailsAsOneThatAllFailed(t *testing.T) {
 }
 
 func TestLineOfALateRecordSaysSo(t *testing.T) {
-	handler := handlers.SQS(newExecutor(t, memory.New(0), refusing(nil, 0)), nil, ranLate[handlers.SQSMessage[order]], nil)
+	config := refusing(nil, 0)
+	config.Observer = idempotent.NoObserver{} // which has a line of its own
+	handler := handlers.SQS(newExecutor(t, memory.New(0), config), nil, ranLate[handlers.SQSMessage[order]], nil)
 	lines := logged(t, func() { reports(t, t.Context(), handler, sentBefore(tooOld, message("m0", order{ID: "o0"})), "m0") })
 	check.Equal(t, len(lines), 1)
 	isLine(t, lines[0], map[string]any{"level": "WARN", "id": "m0", "operation": "create-payment", "outcome": "expired"})

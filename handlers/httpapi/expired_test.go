@@ -138,7 +138,7 @@ func TestKeyFunctionSaysWhenItsKeysWereMade(t *testing.T) {
 func TestKeyThatIsTooOldIsLogged(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		key := uuidV7(tooOld)
-		s := newSite(t, d, newExecutor(t, memory.New(0), &idempotent.Config{RefuseLate: true}), &httpapi.Options{Issued: idempotent.IssuedIn}, created)
+		s := newSite(t, d, newExecutor(t, memory.New(0), &idempotent.Config{Observer: idempotent.NoObserver{}, RefuseLate: true}), &httpapi.Options{Issued: idempotent.IssuedIn}, created)
 		lines := logged(t, func() { s.get(keyed(key)); s.get(keyed(key)) })
 		check.Equal(t, len(lines), 1)
 		isLine(t, lines[0], map[string]any{"level": "WARN", "reason": "expired", "status": 410., "operation": "create-payment"})
