@@ -22,9 +22,8 @@ import (
 // receives the event alone.
 //
 // FailureQueue panics with a [*PropsError] if the function has a configuration of asynchronous
-// invocations. [Check] finds a function with such a source and without the queue, and records that
-// expire before an event is sent again from it. It does not look at the dead-letter queues of
-// topics, rules and schedules.
+// invocations. [Check] finds a function without the queue, and records that expire before an event
+// is sent again from it. It does not look at dead-letter queues of topics, rules and schedules.
 func (f *IdempotentFunction) FailureQueue() awssqs.Queue {
 	failures := f.failuresOfEvents()
 	allowSender(f.props.Key, "events")

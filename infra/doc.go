@@ -4,15 +4,12 @@
 //
 //	table := infra.NewIdempotencyTable(stack, "Idempotency", nil)
 //	orders := infra.NewIdempotentFunction(stack, "Orders", &infra.IdempotentFunctionProps{
-//		Code:       "build/orders/bootstrap.zip",
-//		Operations: []string{"place-order"},
-//		Retention:  28 * 24 * time.Hour,
-//		Table:      table,
+//		Code:      "build/orders/bootstrap.zip",
+//		Retention: 28 * 24 * time.Hour,
+//		Table:     table,
 //	})
 //	orders.AddQueue("Queue", nil)
-//	infra.NewAlarms(stack, "Alarms", &infra.AlarmsProps{
-//		Functions: []*infra.IdempotentFunction{orders},
-//	})
+//	infra.NewAlarms(stack, "Alarms", &infra.AlarmsProps{Functions: []*infra.IdempotentFunction{orders}})
 //
 // Synthesizing an app needs Node 22 or later.
 //

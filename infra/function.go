@@ -163,12 +163,9 @@ func (f *IdempotentFunction) Target() awslambda.IFunction {
 // TaskRetry returns the retries of a state that invokes the function, for handlers.Invoke:
 // conflicts, crashes, and errors of the store and of Lambda, with backoff, for longer than a crash
 // leaves a claim. They do not contain TimedOutError, after which the effect may have happened:
-// retry or catch it in the state. Catch permanent errors as well. execution is the timeout of the
-// state machine.
-//
-// TaskRetry panics with a [*PropsError] if the function's records may expire before an execution
-// can no longer be redriven, 14 days after its end, or if it is durable and runs for longer than a
-// state machine waits for it.
+// retry or catch it in the state. Catch permanent errors as well. TaskRetry panics with a
+// [*PropsError] if records may expire before the 14 days are over in which an execution, with this
+// timeout, can be redriven, or if no state machine waits for so long a durable function.
 func (f *IdempotentFunction) TaskRetry(execution time.Duration) *awsstepfunctions.RetryProps {
 	var found problems
 	found.when(execution <= 0 || execution > 366*day, "execution: %s is not up to 366 days; state the timeout of the state machine", execution)

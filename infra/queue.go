@@ -18,9 +18,8 @@ type QueueProps struct {
 	// the result. Default: none.
 	Configure func(queue, deadLetters *awssqs.QueueProps, source *awslambdaeventsources.SqsEventSourceProps)
 
-	// FIFO makes the queue and its dead-letter queue FIFO. Default: false. A later change makes
-	// new queues, and deletes the old ones with their messages: add a queue, and drain the old
-	// one first.
+	// FIFO makes the queue and its dead-letter queue FIFO. Default: false. Changed later, it
+	// makes new queues and deletes the old ones, with the messages that are left in them.
 	FIFO bool
 
 	// MaxReceives is the number of receives after which a message moves to the dead-letter
