@@ -117,9 +117,8 @@ func (c *call) endsOptimistic(ctx context.Context, l *lease) (conclusion, bool) 
 // call that may have no record of its own.
 func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) (*driver.Rejected, conclusion) {
 	c.look()
-	if c.mode.IsOptimistic() && c.isLate() {
+	if with != nil && c.mode.IsOptimistic() && c.isLate() {
 		// Since it began to run: the record of an earlier call may have expired meanwhile.
-		c.repeated = with == nil
 		return nil, conclusion{claimFirst: true}
 	}
 	change := c.completion(ctx, c.asClaimedNow(), func(driver.Change) {})
@@ -154,6 +153,13 @@ func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) 
 
 // createFailure stores the failure of a run without a claim.
 func (c *call) createFailure(ctx context.Context, l *lease, cause error) conclusion {
+	c.look()
+	if !c.unacknowledged && c.mode.IsOptimistic() && c.isLate() {
+		// As in commitNew. Behind a commit without an answer, only the failure is a fence.
+		c.permanent = false
+		c.tally.suppress(bare(cause))
+		return conclusion{claimFirst: true}
+	}
 	change, err := c.failure(ctx, c.asClaimedNow(), cause, nil)
 	if err == nil {
 		s := c.sendCreate(ctx, l, change)

@@ -263,8 +263,8 @@ func (c *Config) validate(mistakes *driver.Mistakes) {
 	refuse(c.RefuseLate && c.Retention <= c.ClockSkew, "RefuseLate with a Retention of %v, not above the ClockSkew: every key would be late", c.Retention)
 	before := c.RetentionBefore
 	refuse(before != RetentionBefore{} && !c.RefuseLate, "RetentionBefore without RefuseLate, which alone asks for it")
-	refuse(before != RetentionBefore{} && (before.Until.IsZero() || before.Retention <= 0 || before.Retention >= c.Retention),
-		"RetentionBefore needs Until, and a Retention below %v", c.Retention)
+	refuse(before != RetentionBefore{} && (before.Until.IsZero() || before.Retention <= c.ClockSkew || before.Retention >= c.Retention),
+		"RetentionBefore needs Until, and a Retention below %v and above ClockSkew", c.Retention)
 	refuse(c.Reserve < 0, "Reserve is %v, below 0", c.Reserve)
 	refuse(c.Retention < time.Second, "Retention is %v, below 1 s: retention is stored in seconds", c.Retention)
 	_, isJSON := c.Codec.(JSON)

@@ -7,7 +7,8 @@ import (
 )
 
 // IssuedIn returns the time at which an id was made that contains it, for Key.Issued: a UUID of
-// version 7 (RFC 9562), or a ULID. It returns the zero time for every other text. Who
+// version 7 (RFC 9562), or a ULID. It returns the zero time for most other texts, but takes
+// every text of 26 letters and digits for a ULID: use it only where the form is known. Who
 // chooses the id also chooses the time.
 func IssuedIn(id string) time.Time {
 	switch len(id) {

@@ -31,8 +31,9 @@ type Key struct {
 	Payload any
 
 	// Issued is when the key was made, if that is known. It is no part of the key, and
-	// Config.RefuseLate alone asks for it. Adapters set it from their source. A time in the
-	// future counts as now.
+	// Config.RefuseLate alone asks for it. Adapters set it from their source, to when this
+	// message was sent: a key of the business that is sent again needs the time of the
+	// first. A time in the future counts as now.
 	Issued time.Time
 
 	// Record is the record's id, verbatim, for keys made by a different library. It

@@ -326,6 +326,25 @@ func TestOptimisticRunThatEndsBehindTheRetentionCommitsNothing(t *testing.T) {
 		b.holds(t)
 		recordIs(t, b, "no record")
 	})
+	bubble(t, "with a failure", func(t *testing.T) {
+		b := newBank()
+		fails := func(context.Context) (string, error) {
+			time.Sleep(time.Minute)
+			return "", idempotent.Permanent(errors.New("it exists"))
+		}
+		tryIssued(t.Context(), t, newExecutor(t, b, config), time.Hour-2*time.Second, fails).refusedAsLate()
+		recordIs(t, b, "no record")
+	})
+	// It has had its effects: an error that nothing was run would be wrong.
+	bubble(t, "with nothing to commit", func(t *testing.T) {
+		b := newBank()
+		slow := func(context.Context) (string, error) {
+			time.Sleep(time.Minute)
+			return "ran", nil
+		}
+		tryIssued(t.Context(), t, newExecutor(t, b, config), time.Hour-2*time.Second, slow).returned("ran").ended(idempotent.OutcomeExecuted)
+		recordIs(t, b, "completed")
+	})
 	bubble(t, "beside a call that finished", func(t *testing.T) {
 		b := newBank()
 		done := inBackground(t, newExecutor(t, b.Store, nil), time.Second, "theirs", nil)

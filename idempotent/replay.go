@@ -21,6 +21,9 @@ func (c *call) withoutRun(ctx context.Context, v protocol.Verdict, met driver.Re
 	case protocol.RefuseReuse:
 		return conclusion{outcome: OutcomeMismatch, err: &KeyReusedError{KeyHash: c.hash}}
 	case protocol.RefuseLate:
+		if c.unacknowledged { // its own commit may still arrive
+			return c.outcomeUnknown(errRecordGone)
+		}
 		return conclusion{outcome: OutcomeExpired, err: &KeyExpiredError{KeyHash: c.hash, Issued: c.issued, Age: c.now.Sub(c.issued)}}
 	case protocol.OutcomeLost:
 		return conclusion{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}}
