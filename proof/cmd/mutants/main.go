@@ -18,6 +18,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -53,34 +54,39 @@ func run(ctx context.Context, names []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	// A copy: an edit during the run could fail a test in place of the mutation.
-	tree := filepath.Join(dir, "tree")
-	if err := copyTree(ctx, tree); err != nil {
+	// A copy of the tree for each worker: an edit during the run could fail a test in place
+	// of the mutation. No overlay: some tests read the source.
+	trees := make([]string, max(runtime.NumCPU()/2, 2))
+	for i := range trees {
+		trees[i] = filepath.Join(dir, strconv.Itoa(i))
+		if err := copyTree(ctx, trees[i]); err != nil {
+			return err
+		}
+	}
+	if err := passUnchanged(ctx, trees[0], all); err != nil {
 		return err
 	}
-	if err := passUnchanged(ctx, tree, all); err != nil {
-		return err
-	}
-	if survivors := tryAll(ctx, dir, tree, all); survivors > 0 {
+	if survivors := tryAll(ctx, trees, all); survivors > 0 {
 		return fmt.Errorf("%d of %d mutants survive", survivors, len(all))
 	}
 	fmt.Printf("mutants: %d killed, 0 survive\n", len(all))
 	return nil
 }
 
-// tryAll tries all mutants, some at a time. It returns the number of those that survive.
-func tryAll(ctx context.Context, dir, tree string, all []mutants.Mutant) int {
+// tryAll tries all mutants, one at a time in each tree. It returns the number of those that
+// survive.
+func tryAll(ctx context.Context, trees []string, all []mutants.Mutant) int {
 	var (
 		mu              sync.Mutex
 		tried, survived int
 		workers         sync.WaitGroup
 	)
 	next := make(chan mutants.Mutant)
-	for range max(runtime.NumCPU()/2, 2) {
+	for _, tree := range trees {
 		workers.Go(func() {
 			for m := range next {
 				began := time.Now()
-				err := try(ctx, dir, tree, m)
+				err := try(ctx, tree, m)
 				mu.Lock()
 				tried++
 				verdict := "killed by " + m.Test
@@ -132,26 +138,30 @@ func passUnchanged(ctx context.Context, tree string, all []mutants.Mutant) error
 		}
 	}
 	for pkg, names := range tests {
-		if out, err := test(ctx, tree, "", pkg, strings.Join(names, "|")); err != nil {
+		if out, err := test(ctx, tree, pkg, strings.Join(names, "|")); err != nil {
 			return fmt.Errorf("the unchanged tree fails in %s: %w\n%s", pkg, err, out)
 		}
 	}
 	return nil
 }
 
-// try builds a mutant by an overlay of the file that it changes, which it writes into dir.
-// It is nil when the named test fails for it: fails, not does not compile.
-func try(ctx context.Context, dir, tree string, m mutants.Mutant) error {
-	file, changed, err := m.Apply(tree)
+// try writes a mutant into a tree, and restores the file. It is nil when the named test fails for
+// the mutant: fails, not does not compile.
+func try(ctx context.Context, tree string, m mutants.Mutant) (err error) {
+	name, changed, err := m.Apply(tree)
 	if err != nil {
 		return err
 	}
-	replacement, overlay := filepath.Join(dir, m.Name+filepath.Ext(file)), filepath.Join(dir, m.Name+".json")
-	replaces := fmt.Appendf(nil, `{"Replace": {%q: %q}}`, filepath.Join(tree, file), replacement)
-	if err := errors.Join(os.WriteFile(replacement, changed, 0o644), os.WriteFile(overlay, replaces, 0o644)); err != nil {
+	file := filepath.Join(tree, name)
+	original, err := os.ReadFile(file)
+	if err != nil {
 		return err
 	}
-	out, err := test(ctx, tree, overlay, m.Package, m.Test)
+	if err := os.WriteFile(file, changed, 0o644); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.WriteFile(file, original, 0o644)) }()
+	out, err := test(ctx, tree, m.Package, m.Test)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -163,12 +173,9 @@ func try(ctx context.Context, dir, tree string, m mutants.Mutant) error {
 	return nil
 }
 
-// test runs tests of a package. The overlay is also that of the programs that they build.
-func test(ctx context.Context, tree, overlay, pkg, names string) ([]byte, error) {
+// test runs tests of a package.
+func test(ctx context.Context, tree, pkg, names string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=5m", "-vet=off", "-ldflags=-s -w", "-run", "^("+names+")$", ".")
 	cmd.Dir = filepath.Join(tree, pkg) // which may be of another module
-	if overlay != "" {
-		cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
-	}
 	return cmd.CombinedOutput()
 }
