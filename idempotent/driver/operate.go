@@ -24,7 +24,8 @@ type Operable interface {
 
 	// Apply applies c if the record is stored exactly as e, which Inspect has
 	// returned. It is the write of a person: unlike Change, it compares all that is
-	// stored, and it needs no owner. A heartbeat, a takeover or a completion since
+	// stored, and it needs no owner. A release removes Began: what the attempts before it
+	// have done is the person's to know. A heartbeat, a takeover or a completion since
 	// Inspect therefore prevents it. See [Entry.Validate] for the changes.
 	//
 	// Apply returns the record as written or, with ok false, as it is stored now.
@@ -98,7 +99,10 @@ type Filter struct {
 	Prefix string
 	// Expired selects the records that expired before it. The zero time selects all.
 	Expired time.Time
-	// Brief leaves out the results and steps, which are most of a record, and Size.
+	// Lapsed selects the records in progress whose lease ended before it. A released
+	// record is one of them. The zero time selects all.
+	Lapsed time.Time
+	// Brief leaves out the results, steps and request, which are most of a record, and Size.
 	Brief bool
 	// Limit is about how many records a page looks at. 0 leaves it to the store.
 	Limit int
@@ -108,7 +112,7 @@ type Filter struct {
 // filter them.
 func (f Filter) Selects(r Record) bool {
 	return (f.Status == Absent || f.Status == r.Status) && strings.HasPrefix(r.ID, f.Prefix) &&
-		(f.Expired.IsZero() || r.Expired(f.Expired))
+		(f.Expired.IsZero() || r.Expired(f.Expired)) && (f.Lapsed.IsZero() || r.Status == InProgress && r.Lapsed(f.Lapsed))
 }
 
 // A Page is a part of the records of a store.

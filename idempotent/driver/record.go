@@ -39,6 +39,10 @@ type Record struct {
 	// Expires is the end of the retention, in whole seconds. The zero time
 	// is absent: the record never expires.
 	Expires time.Time
+	// Began is when the first attempt made its claim, in whole milliseconds. Takeovers
+	// keep it, and so does the end of the record. The zero time is absent: an earlier
+	// version wrote the record, there was no claim, or a person has released it.
+	Began time.Time
 
 	// Fingerprint is the fingerprint of the payload. "" is absent.
 	Fingerprint string
@@ -55,6 +59,10 @@ type Record struct {
 	Unavailable string
 	// Steps maps the names of finished steps to their encoded results.
 	Steps map[string][]byte
+	// Request is the encoded request, for a later attempt without its caller. A record
+	// is created with it. Takeovers and releases keep it, and the end of the record
+	// removes it. nil is absent.
+	Request []byte
 }
 
 // The Owner of a record that an operator has finished begins with OperatorOwner, which

@@ -38,7 +38,7 @@ type Store interface {
 //
 // The protocol uses these combinations, and a store must support them:
 //
-//	take over        Owner, Lease, Expires [, Fingerprint]
+//	take over        Owner, Lease, Expires [, Fingerprint, Began]
 //	extend           Lease, Expires
 //	step             Steps
 //	complete, fail   Status, Data, Payload or Unavailable, Expires
@@ -55,12 +55,14 @@ type Change struct {
 	Lease time.Time
 	// Expires is the new end of the retention, in whole seconds.
 	Expires time.Time
+	// Began comes with a takeover of a record without one.
+	Began time.Time
 	// Steps are added to the stored ones, never together with Lease.
 	Steps map[string][]byte
 	// Fingerprint is written if none is stored.
 	Fingerprint string
 	// Status is Completed or Failed: the change finishes the record, and
-	// removes its Steps and Lease.
+	// removes its Steps, Request and Lease.
 	Status Status
 	// Data, Payload and Unavailable are as in Record. A store with no room
 	// for Data writes Unavailable instead, and returns the record in that

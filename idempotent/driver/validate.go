@@ -16,6 +16,8 @@ func (r Record) Validate() error {
 		return &InvalidWriteError{Reason: emptyID}
 	case len(r.Steps) > 0:
 		return &InvalidWriteError{Reason: "cannot create a record with finished steps"}
+	case r.Request != nil && r.Status != InProgress:
+		return &InvalidWriteError{Reason: "a finished record has no request"}
 	case results(r.Data, r.Payload, r.Unavailable) > 1:
 		return &InvalidWriteError{Reason: manyResults}
 	}
@@ -42,6 +44,8 @@ func (c Change) Validate(f Fence) error {
 		return &InvalidWriteError{Reason: "a change with a result needs a status"}
 	case c.Owner != "" && c.Lease.IsZero():
 		return &InvalidWriteError{Reason: "a takeover needs a lease"}
+	case c.Owner == "" && !c.Began.IsZero():
+		return &InvalidWriteError{Reason: beganAlone}
 	case len(c.Steps) > 0:
 		return c.validateSteps()
 	case c.Lease.IsZero():
@@ -55,7 +59,7 @@ func (c Change) validateRelease() error {
 		return &InvalidWriteError{Reason: fmt.Sprintf("unknown release %d", c.Release)}
 	}
 	if c.Owner != "" || !c.Lease.IsZero() || !c.Expires.IsZero() || len(c.Steps) > 0 ||
-		c.Fingerprint != "" || c.Status != Absent || results(c.Data, c.Payload, c.Unavailable) > 0 {
+		c.Fingerprint != "" || !c.Began.IsZero() || c.Status != Absent || results(c.Data, c.Payload, c.Unavailable) > 0 {
 		return &InvalidWriteError{Reason: "a release must not set anything else"}
 	}
 	return nil
@@ -67,6 +71,8 @@ func (c Change) validateFinish(f Fence) error {
 		return &InvalidWriteError{Reason: fmt.Sprintf("cannot change the status to %q", c.Status)}
 	case !c.Lease.IsZero() || len(c.Steps) > 0:
 		return &InvalidWriteError{Reason: "a finished record has neither lease nor steps"}
+	case !c.Began.IsZero():
+		return &InvalidWriteError{Reason: beganAlone}
 	case results(c.Data, c.Payload, c.Unavailable) > 1:
 		return &InvalidWriteError{Reason: manyResults}
 	case c.Owner != "" && (f.Owner != "" || f.Lease.IsZero() || !f.Lease.Equal(LeaseEnded)):
@@ -98,6 +104,7 @@ func results(data []byte, payload, unavailable string) int {
 
 const (
 	emptyID     = "a record needs an id"
+	beganAlone  = "only a takeover sets when a record began"
 	manyResults = "a record can have only one of data, payload reference and reason why the result is unavailable"
 )
 

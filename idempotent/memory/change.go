@@ -62,13 +62,16 @@ func apply(r driver.Record, c driver.Change) driver.Record {
 	}
 	if c.Status != driver.Absent {
 		r.Status, r.Data, r.Payload, r.Unavailable = c.Status, bytes.Clone(c.Data), c.Payload, c.Unavailable
-		r.Steps, r.Lease = nil, time.Time{}
+		r.Steps, r.Request, r.Lease = nil, nil, time.Time{}
 	}
 	if c.Release != 0 {
 		r.Owner, r.Lease = "", driver.LeaseEnded
 	}
 	if c.Release == driver.ReleaseRefund {
 		r.Refunds++
+	}
+	if !c.Began.IsZero() {
+		r.Began = driver.WholeMillis(c.Began)
 	}
 	return r
 }

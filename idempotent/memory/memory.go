@@ -156,8 +156,8 @@ func refuse(ctx context.Context, with any) error {
 // clone copies the bytes that the caller may modify, and rounds times like the
 // numbers of a DynamoDB item.
 func clone(r driver.Record) driver.Record {
-	r.Data = bytes.Clone(r.Data)
-	r.Lease, r.Expires = driver.WholeMillis(r.Lease), driver.WholeSeconds(r.Expires)
+	r.Data, r.Request = bytes.Clone(r.Data), bytes.Clone(r.Request)
+	r.Lease, r.Expires, r.Began = driver.WholeMillis(r.Lease), driver.WholeSeconds(r.Expires), driver.WholeMillis(r.Began)
 	if r.Steps != nil {
 		r.Steps = withSteps(nil, r.Steps)
 	}

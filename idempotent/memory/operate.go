@@ -22,7 +22,7 @@ func (m *Store) Inspect(ctx context.Context, id string) (driver.Entry, error) {
 }
 
 func entryOf(r driver.Record) driver.Entry {
-	size := len(r.ID) + len(r.Data)
+	size := len(r.ID) + len(r.Data) + len(r.Request)
 	for name, data := range r.Steps {
 		size += len(name) + len(data)
 	}
@@ -40,7 +40,7 @@ func (m *Store) Scan(ctx context.Context, f driver.Filter, _ string) (driver.Pag
 	for _, id := range slices.Sorted(maps.Keys(m.records)) {
 		r := lend(m.records[id].rec)
 		if f.Brief {
-			r.Data, r.Payload, r.Unavailable, r.Steps = nil, "", "", nil
+			r.Data, r.Payload, r.Unavailable, r.Steps, r.Request = nil, "", "", nil, nil
 		}
 		if f.Selects(r) {
 			p.Entries = append(p.Entries, entryOf(r))
@@ -70,6 +70,9 @@ func (m *Store) Apply(ctx context.Context, e driver.Entry, c driver.Change) (dri
 		return driver.Entry{}, true, nil
 	}
 	r := apply(stored.rec, c)
+	if c.Release != 0 {
+		r.Began = time.Time{}
+	}
 	return entryOf(lend(r)), true, m.put(r, time.Time{})
 }
 

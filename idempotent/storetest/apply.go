@@ -26,7 +26,9 @@ func applies(c driver.Change) act {
 		if err != nil || !ok {
 			s.Fatalf("Apply: ok %v, error %v; met %s", ok, err, show(got.Record))
 		}
-		s.item = after(s.item, c)
+		if s.item = after(s.item, c); c.Release != 0 {
+			s.item.Began = time.Time{}
+		}
 		s.same("result of Apply", s.item, got.Record)
 		s.check()
 	}
@@ -83,6 +85,7 @@ func testApplyChanged(t *testing.T, h Harness) {
 		"its completion":  func(r *driver.Record) { *r = after(*r, finish(driver.Completed, "1")) },
 		"its deletion":    func(r *driver.Record) { *r = driver.Record{} },
 		"its lease":       leaseless,
+		"its beginning":   func(r *driver.Record) { r.Began = time.Time{} },
 	} {
 		for name, c := range changes() {
 			h.test(t, name+" after "+changed, plants(withStep(claim("alice"), "charge", "1")), inspects,

@@ -18,6 +18,9 @@ func testCreate(t *testing.T, h Harness) {
 		}
 	})
 	h.test(t, "few fields", creates(driver.Record{Status: driver.Completed}, now))
+	requesting := but(claim("alice"), requested)
+	h.test(t, "with its request", creates(requesting, now), meets(claim("bob"), now), wins(keep))
+	h.test(t, "deleted with its request", creates(requesting, now), wins(del))
 	h.test(t, "meets another's claim", claimed, meets(claim("bob"), now))
 	h.test(t, "meets everything that is stored", planted(func(r *driver.Record) {
 		r.Attempt, r.Refunds = 7, 3

@@ -21,6 +21,7 @@ func testFinishAs(t *testing.T, h Harness, status driver.Status) {
 	h.test(t, "stores the result and drops lease and steps", claimed, wins(step("charge", "1")), wins(c))
 	h.test(t, "leaves attempt, refunds and fingerprint",
 		planted(func(r *driver.Record) { r.Attempt, r.Refunds = 6, 2 }), wins(c))
+	h.test(t, "drops the request", creates(but(claim("alice"), requested), now), wins(c), meets(claim("bob"), now))
 	// The fence decides, not the time: there was no takeover.
 	h.test(t, "after the lease, by owner alone",
 		planted(func(r *driver.Record) { r.Lease = now.Add(-time.Hour) }), wins(c, by("alice")))

@@ -23,6 +23,7 @@ func claim(owner string) driver.Record {
 		Attempt:     1,
 		Lease:       now.Add(lease),
 		Expires:     now.Add(lease + retention),
+		Began:       now.Add(123 * time.Millisecond),
 		Fingerprint: "fingerprint",
 	}
 }
@@ -35,6 +36,9 @@ func foreign() driver.Record {
 
 // expired changes a record to an expired one.
 func expired(r *driver.Record) { r.Lease, r.Expires = now.Add(-2*time.Hour), now.Add(-time.Hour) }
+
+// requested changes a record to one with its request.
+func requested(r *driver.Record) { r.Request = []byte(`{"amount":42}`) }
 
 // leaseless changes a record to one without a lease.
 func leaseless(r *driver.Record) { r.Lease = time.Time{} }

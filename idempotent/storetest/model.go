@@ -126,6 +126,9 @@ func (w *write) effect(item driver.Record) driver.Record {
 		if item.Fingerprint == "" {
 			item.Fingerprint = c.Fingerprint
 		}
+		if !c.Began.IsZero() {
+			item.Began = c.Began
+		}
 	case opExtend:
 		item.Lease = c.Lease
 	case opStep:
@@ -133,7 +136,7 @@ func (w *write) effect(item driver.Record) driver.Record {
 		maps.Copy(item.Steps, c.Steps)
 	case opComplete, opFail, opAdopt:
 		item.Status, item.Data, item.Payload, item.Unavailable = c.Status, c.Data, c.Payload, c.Unavailable
-		item.Steps, item.Lease = nil, time.Time{}
+		item.Steps, item.Request, item.Lease = nil, nil, time.Time{}
 		if w.op == opAdopt {
 			item.Owner = c.Owner
 		}

@@ -46,7 +46,7 @@ func inspects(s *subject) {
 func states() map[string]driver.Record {
 	running := claim("alice")
 	return map[string]driver.Record{
-		"running": running, "with a step": withStep(running, "charge", "1"), "released": after(running, refund),
+		"running": running, "with a request": but(running, requested), "with a step": withStep(running, "charge", "1"), "released": after(running, refund),
 		"of another library": foreign(), "without a lease": but(foreign(), leaseless),
 		"completed": result(), "failed": after(running, finish(driver.Failed, `{"type":"T"}`)),
 		"resolved": after(running, adopt("operator-0")),
@@ -104,6 +104,7 @@ func testScan(t *testing.T, h Harness) {
 		"all": {}, "in small pages": {Limit: 2}, "brief": {Brief: true}, "by status": {Status: driver.Completed},
 		"by prefix": {Prefix: s.id + "/r"},
 		"expired":   {Expired: now.Add(2 * lease)}, "expired in pages": {Expired: now.Add(48 * time.Hour), Limit: 1},
+		"lapsed": {Lapsed: now.Add(2 * lease)}, "lapsed and brief": {Lapsed: now, Brief: true},
 		"brief, by status and prefix": {Status: driver.InProgress, Prefix: s.id + "/w", Brief: true},
 	} {
 		if f.Prefix == "" {
@@ -118,7 +119,7 @@ func testScan(t *testing.T, h Harness) {
 					s.Errorf("%s: found %v", id, ok)
 				}
 				if f.Brief {
-					r.Data, r.Steps = nil, nil
+					r.Data, r.Steps, r.Request = nil, nil, nil
 				}
 				if ok {
 					s.same(id, r, got)

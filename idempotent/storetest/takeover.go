@@ -28,6 +28,9 @@ func testTakeOver(t *testing.T, h Harness) {
 				wins(takeOver("bob")), wins(step("ship", "3")))
 		}
 	})
+	begins := but(takeOver("bob"), func(c *driver.Change) { c.Began = now.Add(2 * lease) })
+	h.test(t, "begins a record that a person has released", planted(func(r *driver.Record) { r.Began = time.Time{} }), wins(begins))
+	h.test(t, "leaves the request", creates(but(claim("alice"), requested), now), wins(takeOver("bob")))
 	h.test(t, "a released record", claimed, wins(refund), wins(takeOver("bob")))
 	// The owner of a durable execution contains its ARN, of up to 1,024 characters.
 	long := "execution-:arn:" + strings.Repeat("x/:$-", 220)
