@@ -83,6 +83,7 @@ func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.K
 	var mistakes driver.Mistakes
 	mistakes.If(x == nil, "handlers: %s: the executor is nil", s.name)
 	mistakes.If(fn == nil, "handlers: %s: the handler is nil", s.name)
+	mistakes.If(x != nil && adapter.Resumes(x), "handlers: %s: the executor has Config.Resume; its source repeats what was left behind", s.name)
 	mistakes.If(s.keyless && key == nil, "handlers: %s: the key function is nil, and messages have no key of their own", s.name)
 	o.check(s.name, x, &mistakes)
 	mistakes.Panic()

@@ -125,7 +125,7 @@ func neverSucceeds(err error, event *idempotent.Event) bool {
 	switch event.Outcome {
 	case idempotent.OutcomeReplayed, idempotent.OutcomeRepeated, idempotent.OutcomeMismatch:
 		return true
-	case idempotent.OutcomeUnknown:
+	case idempotent.OutcomeUnknown, idempotent.OutcomeForgotten:
 		return errors.Is(err, idempotent.ErrOutcomeUnknown)
 	case idempotent.OutcomeFailed:
 		// Refused before it ran. Other errors of a key function, and its

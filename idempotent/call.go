@@ -28,9 +28,9 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error 
 	case e == nil: // the call owns its claim
 	case e.Decide != nil:
 		c.mode.Holder, c.execution = protocol.Execution, e
-	case x.config.MaxAttempts == 0:
-		// A step that enters its claim again runs again, so with MaxAttempts its
-		// calls have claims of their own, which count.
+	case x.config.MaxAttempts == 0 && x.config.ProviderMemory == 0:
+		// A step that enters its claim again runs again, so with a limit of attempts
+		// its calls have claims of their own, which count.
 		c.mode.Holder, c.execution = protocol.ExecutionStep, e
 	}
 	// The owner of an execution's record is the same in each invocation. A run that knows
@@ -77,6 +77,9 @@ func (c *call) dispatch(ctx context.Context, key Key, keyErr error) conclusion {
 	}
 	if x.disabled {
 		return c.bypass(ctx)
+	}
+	if r := c.resumed(); r != nil && r.ID != c.id {
+		return conclusion{outcome: OutcomeNotRun, err: &ResumeError{Reason: "the key of its request is another one today"}}
 	}
 	if c.outer.nests(x.storeID, c.id) {
 		// It would wait for itself.

@@ -45,14 +45,17 @@ func (c *call) claim(ctx context.Context) (*lease, conclusion) {
 // call continues as if there were no record. It ends the call only if there is no
 // time to continue, or the key is late.
 func (c *call) readFirst(ctx context.Context) (driver.Record, conclusion) {
-	if !c.readsFirst && !c.isLate() && c.hasTime(ctx, c.leaseFrom(c.now)) {
+	if r := c.resumed(); r != nil {
+		return *r, conclusion{}
+	}
+	if !c.readsFirst && !c.isLate() && c.hasTime(ctx, c.leaseFrom(c.now), time.Time{}) {
 		return driver.Record{}, conclusion{}
 	}
 	met, err := c.read(ctx, c.FirstReadTime(ctx))
 	switch {
 	case err == nil:
 		return met, conclusion{}
-	case !c.hasTime(ctx, c.leaseFrom(c.now)):
+	case !c.hasTime(ctx, c.leaseFrom(c.now), time.Time{}):
 		return driver.Record{}, c.noTime(ctx, err)
 	case c.isLate(): // now, however the read began
 		return driver.Record{}, conclusion{outcome: OutcomeFailed, err: &StoreError{Op: "read", Err: err}}
@@ -96,7 +99,7 @@ func (c *call) decide(ctx context.Context, a *claiming) (*lease, conclusion) {
 	case protocol.RunHandler:
 		c.lapsed = c.lapsed || a.lapsed // whether it runs or not
 		return c.enterOwn(ctx, a)
-	case protocol.OutcomeLost:
+	case protocol.OutcomeLost, protocol.KeyForgotten:
 		if e := c.askFirst(ctx, a.met); e.outcome != "" {
 			return nil, e
 		}
@@ -106,7 +109,18 @@ func (c *call) decide(ctx context.Context, a *claiming) (*lease, conclusion) {
 
 // claimant returns the call as it asks for its record now.
 func (c *call) claimant(owner string) protocol.Claimant {
-	return protocol.Claimant{Owner: owner, Fingerprint: c.fingerprint, Cutoff: c.now.Add(-c.x.config.ClockSkew), MaxAttempts: c.x.config.MaxAttempts, OnlyTakesOver: c.isLate()}
+	as := protocol.Claimant{
+		Owner: owner, Fingerprint: c.fingerprint, Cutoff: c.now.Add(-c.x.config.ClockSkew),
+		MaxAttempts: c.x.config.MaxAttempts, OnlyTakesOver: c.isLate() || c.options.Resumed != nil,
+	}
+	if as.ProviderMemory = c.x.times.ProviderMemory; as.ProviderMemory > 0 {
+		invocation := c.Invocation
+		if c.mode.IsDurable() {
+			invocation = time.Time{} // its handler runs in later ones too
+		}
+		as.End = c.x.times.HandlerEnd(c.leaseFrom(c.now), invocation, time.Time{})
+	}
+	return as
 }
 
 // nextRound prepares a write that claims the record. It ends the call if there
@@ -115,7 +129,7 @@ func (c *call) nextRound(ctx context.Context, a *claiming) conclusion {
 	if err := c.CheckStart(); err != nil {
 		return conclusion{outcome: OutcomeNotRun, err: err}
 	}
-	if !c.hasTime(ctx, c.leaseFrom(c.now)) {
+	if !c.hasTime(ctx, c.leaseFrom(c.now), time.Time{}) {
 		return c.noTime(ctx, nil)
 	}
 	if a.round++; a.round > maxRounds {
@@ -128,16 +142,23 @@ func (c *call) nextRound(ctx context.Context, a *claiming) conclusion {
 	return conclusion{}
 }
 
-// hasTime reports whether a handler would have any time under a lease.
-func (w *writer) hasTime(ctx context.Context, lease time.Time) bool {
-	return ctx.Err() == nil && w.now.Before(w.x.times.HandlerEnd(lease, w.Invocation))
+// hasTime reports whether a handler would have any time under a lease, and before a
+// provider may forget the keys of a record that began then.
+func (w *writer) hasTime(ctx context.Context, lease, began time.Time) bool {
+	return ctx.Err() == nil && w.now.Before(w.x.times.HandlerEnd(lease, w.Invocation, began))
 }
 
 // claimAnew creates the record.
 func (c *call) claimAnew(ctx context.Context, a *claiming) (*lease, conclusion) {
 	a.lapsed, a.owner = false, c.ownerOf(1, a.token, "")
+	if c.x.config.Resume && c.request == nil {
+		var err error
+		if c.request, err = c.encodeRequest(ctx); err != nil {
+			return nil, conclusion{outcome: OutcomeFailed, err: err}
+		}
+	}
 	return c.sendClaim(ctx, a, "claim", driver.ReleaseDelete, c.FailOpen, func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
-		return c.createAs(ctx, a.owner, a.now)
+		return c.createAs(ctx, a.owner, a.now, c.request)
 	})
 }
 
@@ -177,7 +198,7 @@ func (c *call) enterOwn(ctx context.Context, a *claiming) (*lease, conclusion) {
 		})
 	}
 	created := how == driver.ReleaseDelete && !c.mode.IsDurable()
-	if c.hasTime(ctx, a.met.Lease) && !(created && c.isLate()) {
+	if c.hasTime(ctx, a.met.Lease, a.met.Began) && !(created && c.isLate()) {
 		l := c.startLease(protocol.Claimed, a.met)
 		l.unclaim = how
 		return l, conclusion{}

@@ -14,11 +14,11 @@ import (
 // The writes that take a record and give it back.
 
 // createAs creates the record.
-func (w *writer) createAs(ctx context.Context, owner string, now time.Time) protocol.Reply {
+func (w *writer) createAs(ctx context.Context, owner string, now time.Time, request []byte) protocol.Reply {
 	lease := w.leaseFrom(now)
 	fresh := driver.Record{
 		ID: w.id, Status: driver.InProgress, Owner: owner, Attempt: 1, Lease: lease,
-		Expires: w.expiresInProgress(time.Time{}, lease), Fingerprint: w.fingerprint,
+		Expires: w.expiresInProgress(time.Time{}, lease), Began: driver.WholeMillis(now), Fingerprint: w.fingerprint, Request: request,
 	}
 	return replyOf(w.x.store.Create(ctx, fresh, now.Add(-w.x.config.ClockSkew), nil))
 }
@@ -27,10 +27,14 @@ func (w *writer) createAs(ctx context.Context, owner string, now time.Time) prot
 func (w *writer) takeOver(ctx context.Context, owner string, lapsed driver.Record, now time.Time) protocol.Reply {
 	lease := w.leaseFrom(now)
 	fence := driver.Fence{ID: w.id, Owner: lapsed.Owner, Attempt: lapsed.Attempt, Lease: lapsed.Lease}
-	return replyOf(w.x.store.Change(ctx, fence, driver.Change{
+	change := driver.Change{
 		Owner: owner, Lease: lease,
 		Expires: w.expiresInProgress(lapsed.Expires, lease), Fingerprint: w.fingerprint,
-	}))
+	}
+	if lapsed.Began.IsZero() {
+		change.Began = driver.WholeMillis(now)
+	}
+	return replyOf(w.x.store.Change(ctx, fence, change))
 }
 
 // extendOwn extends the lease of an execution for this invocation.
@@ -102,7 +106,7 @@ func (w *writer) sendRelease(ctx context.Context, l *lease, refund bool) sent {
 		keep = driver.ReleaseRefund
 	}
 	how := keep
-	counts := w.x.config.MaxAttempts > 0 && !refund
+	counts := (w.x.config.MaxAttempts > 0 || w.x.config.ProviderMemory > 0) && !refund
 	if l.record.Attempt == 1 && !counts && w.mode.IsClaimed() && !l.committed && !l.stepped {
 		how = driver.ReleaseDelete
 	}
@@ -128,7 +132,7 @@ func (w *writer) sendRelease(ctx context.Context, l *lease, refund bool) sent {
 
 // unclaim removes a claim under which nothing ran. The next call need not wait
 // for its lease, and it does not count as an attempt. The record of a first
-// attempt is deleted: MaxAttempts would make its retention endless.
+// attempt is deleted: MaxAttempts and ProviderMemory would make its retention endless.
 //
 // A claim of a durable execution stays: it is that of earlier invocations too.
 func (w *writer) unclaim(ctx context.Context, owner string, how driver.Release) {

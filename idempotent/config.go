@@ -109,6 +109,20 @@ type Config struct {
 	// [*ResultUnavailableError].
 	Payloads driver.PayloadStore
 
+	// ProviderMemory is how long a service that the handler calls remembers a
+	// [DownstreamKey]: the shortest such time, or less. No handler runs longer after the
+	// first attempt of its key began. A call that could not end before that returns a
+	// [*KeyForgottenError] and runs nothing, where its request could have a second effect.
+	// The record waits for a person.
+	//
+	// So a record in progress does not expire, and a failed first attempt leaves its
+	// record, as with MaxAttempts: a corrected request needs a new key. An error wrapped
+	// with [Retryable] says that nothing was sent, and leaves none. On Lambda a call
+	// could end as late as its invocation; a durable execution, as late as its timeout.
+	// Longer than ClockSkew and Reserve. It excludes Optimistic, FailOpen and records that
+	// another library shares. Default 0: no limit.
+	ProviderMemory time.Duration
+
 	// ReadFirst reads the record before the claim. A duplicate is then a read and
 	// not a failed write, which DynamoDB bills as a write of the whole record; a
 	// first call takes one round trip more. Use it if most calls are
@@ -142,6 +156,20 @@ type Config struct {
 	// answer ends at that time too, so that the call can report it. At most half
 	// of the lease. Default 500 ms.
 	Reserve time.Duration
+
+	// Resume stores the request with the claim, so that handlers.Resume can finish work
+	// that its caller left behind: a process that dies in the middle of a saga leaves half of
+	// it done until somebody repeats the call, which queues do and browsers do not. It is
+	// for [Wrap], [WrapEffect] and package httpapi. [Do] returns an error, and the
+	// handlers of batches refuse it, as their sources repeat.
+	//
+	// The request is stored as the JSON to which its type marshals, sealed if there is a
+	// Sealer, and removed at the end of the work. Without a Sealer it can be read in the
+	// table. It makes the record larger, and so the claim and each call that is refused
+	// while the work is in progress. The tables need an index: see docs/http.md. Resume
+	// excludes Optimistic, records that another library shares, durable functions and
+	// Key.Record. Default false.
+	Resume bool
 
 	// Retention is how long a finished record is kept, and so how late a
 	// repetition may come and still receive the first result. It must be longer
@@ -265,7 +293,14 @@ func (c *Config) validate(mistakes *driver.Mistakes) {
 	refuse(before != RetentionBefore{} && !c.RefuseLate, "RetentionBefore without RefuseLate, which alone asks for it")
 	refuse(before != RetentionBefore{} && (before.Until.IsZero() || before.Retention <= c.ClockSkew || before.Retention >= c.Retention),
 		"RetentionBefore needs Until, and a Retention below %v and above ClockSkew", c.Retention)
+	memory := c.ProviderMemory
+	refuse(memory != 0 && memory <= c.ClockSkew+c.Reserve, "ProviderMemory is %v, not longer than ClockSkew and Reserve: no handler would have time", memory)
+	refuse(memory > 0 && c.Optimistic, "ProviderMemory with Optimistic, whose handlers call no provider")
+	refuse(memory > 0 && c.OnStoreError == FailOpen, "ProviderMemory with FailOpen: a run that is not recorded has no beginning")
+	refuse(memory > 0 && c.shared, "ProviderMemory with shared records: the takeover of the other library forgets when they began")
 	refuse(c.Reserve < 0, "Reserve is %v, below 0", c.Reserve)
+	refuse(c.Resume && c.Optimistic, "Resume with Optimistic: without a claim, nothing is left behind")
+	refuse(c.Resume && c.shared, "Resume with shared records: the takeover of the other library forgets the request")
 	refuse(c.Retention < time.Second, "Retention is %v, below 1 s: retention is stored in seconds", c.Retention)
 	_, isJSON := c.Codec.(JSON)
 	refuse(c.shared && !isJSON, "Codec with shared records: the other library reads JSON")

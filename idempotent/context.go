@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"strings"
+	"time"
 
 	"github.com/lambda-once/once/idempotent/internal/ids"
 	"github.com/lambda-once/once/idempotent/internal/options"
@@ -19,6 +20,10 @@ type Claim struct {
 	// Attempt is the number of this claim in the life of the record. Claims
 	// that were refunded count too. It is 0 in a run without the store.
 	Attempt int64
+	// Began is when the first attempt made its claim: this one, or an earlier one that a
+	// provider may know. It is the zero time in a run without a claim, and under a claim
+	// of an earlier version.
+	Began time.Time
 
 	takeover bool
 }
@@ -37,12 +42,15 @@ func FromContext(ctx context.Context) (Claim, bool) {
 }
 
 // DownstreamKey returns the idempotency key of one request that the handler
-// sends to another service. It is derived from the record's id and name alone,
+// sends to another service.
+//
+// It prevents a second effect only as long as the service remembers it (Stripe: 24
+// hours), and only if each attempt sends an equal request. Set Config.ProviderMemory to
+// that time: an attempt that comes later then waits for a person.
+//
+// The key is derived from the record's id and name alone,
 // so it is the same in every attempt, in every process and without the store.
 // It is a UUID (version 8, RFC 9562).
-//
-// The key prevents a second effect only as long as the service remembers it
-// (Stripe: at least 24 hours), and only if each attempt sends an equal request.
 //
 // A call without a key (see [RunMissingKey]) has keys of its own. They
 // change with each attempt, except in a durable execution.

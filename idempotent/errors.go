@@ -16,6 +16,7 @@ var (
 	ErrInvalidKey        = errors.New("idempotent: invalid key")
 	ErrInvalidPayload    = errors.New("idempotent: invalid payload")
 	ErrKeyExpired        = errors.New("idempotent: key expired")
+	ErrKeyForgotten      = errors.New("idempotent: key forgotten")
 	ErrKeyReused         = errors.New("idempotent: key reused")
 	ErrLeaseLost         = errors.New("idempotent: lease lost")
 	ErrMissingKey        = errors.New("idempotent: missing key")
@@ -23,6 +24,7 @@ var (
 	ErrOutcomeUnknown    = errors.New("idempotent: outcome unknown")
 	ErrReplayed          = errors.New("idempotent: replayed failure")
 	ErrResultUnavailable = errors.New("idempotent: result unavailable")
+	ErrResume            = errors.New("idempotent: not resumed")
 	ErrStep              = errors.New("idempotent: step refused")
 	ErrStepsLeft         = errors.New("idempotent: steps left")
 	ErrStore             = errors.New("idempotent: store failed")
@@ -137,6 +139,29 @@ func (e *KeyExpiredError) SafeText() string { return e.Error() }
 
 // Is reports whether target is [ErrKeyExpired].
 func (e *KeyExpiredError) Is(target error) bool { return target == ErrKeyExpired }
+
+// A KeyForgottenError reports that the first attempt began so long ago that a provider
+// may have forgotten the keys that it sent (see Config.ProviderMemory). That attempt
+// crashed, lost its lease or failed, and its effects may have happened. Nothing was run,
+// and nothing runs until a person has checked: "once resolve" records what was done, and
+// after "once release" the next call runs as a first attempt.
+type KeyForgottenError struct {
+	KeyHash  string
+	Began    time.Time // when the first attempt made its claim
+	Attempts int64     // those that count
+}
+
+func (e *KeyForgottenError) Error() string {
+	return fmt.Sprintf("idempotent: the first attempt with key %s began at %s, and a provider may have forgotten its keys; check what was done, then resolve or release the record", short(e.KeyHash), e.Began.UTC().Format(time.RFC3339))
+}
+
+// SafeText returns the whole text.
+func (e *KeyForgottenError) SafeText() string { return e.Error() }
+
+// Is reports whether target is [ErrKeyForgotten] or [ErrOutcomeUnknown].
+func (e *KeyForgottenError) Is(target error) bool {
+	return target == ErrKeyForgotten || target == ErrOutcomeUnknown
+}
 
 // A KeyReusedError reports that the key was used before with a different payload.
 // Nothing was run. The client must use a new key for a new request.

@@ -33,6 +33,10 @@ const (
 	// OutcomeExpired: the key came so late that the record of an earlier call may have
 	// expired, and there was none. Nothing ran: see Config.RefuseLate.
 	OutcomeExpired Outcome = "expired"
+	// OutcomeForgotten: an earlier attempt began so long ago that a provider may have
+	// forgotten its keys. Nothing ran, and the record waits for a person: see
+	// Config.ProviderMemory.
+	OutcomeForgotten Outcome = "forgotten"
 	// OutcomeLeaseLost: the handler ran, and a later call owned the record when it
 	// returned. The caller received the result of that call if there was one.
 	OutcomeLeaseLost Outcome = "lease lost"

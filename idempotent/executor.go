@@ -83,7 +83,7 @@ func New(operation string, store driver.Store, config *Config) (*Executor, error
 		config:    full,
 		times: protocol.Times{
 			Lease: full.Lease, ClockSkew: full.ClockSkew, Reserve: full.Reserve, Retention: full.Retention,
-			AwaitPerson: full.MaxAttempts > 0,
+			AwaitPerson: full.MaxAttempts > 0 || full.ProviderMemory > 0, ProviderMemory: max(full.ProviderMemory-full.ClockSkew, 0),
 		},
 		transactional: transactional,
 		disabled:      disabled,

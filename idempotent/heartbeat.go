@@ -45,10 +45,13 @@ func (c *call) heartbeat(ctx context.Context, l *lease) *heartbeat {
 	switch inInvocation := !c.Invocation.IsZero(); {
 	case l.record.Lease.IsZero(): // without a claim
 		if inInvocation && c.mode.HasRecord() {
-			h.limit = x.times.HandlerEnd(c.Invocation, c.Invocation)
+			h.limit = x.times.HandlerEnd(c.Invocation, c.Invocation, l.record.Began)
 		}
-	case inInvocation && x.config.Lease == 0, c.mode.IsDurable():
-		h.limit = x.times.HandlerEnd(l.record.Lease, c.Invocation)
+	case c.mode.IsDurable():
+		// Its handler pauses, and what it calls has records, and beginnings, of its own.
+		h.limit = x.times.HandlerEnd(l.record.Lease, c.Invocation, time.Time{})
+	case inInvocation && x.config.Lease == 0:
+		h.limit = x.times.HandlerEnd(l.record.Lease, c.Invocation, l.record.Began)
 	default:
 		extends = true
 	}
@@ -96,7 +99,7 @@ func (h *heartbeat) left() time.Duration {
 	h.mu.Lock()
 	until := h.until
 	h.mu.Unlock()
-	return h.call.x.times.HandlerEnd(until, h.call.Invocation).Sub(wall(time.Now()))
+	return h.call.x.times.HandlerEnd(until, h.call.Invocation, h.lease.record.Began).Sub(wall(time.Now()))
 }
 
 // run extends the lease until the heartbeat stops or the lease is lost. Its

@@ -69,6 +69,9 @@ func (x *Executor) identify(key Key) (identity, error) {
 		}
 	}
 	if key.Record != "" {
+		if x.config.Resume {
+			return identity{}, &InvalidKeyError{"Record", "cannot be used with Config.Resume: what was left behind is found by the operation in its id"}
+		}
 		return identity{key.Record, canonical.SHA256([]byte(key.Record)), fp, key.Issued}, nil
 	}
 	id := ids.RecordID(x.operation, key.Scope, key.ID)

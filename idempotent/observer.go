@@ -98,7 +98,7 @@ func (o LogObserver) Observe(ctx context.Context, e Event) {
 
 func (e Event) level() slog.Level {
 	switch failed := e.Err != nil; {
-	case e.Outcome == OutcomeUnknown, failed && e.ErrorIs(ErrStore):
+	case e.Outcome == OutcomeUnknown, e.Outcome == OutcomeForgotten, failed && e.ErrorIs(ErrStore):
 		return slog.LevelError
 	case e.Lapsed, failed && (e.ErrorIs(ErrCompensation) || e.ErrorIs(ErrResultUnavailable)):
 		return slog.LevelWarn

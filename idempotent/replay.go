@@ -15,6 +15,18 @@ import (
 
 // withoutRun ends a call whose handler does not run.
 func (c *call) withoutRun(ctx context.Context, v protocol.Verdict, met driver.Record) conclusion {
+	e := c.refusal(ctx, v, met)
+	switch {
+	case c.options.Resumed == nil || v == protocol.ReplayRecord:
+	case v == protocol.RefuseLate:
+		return conclusion{outcome: OutcomeNotRun, err: &ResumeError{Reason: "it is gone"}}
+	default:
+		e.outcome = OutcomeNotRun // no client has made a call, and the record has rung its alarm
+	}
+	return e
+}
+
+func (c *call) refusal(ctx context.Context, v protocol.Verdict, met driver.Record) conclusion {
 	switch v {
 	case protocol.ReplayRecord:
 		return c.replay(ctx, met)
@@ -27,6 +39,8 @@ func (c *call) withoutRun(ctx context.Context, v protocol.Verdict, met driver.Re
 		return conclusion{outcome: OutcomeExpired, err: &KeyExpiredError{KeyHash: c.hash, Issued: c.issued, Age: c.now.Sub(c.issued)}}
 	case protocol.OutcomeLost:
 		return conclusion{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}}
+	case protocol.KeyForgotten:
+		return conclusion{outcome: OutcomeForgotten, err: &KeyForgottenError{KeyHash: c.hash, Began: met.Began, Attempts: met.Used()}}
 	default:
 		return conclusion{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: errors.New("the record has a status that this version does not know, as a newer version of Once may write; upgrade this function, or inspect the record")}}
 	}

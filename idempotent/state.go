@@ -34,6 +34,8 @@ type call struct {
 	waited bool
 	// options are the settings that an adapter made for the call.
 	options *options.Options
+	// request is the stored form of the request, with which a record is created.
+	request []byte
 	// finished is the record for the cache and for joined calls, or nil.
 	finished *driver.Record
 	// turn waits until the handler may run. It is nil without one, and once taken.

@@ -20,6 +20,7 @@ import (
 func Wrap[Req, Resp any](x *Executor, key func(Req) (Key, error), fn func(context.Context, Req) (Resp, error)) func(context.Context, Req) (Resp, error) {
 	requireParts("Wrap", x, key != nil, fn != nil)
 	requireResult[Resp]("Wrap", x)
+	requireRequest[Req]("Wrap", x)
 	return func(ctx context.Context, request Req) (Resp, error) {
 		k, err := key(request)
 		w := wrapped[Req, Resp]{typed: typed[Resp]{codec: x.config.Codec}, handler: fn, request: request}
@@ -114,6 +115,7 @@ func Do[T any](ctx context.Context, x *Executor, key Key, fn func(context.Contex
 // completed record, and so never returns a [*ResultUnavailableError] for one.
 func WrapEffect[Req any](x *Executor, key func(Req) (Key, error), fn func(context.Context, Req) error) func(context.Context, Req) error {
 	requireParts("WrapEffect", x, key != nil, fn != nil)
+	requireRequest[Req]("WrapEffect", x)
 	return func(ctx context.Context, request Req) error {
 		k, err := key(request)
 		return x.do(ctx, k, err, &wrappedEffect[Req]{fn: fn, request: request})

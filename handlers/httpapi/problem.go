@@ -144,7 +144,7 @@ func (o *Options) describe(err error) (p problem, ok bool) {
 	case *idempotent.KeyReusedError:
 		return problem{status: http.StatusUnprocessableEntity, title: title + " is already used",
 			detail: "This " + key + " was used for another request. Each request needs a key of its own."}, true
-	case *idempotent.OutcomeUnknownError:
+	case *idempotent.OutcomeUnknownError, *idempotent.KeyForgottenError:
 		return problem{status: http.StatusInternalServerError, title: "The outcome is unknown",
 			detail: "Whether this request was carried out is unknown. It does not run again before a person has looked into it. Do not send it with another key."}, true
 	case *idempotent.ResultUnavailableError:

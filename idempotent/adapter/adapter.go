@@ -47,6 +47,38 @@ func Margin(x *idempotent.Executor) time.Duration { return options.ForAdapters(x
 // is set, and ONCE_DISABLED is not.
 func RefusesLate(x *idempotent.Executor) bool { return options.ForAdapters(x).RefusesLate() }
 
+// Resumes reports whether x stores requests: Config.Resume is set, and ONCE_DISABLED is
+// not.
+func Resumes(x *idempotent.Executor) bool { return options.ForAdapters(x).Resumes() }
+
+// A resumer has the methods of an Executor for adapters that name types of package
+// driver.
+type resumer interface {
+	ClockSkew() time.Duration
+	Observer() idempotent.Observer
+	Request(context.Context, driver.Record) ([]byte, error)
+	Store() driver.Store
+}
+
+// ClockSkew returns Config.ClockSkew, or its default.
+func ClockSkew(x *idempotent.Executor) time.Duration {
+	return options.ForAdapters(x).(resumer).ClockSkew()
+}
+
+// ObserverOf returns Config.Observer, or its default.
+func ObserverOf(x *idempotent.Executor) idempotent.Observer {
+	return options.ForAdapters(x).(resumer).Observer()
+}
+
+// Request returns the request that is stored in a record of x, as JSON. An error is an
+// [*idempotent.ResumeError].
+func Request(ctx context.Context, x *idempotent.Executor, r driver.Record) ([]byte, error) {
+	return options.ForAdapters(x).(resumer).Request(ctx, r)
+}
+
+// StoreOf returns the store of x.
+func StoreOf(x *idempotent.Executor) driver.Store { return options.ForAdapters(x).(resumer).Store() }
+
 // Seals reports whether x has a Config.Sealer. Adapters that write logs use it: data
 // that a store may not read must not appear in a log.
 func Seals(x *idempotent.Executor) bool { return options.ForAdapters(x).Seals() }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
@@ -74,6 +75,13 @@ func ReadFirst(on bool) Setting {
 // call without this setting returns an error for a response of package httpapi.
 func Resolved(f func(data []byte) bool) Setting {
 	return Setting{func(o *options.Options) { o.Resolved = f }}
+}
+
+// Resumed makes the call take the record over, which was read as r, and nothing else. If
+// the key of the call names another record, or if there is none, nothing runs, the error is
+// an [*idempotent.ResumeError], and the outcome [idempotent.OutcomeNotRun].
+func Resumed(r driver.Record) Setting {
+	return Setting{func(o *options.Options) { o.Resumed = &r }}
 }
 
 // Sibling joins the call to those that write at about the same time, such as the

@@ -18,6 +18,7 @@ type Options struct {
 	TimeUp    error
 	ReadFirst bool
 	Resolved  func(data []byte) bool
+	Resumed   any // a *driver.Record
 	Sibling   func() (coming int, end <-chan struct{})
 	Turn      func(context.Context) error
 	Wait      *time.Duration
@@ -59,5 +60,6 @@ type Executor interface {
 	HandlerDeadline(context.Context) (deadline time.Time, ok bool)
 	Margin() time.Duration
 	RefusesLate() bool
+	Resumes() bool
 	Seals() bool
 }

@@ -17,6 +17,7 @@ const (
 	AwaitOwner                   // a different owner is running
 	TakeOver                     // the lease of a different owner has lapsed
 	OutcomeLost                  // it has lapsed, and no attempt is left
+	KeyForgotten                 // it has lapsed, and a provider may know its keys no more
 	RefuseLate                   // there is none, and the claimant makes none
 	RefuseUnknown                // its status is none that we know
 )
@@ -28,6 +29,10 @@ type Claimant struct {
 	// A record that expired before Cutoff is gone, and a lease that ended before it has
 	// lapsed.
 	Cutoff time.Time
+	// End is when a handler that begins now must have ended, and ProviderMemory how long
+	// after a record began that may be; 0 is no limit.
+	End            time.Time
+	ProviderMemory time.Duration
 	// After MaxAttempts attempts that count, there are no more; 0 is no limit.
 	MaxAttempts int
 	// OnlyTakesOver reports that the claimant makes no record where there is none.
@@ -65,6 +70,8 @@ func (c Claimant) Decide(met driver.Record) Verdict {
 		return AwaitOwner
 	case c.MaxAttempts > 0 && met.Used() >= int64(c.MaxAttempts):
 		return OutcomeLost
+	case c.ProviderMemory > 0 && !met.Began.IsZero() && c.End.After(met.Began.Add(c.ProviderMemory)):
+		return KeyForgotten
 	default:
 		return TakeOver
 	}

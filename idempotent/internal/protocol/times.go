@@ -13,6 +13,8 @@ var farFuture = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
 // Times computes when leases, handlers and retentions end.
 type Times struct {
 	Lease, ClockSkew, Reserve, Retention time.Duration
+	// ProviderMemory is how long after a record began a handler may run; 0 is no limit.
+	ProviderMemory time.Duration
 	// AwaitPerson is set if a record in progress may wait for a person.
 	AwaitPerson bool
 }
@@ -32,13 +34,17 @@ func (t *Times) LeaseFrom(now, invocation time.Time) time.Time {
 }
 
 // HandlerEnd returns the end of a handler's context, which leaves time to record
-// the result.
-func (t *Times) HandlerEnd(lease, invocation time.Time) time.Time {
+// the result. began is when its record did, or the zero time.
+func (t *Times) HandlerEnd(lease, invocation, began time.Time) time.Time {
 	end := lease
 	if !invocation.IsZero() && invocation.Before(end) {
 		end = invocation
 	}
-	return end.Add(-t.Reserve)
+	end = end.Add(-t.Reserve)
+	if last := began.Add(t.ProviderMemory); t.ProviderMemory > 0 && !began.IsZero() && last.Before(end) {
+		return last
+	}
+	return end
 }
 
 // ExpiresInProgress returns the end of retention for a lease. It never moves

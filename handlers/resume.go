@@ -1,0 +1,286 @@
+package handlers
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/lambda-once/once/handlers/internal/lanes"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// ResumeOptions are the options of [Resume]. The zero value of every field stands for its
+// default, and a nil *ResumeOptions for all of them.
+type ResumeOptions struct {
+	// Concurrency is how many records run at the same time. Default 4.
+	Concurrency int
+	// ReleasedAfter is how long after it began a record is resumed whose last attempt
+	// returned an error and left finished steps. Its caller knows of the error, and may
+	// repeat the call until then. Default 15 min.
+	ReleasedAfter time.Duration
+}
+
+// A ResumeEvent is the event of a function of [Resume]. That of a schedule names no
+// records.
+type ResumeEvent struct {
+	// IDs are records to resume now, whenever they were released.
+	IDs []string `json:"ids,omitempty"`
+}
+
+// A ResumeReport is what an invocation of a function of [Resume] has done.
+type ResumeReport struct {
+	Operation string `json:"operation"`
+	// Resumed were finished, or failed for good and are undone.
+	Resumed int `json:"resumed"`
+	// Failed ran and are not finished. The next invocation resumes them again.
+	Failed int `json:"failed"`
+	// Waiting wait for a person: see Config.MaxAttempts and Config.ProviderMemory.
+	Waiting int `json:"waiting"`
+	// Left cannot be resumed. The log has a line for each that says why.
+	Left int `json:"left"`
+	// Oldest is how many seconds ago the oldest of Failed and Left was left behind.
+	Oldest int64 `json:"oldest_seconds"`
+	// Complete reports that the invocation had time for all records.
+	Complete bool `json:"complete"`
+}
+
+// A ResumeObserver is an [idempotent.Observer] that also counts what was left behind.
+type ResumeObserver interface {
+	// ObserveAbandoned receives, for each invocation of a function of [Resume], how long
+	// ago the oldest record was left behind that it has not resumed. It is 0 if there is none.
+	ObserveAbandoned(ctx context.Context, operation string, oldest time.Duration)
+}
+
+// Resume returns the handler of a scheduled function that finishes the work of x that its
+// callers left behind: the records in progress whose lease has lapsed, and those that were
+// released with finished steps. It takes each over with the request that Config.Resume has
+// stored, and calls wrapped as a repetition of the call would. So steps that are finished do
+// not run again, and a saga is finished or undone. The result is stored: a client that comes
+// back receives it.
+//
+// wrapped is what [idempotent.Wrap] or [Invoke] returned for x. For HTTP, see
+// httpapi.Resumed. If its key function makes another key of a stored request than the call
+// that stored it, nothing runs. A panic ends one record and not the rest.
+//
+// The store must be a [driver.Operable]; its tables need the index of Config.Resume, or
+// each invocation reads the whole table. Where one runs out of time, the next one in the
+// same process continues. Resume panics with a [*driver.ConfigError] if an argument is
+// wrong.
+func Resume[Req, Resp any](x *idempotent.Executor, wrapped func(context.Context, Req) (Resp, error), o *ResumeOptions) func(context.Context, ResumeEvent) (ResumeReport, error) {
+	var mistakes driver.Mistakes
+	mistakes.If(x == nil, "handlers: Resume: the executor is nil")
+	mistakes.If(wrapped == nil, "handlers: Resume: the handler is nil")
+	r := &resumer{x: x}
+	if o != nil {
+		r.options = *o
+	}
+	mistakes.If(r.options.Concurrency < 0, "handlers: ResumeOptions.Concurrency is %d, below 0", r.options.Concurrency)
+	mistakes.If(r.options.ReleasedAfter < 0, "handlers: ResumeOptions.ReleasedAfter is %v, below 0", r.options.ReleasedAfter)
+	mistakes.Unit("handlers: ResumeOptions.ReleasedAfter", r.options.ReleasedAfter)
+	if x != nil {
+		mistakes.If(!adapter.Resumes(x), "handlers: Resume: Config.Resume is not set, or ONCE_DISABLED is: no request is stored")
+		var able bool
+		r.store, able = adapter.StoreOf(x).(driver.Operable)
+		mistakes.If(!able, "handlers: Resume: the store, a %T, cannot be searched: it is no driver.Operable", adapter.StoreOf(x))
+	}
+	mistakes.Panic()
+	r.options.Concurrency = cmp.Or(r.options.Concurrency, 4)
+	r.options.ReleasedAfter = cmp.Or(r.options.ReleasedAfter, 15*time.Minute)
+	r.call = func(ctx context.Context, data []byte) error {
+		var request Req
+		if err := json.Unmarshal(data, &request); err != nil {
+			return &idempotent.ResumeError{Reason: "its request does not decode into the type of today", Err: err}
+		}
+		_, err := wrapped(ctx, request)
+		return err
+	}
+	return r.run
+}
+
+// resumer resumes the records of one executor.
+type resumer struct {
+	x       *idempotent.Executor
+	store   driver.Operable
+	call    func(ctx context.Context, request []byte) error
+	options ResumeOptions
+
+	mu    sync.Mutex
+	after string // the position at which the last invocation ran out of time
+}
+
+// round is one invocation.
+type round struct {
+	*resumer
+	named     bool // the event names the records
+	lastStart time.Time
+
+	mu     sync.Mutex
+	report ResumeReport
+	oldest time.Duration
+}
+
+func (r *resumer) run(ctx context.Context, event ResumeEvent) (ResumeReport, error) {
+	v := &round{resumer: r, named: len(event.IDs) > 0, report: ResumeReport{Operation: r.x.Operation()}}
+	if deadline, ok := adapter.HandlerDeadline(ctx, r.x); ok {
+		v.lastStart, _, _ = lanes.LastStart(deadline, adapter.Margin(r.x))
+	}
+	if v.named {
+		v.report.Complete = v.resume(ctx, event.IDs)
+		return v.report, nil
+	}
+	err := v.search(ctx)
+	v.report.Oldest = int64(v.oldest / time.Second)
+	if err == nil {
+		v.observe(ctx, adapter.ObserverOf(r.x))
+	}
+	return v.report, err
+}
+
+func (v *round) observe(ctx context.Context, o idempotent.Observer) {
+	switch o := o.(type) {
+	case ResumeObserver:
+		o.ObserveAbandoned(ctx, v.x.Operation(), v.oldest)
+	case idempotent.Observers:
+		for _, each := range o {
+			v.observe(ctx, each)
+		}
+	}
+}
+
+// search resumes all records, page by page.
+func (v *round) search(ctx context.Context) error {
+	v.resumer.mu.Lock()
+	defer v.resumer.mu.Unlock()
+	for {
+		began := time.Now()
+		f := driver.Filter{Status: driver.InProgress, Prefix: v.x.Operation() + "#", Lapsed: v.cutoff(), Brief: true}
+		page, err := v.store.Scan(ctx, f, v.after)
+		if err != nil {
+			return fmt.Errorf("handlers: Resume: search for records that were left behind: %w", err)
+		}
+		var ids []string
+		for _, e := range page.Entries {
+			ids = append(ids, e.ID)
+		}
+		if !v.resume(ctx, ids) {
+			return nil // the next invocation reads this page again
+		}
+		if v.after = page.Next; v.after == "" {
+			v.report.Complete = true
+			return nil
+		}
+		// Without an index, the search takes half of the time, and calls have the rest.
+		if !v.pause(ctx, time.Since(began)) {
+			return nil
+		}
+	}
+}
+
+// cutoff returns the time before which a lease has lapsed, by every clock.
+func (v *round) cutoff() time.Time { return time.Now().Add(-adapter.ClockSkew(v.x)) }
+
+// pause reports whether there is time left after d.
+func (v *round) pause(ctx context.Context, d time.Duration) bool {
+	if !v.lastStart.IsZero() && time.Until(v.lastStart) <= d {
+		return false
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+var errResumeTime = errors.New("handlers: Resume: the time is up")
+
+// resume resumes records, and reports whether there was time for all.
+func (v *round) resume(ctx context.Context, ids []string) (all bool) {
+	runner := lanes.Runner{Concurrency: v.options.Concurrency, LastStart: v.lastStart, Errors: lanes.Errors{OutOfTime: errResumeTime, Unfinished: errUnfinished}}
+	results := runner.Run(ctx, lanes.Schedule{}, len(ids), func(ctx context.Context, turn *lanes.Turn) error {
+		if err := turn.Take(ctx); err != nil {
+			return err
+		}
+		v.one(ctx, ids[turn.Index()])
+		return nil
+	})
+	all = true
+	for _, err := range results {
+		all = all && err != errResumeTime
+	}
+	return all
+}
+
+// one resumes one record.
+func (v *round) one(ctx context.Context, id string) {
+	met, err := v.store.Get(ctx, id)
+	switch {
+	case err != nil:
+		v.left(ctx, id, met, err)
+		return
+	case met.Status != driver.InProgress || !met.Lapsed(v.cutoff()) || !v.isAbandoned(met):
+		return // since the search, or its caller may still repeat the call
+	}
+	request, err := adapter.Request(ctx, v.x, met)
+	var event idempotent.Event
+	if err == nil {
+		ctx := adapter.With(ctx, adapter.Resumed(met), adapter.Wait(0), adapter.Event(&event), adapter.LastStart(v.lastStart, errResumeTime))
+		err = guarded(func() error { return v.call(ctx, request) })
+	}
+	switch {
+	case errors.Is(err, idempotent.ErrInProgress), errors.Is(err, errResumeTime), event.Outcome == idempotent.OutcomeLeaseLost:
+		// Another caller has it, or the next invocation will.
+	case event.Outcome == idempotent.OutcomeTakeover, event.Outcome == idempotent.OutcomeReplayed, event.Permanent:
+		v.count(&v.report.Resumed)
+	case event.Outcome == idempotent.OutcomeNotRun && errors.Is(err, idempotent.ErrOutcomeUnknown):
+		v.count(&v.report.Waiting)
+	case event.Attempt == 0:
+		v.left(ctx, id, met, err)
+	default:
+		v.count(&v.report.Failed)
+		v.note(met)
+	}
+}
+
+// isAbandoned reports whether nobody will repeat the call of a record whose lease is over.
+func (v *round) isAbandoned(met driver.Record) bool {
+	return !met.Lease.Equal(driver.LeaseEnded) || v.named ||
+		len(met.Steps) > 0 && time.Since(met.Began) > v.options.ReleasedAfter
+}
+
+func (v *round) count(n *int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	*n++
+}
+
+// left says why a record cannot be resumed.
+func (v *round) left(ctx context.Context, id string, met driver.Record, err error) {
+	v.count(&v.report.Left)
+	v.note(met)
+	slog.Default().LogAttrs(ctx, slog.LevelError, "work that its caller left behind is not resumed",
+		slog.String("operation", v.x.Operation()), slog.String("record", id), slog.String("error", idempotent.SafeText(err)))
+}
+
+// note keeps the age of the oldest record that stays behind.
+func (v *round) note(met driver.Record) {
+	since := met.Lease
+	if since.IsZero() || since.Equal(driver.LeaseEnded) {
+		since = met.Began
+	}
+	if since.IsZero() {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.oldest = max(v.oldest, time.Since(since))
+}
