@@ -72,14 +72,14 @@ func (c *call) dispatch(ctx context.Context, key Key, keyErr error) conclusion {
 	if keyErr == nil {
 		c.identity, keyErr = x.identify(key)
 	}
+	if r := c.resumed(); r != nil && r.ID != c.id {
+		return conclusion{outcome: OutcomeNotRun, err: &ResumeError{Reason: "the key of its request is another one today", Err: keyErr}}
+	}
 	if keyErr != nil {
 		return c.withoutKey(ctx, keyErr)
 	}
 	if x.disabled {
 		return c.bypass(ctx)
-	}
-	if r := c.resumed(); r != nil && r.ID != c.id {
-		return conclusion{outcome: OutcomeNotRun, err: &ResumeError{Reason: "the key of its request is another one today"}}
 	}
 	if c.outer.nests(x.storeID, c.id) {
 		// It would wait for itself.

@@ -24,8 +24,11 @@ func (c *call) claim(ctx context.Context) (*lease, conclusion) {
 	if ctx.Err() != nil {
 		return nil, conclusion{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: context.Cause(ctx)}}
 	}
-	met, e := c.readFirst(ctx)
-	if e.outcome != "" {
+	var met driver.Record
+	var e conclusion
+	if r := c.resumed(); r != nil {
+		met = *r
+	} else if met, e = c.readFirst(ctx); e.outcome != "" {
 		return nil, e
 	}
 	a := claiming{met: met, token: rand.Text(), poll: firstPause}
@@ -45,10 +48,7 @@ func (c *call) claim(ctx context.Context) (*lease, conclusion) {
 // call continues as if there were no record. It ends the call only if there is no
 // time to continue, or the key is late.
 func (c *call) readFirst(ctx context.Context) (driver.Record, conclusion) {
-	if r := c.resumed(); r != nil {
-		return *r, conclusion{}
-	}
-	if !c.readsFirst && !c.isLate() && c.hasTime(ctx, c.leaseFrom(c.now), time.Time{}) {
+	if !c.readsFirst && !c.onlyTakesOver() && c.hasTime(ctx, c.leaseFrom(c.now), time.Time{}) {
 		return driver.Record{}, conclusion{}
 	}
 	met, err := c.read(ctx, c.FirstReadTime(ctx))
@@ -57,18 +57,21 @@ func (c *call) readFirst(ctx context.Context) (driver.Record, conclusion) {
 		return met, conclusion{}
 	case !c.hasTime(ctx, c.leaseFrom(c.now), time.Time{}):
 		return driver.Record{}, c.noTime(ctx, err)
-	case c.isLate(): // now, however the read began
+	case c.onlyTakesOver(): // now, however the read began
 		return driver.Record{}, conclusion{outcome: OutcomeFailed, err: &StoreError{Op: "read", Err: err}}
 	}
 	c.tally.suppress(&StoreError{Op: "read", Err: err})
 	return driver.Record{}, conclusion{}
 }
 
-// isLate reports whether the record of an earlier call with the key may have expired. A
-// record was finished no earlier than its key was made, by a clock that may be behind
-// by the skew.
-func (c *call) isLate() bool {
+// onlyTakesOver reports whether the call makes no record where there is none: it resumes
+// one, or its key is late, and the record of an earlier call may have expired. A record
+// was finished no earlier than its key was made, by a clock that may be behind by the skew.
+func (c *call) onlyTakesOver() bool {
 	cfg := &c.x.config
+	if c.options.Resumed != nil {
+		return true
+	}
 	if !cfg.RefuseLate || c.issued.IsZero() {
 		return false
 	}
@@ -111,7 +114,7 @@ func (c *call) decide(ctx context.Context, a *claiming) (*lease, conclusion) {
 func (c *call) claimant(owner string) protocol.Claimant {
 	as := protocol.Claimant{
 		Owner: owner, Fingerprint: c.fingerprint, Cutoff: c.now.Add(-c.x.config.ClockSkew),
-		MaxAttempts: c.x.config.MaxAttempts, OnlyTakesOver: c.isLate() || c.options.Resumed != nil,
+		MaxAttempts: c.x.config.MaxAttempts, OnlyTakesOver: c.onlyTakesOver(),
 	}
 	if as.ProviderMemory = c.x.times.ProviderMemory; as.ProviderMemory > 0 {
 		invocation := c.Invocation
@@ -197,8 +200,11 @@ func (c *call) enterOwn(ctx context.Context, a *claiming) (*lease, conclusion) {
 			return c.extendOwn(ctx, a.met, a.now)
 		})
 	}
-	created := how == driver.ReleaseDelete && !c.mode.IsDurable()
-	if c.hasTime(ctx, a.met.Lease, a.met.Began) && !(created && c.isLate()) {
+	created, began := how == driver.ReleaseDelete && !c.mode.IsDurable(), a.met.Began
+	if c.mode.IsDurable() {
+		began = time.Time{} // an execution may pause for longer, and is not taken over
+	}
+	if c.hasTime(ctx, a.met.Lease, began) && !(created && c.onlyTakesOver()) {
 		l := c.startLease(protocol.Claimed, a.met)
 		l.unclaim = how
 		return l, conclusion{}
@@ -210,7 +216,7 @@ func (c *call) enterOwn(ctx context.Context, a *claiming) (*lease, conclusion) {
 	// because copies of the old claim may still be on their way.
 	c.unclaim(ctx, a.owner, how)
 	a.met, a.token = driver.Record{}, rand.Text()
-	if !c.isLate() {
+	if !c.onlyTakesOver() {
 		return nil, conclusion{}
 	}
 	met, e := c.readFirst(ctx) // a record that was taken over is still there
@@ -237,7 +243,7 @@ func (c *call) sendClaim(ctx context.Context, a *claiming, op string, undo drive
 	// that was refused did not: each call until the lease is taken would count it.
 	refused := errors.Is(err, driver.ErrDenied) || errors.Is(err, driver.ErrThrottled) || errors.Is(err, driver.ErrNotWritten)
 	c.lapsed = c.lapsed || a.lapsed && !refused
-	if failsOpen && errors.Is(err, driver.ErrUnavailable) && !c.isLate() && ctx.Err() == nil {
+	if failsOpen && errors.Is(err, driver.ErrUnavailable) && !c.onlyTakesOver() && ctx.Err() == nil {
 		c.tally.suppress(&StoreError{Op: op + ", failed open", Executed: c.turn == nil, Err: err})
 		unknown := driver.Record{ID: c.id, Status: driver.InProgress, Owner: a.owner, Fingerprint: c.fingerprint}
 		l := c.startLease(protocol.FailedOpen, unknown)

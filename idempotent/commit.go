@@ -100,7 +100,7 @@ func (c *call) optimistic(ctx context.Context) conclusion {
 // claim, as one that met the record in its transaction. It reports false if the
 // handler is to run.
 func (c *call) endsOptimistic(ctx context.Context, l *lease) (conclusion, bool) {
-	if !c.readsFirst && !c.isLate() {
+	if !c.readsFirst && !c.onlyTakesOver() {
 		return conclusion{}, false
 	}
 	met, e := c.readFirst(ctx)
@@ -117,7 +117,7 @@ func (c *call) endsOptimistic(ctx context.Context, l *lease) (conclusion, bool) 
 // call that may have no record of its own.
 func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) (*driver.Rejected, conclusion) {
 	c.look()
-	if with != nil && c.mode.IsOptimistic() && c.isLate() {
+	if with != nil && c.mode.IsOptimistic() && c.onlyTakesOver() {
 		// Since it began to run: the record of an earlier call may have expired meanwhile.
 		return nil, conclusion{claimFirst: true}
 	}
@@ -154,7 +154,7 @@ func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) 
 // createFailure stores the failure of a run without a claim.
 func (c *call) createFailure(ctx context.Context, l *lease, cause error) conclusion {
 	c.look()
-	if !c.unacknowledged && c.mode.IsOptimistic() && c.isLate() {
+	if !c.unacknowledged && c.mode.IsOptimistic() && c.onlyTakesOver() {
 		// As in commitNew. Behind a commit without an answer, only the failure is a fence.
 		c.permanent = false
 		c.tally.suppress(bare(cause))
