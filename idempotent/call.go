@@ -72,7 +72,7 @@ func (c *call) dispatch(ctx context.Context, key Key, keyErr error) conclusion {
 	if keyErr == nil {
 		c.identity, keyErr = x.identify(key)
 	}
-	if r := c.resumed(); r != nil && r.ID != c.id {
+	if c.options.Resumed != nil && c.resumed().ID != c.id {
 		return conclusion{outcome: OutcomeNotRun, err: &ResumeError{Reason: "the key of its request is another one today", Err: keyErr}}
 	}
 	if keyErr != nil {

@@ -26,10 +26,12 @@ func (c *call) claim(ctx context.Context) (*lease, conclusion) {
 	}
 	var met driver.Record
 	var e conclusion
-	if r := c.resumed(); r != nil {
-		met = *r
-	} else if met, e = c.readFirst(ctx); e.outcome != "" {
-		return nil, e
+	if c.options.Resumed != nil {
+		met = *c.resumed()
+	} else if c.readsFirst || c.onlyTakesOver() || !c.hasTime(ctx, c.leaseFrom(c.now), time.Time{}) {
+		if met, e = c.readFirst(ctx); e.outcome != "" {
+			return nil, e
+		}
 	}
 	a := claiming{met: met, token: rand.Text(), poll: firstPause}
 	for {
@@ -39,18 +41,14 @@ func (c *call) claim(ctx context.Context) (*lease, conclusion) {
 	}
 }
 
-// readFirst returns the record that the call decides on first. It reads where
-// the configuration or the adapter says so, where no time is left to run, and where
-// the key is late: a duplicate needs neither a claim nor time for its answer.
-// Otherwise it returns the zero Record, which is to be created.
+// readFirst reads the record that the call decides on first: where the configuration or
+// the adapter says so, where no time is left to run, and where the call only takes over. A
+// duplicate needs neither a claim nor time for its answer.
 //
 // A read that fails decides nothing: the observer receives its error, and the
 // call continues as if there were no record. It ends the call only if there is no
-// time to continue, or the key is late.
+// time to continue, or if it makes no record.
 func (c *call) readFirst(ctx context.Context) (driver.Record, conclusion) {
-	if !c.readsFirst && !c.onlyTakesOver() && c.hasTime(ctx, c.leaseFrom(c.now), time.Time{}) {
-		return driver.Record{}, conclusion{}
-	}
 	met, err := c.read(ctx, c.FirstReadTime(ctx))
 	switch {
 	case err == nil:
@@ -117,11 +115,7 @@ func (c *call) claimant(owner string) protocol.Claimant {
 		MaxAttempts: c.x.config.MaxAttempts, OnlyTakesOver: c.onlyTakesOver(),
 	}
 	if as.ProviderMemory = c.x.times.ProviderMemory; as.ProviderMemory > 0 {
-		invocation := c.Invocation
-		if c.mode.IsDurable() {
-			invocation = time.Time{} // its handler runs in later ones too
-		}
-		as.End = c.x.times.HandlerEnd(c.leaseFrom(c.now), invocation, time.Time{})
+		as.End = c.x.times.HandlerEnd(c.leaseFrom(c.now), c.Invocation, time.Time{})
 	}
 	return as
 }
@@ -200,11 +194,8 @@ func (c *call) enterOwn(ctx context.Context, a *claiming) (*lease, conclusion) {
 			return c.extendOwn(ctx, a.met, a.now)
 		})
 	}
-	created, began := how == driver.ReleaseDelete && !c.mode.IsDurable(), a.met.Began
-	if c.mode.IsDurable() {
-		began = time.Time{} // an execution may pause for longer, and is not taken over
-	}
-	if c.hasTime(ctx, a.met.Lease, began) && !(created && c.onlyTakesOver()) {
+	late := how == driver.ReleaseDelete && c.onlyTakesOver() && !c.mode.IsDurable()
+	if c.hasTime(ctx, a.met.Lease, a.met.Began) && !late {
 		l := c.startLease(protocol.Claimed, a.met)
 		l.unclaim = how
 		return l, conclusion{}

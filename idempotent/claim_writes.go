@@ -18,7 +18,7 @@ func (w *writer) createAs(ctx context.Context, owner string, now time.Time, requ
 	lease := w.leaseFrom(now)
 	fresh := driver.Record{
 		ID: w.id, Status: driver.InProgress, Owner: owner, Attempt: 1, Lease: lease,
-		Expires: w.expiresInProgress(time.Time{}, lease), Began: driver.WholeMillis(now), Fingerprint: w.fingerprint, Request: request,
+		Expires: w.expiresInProgress(time.Time{}, lease), Began: time.UnixMilli(now.UnixMilli()), Fingerprint: w.fingerprint, Request: request,
 	}
 	return replyOf(w.x.store.Create(ctx, fresh, now.Add(-w.x.config.ClockSkew), nil))
 }
@@ -32,7 +32,7 @@ func (w *writer) takeOver(ctx context.Context, owner string, lapsed driver.Recor
 		Expires: w.expiresInProgress(lapsed.Expires, lease), Fingerprint: w.fingerprint,
 	}
 	if lapsed.Began.IsZero() {
-		change.Began = driver.WholeMillis(now)
+		change.Began = time.UnixMilli(now.UnixMilli())
 	}
 	return replyOf(w.x.store.Change(ctx, fence, change))
 }

@@ -118,9 +118,9 @@ type Config struct {
 	// So a record in progress does not expire, and a failed first attempt leaves its
 	// record, as with MaxAttempts: a corrected request needs a new key. An error wrapped
 	// with [Retryable] says that nothing was sent, and leaves none. On Lambda a call
-	// could end as late as its invocation; a durable execution, as late as its timeout.
-	// Longer than ClockSkew and Reserve. It excludes Optimistic, FailOpen and records that
-	// another library shares. Default 0: no limit.
+	// could end as late as its invocation. Longer than ClockSkew and Reserve. It excludes
+	// Optimistic, FailOpen, durable functions and records that another library shares.
+	// Default 0: no limit.
 	ProviderMemory time.Duration
 
 	// ReadFirst reads the record before the claim. A duplicate is then a read and

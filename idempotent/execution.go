@@ -57,6 +57,7 @@ func (x adapted) CheckExecutions(timeout time.Duration) error {
 	_, isJSON := x.config.Codec.(JSON)
 	refuse(timeout < time.Second || timeout > longestExecution,
 		"an execution timeout of %v: it is that of the function's DurableConfig, 1 s to 366 days", timeout)
+	refuse(x.config.ProviderMemory != 0, "Config.ProviderMemory: it may pause for longer; set it in executors that its steps use")
 	refuse(x.config.Resume, "Config.Resume: its service resumes it")
 	refuse(!isJSON, "Config.Codec: its results are JSON texts of the service")
 	refuse(x.config.Lease != 0, "Config.Lease: its claim lasts for the execution's timeout")

@@ -47,10 +47,7 @@ func (c *call) heartbeat(ctx context.Context, l *lease) *heartbeat {
 		if inInvocation && c.mode.HasRecord() {
 			h.limit = x.times.HandlerEnd(c.Invocation, c.Invocation, l.record.Began)
 		}
-	case c.mode.IsDurable():
-		// Its handler pauses, and what it calls has records, and beginnings, of its own.
-		h.limit = x.times.HandlerEnd(l.record.Lease, c.Invocation, time.Time{})
-	case inInvocation && x.config.Lease == 0:
+	case inInvocation && x.config.Lease == 0, c.mode.IsDurable():
 		h.limit = x.times.HandlerEnd(l.record.Lease, c.Invocation, l.record.Began)
 	default:
 		extends = true

@@ -85,11 +85,8 @@ func (x adapted) Observer() Observer       { return x.config.Observer }
 func (x adapted) Resumes() bool            { return x.config.Resume && !x.disabled }
 func (x adapted) Store() driver.Store      { return x.store }
 
-// resumed returns the record that the call is to take over, or nil.
-func (c *call) resumed() *driver.Record {
-	r, _ := c.options.Resumed.(*driver.Record)
-	return r
-}
+// resumed returns the record that the call is to take over, if options.Resumed is set.
+func (c *call) resumed() *driver.Record { return c.options.Resumed.(*driver.Record) }
 
 // A ResumeError reports that a record was not resumed, and why. Nothing was run.
 type ResumeError struct {
