@@ -100,7 +100,7 @@ func (c *call) decide(ctx context.Context, a *claiming) (*lease, conclusion) {
 	case protocol.RunHandler:
 		c.lapsed = c.lapsed || a.lapsed // whether it runs or not
 		return c.enterOwn(ctx, a)
-	case protocol.OutcomeLost, protocol.KeyForgotten:
+	case protocol.OutcomeLost:
 		if e := c.askFirst(ctx, a.met); e.outcome != "" {
 			return nil, e
 		}
