@@ -132,10 +132,11 @@ func (r *resumer) run(ctx context.Context, event ResumeEvent) (ResumeReport, err
 		v.lastStart, _, _ = lanes.LastStart(deadline, adapter.Margin(r.x))
 	}
 	if v.named {
-		v.report.Complete = v.resume(ctx, event.IDs)
-		return v.report, nil
+		err := v.resume(ctx, event.IDs)
+		v.report.Complete = err == nil
+		return v.report, unlessTime(err)
 	}
-	err := v.search(ctx)
+	err := unlessTime(v.search(ctx))
 	v.report.Oldest = int64(v.oldest / time.Second)
 	if err == nil {
 		v.observe(ctx, adapter.ObserverOf(r.x))
@@ -169,8 +170,8 @@ func (v *round) search(ctx context.Context) error {
 		for _, e := range page.Entries {
 			ids = append(ids, e.ID)
 		}
-		if !v.resume(ctx, ids) {
-			return nil // the next invocation reads this page again
+		if err := v.resume(ctx, ids); err != nil {
+			return err // the next invocation reads this page again
 		}
 		if v.after = page.Next; v.after == "" {
 			v.report.Complete = true
@@ -178,7 +179,7 @@ func (v *round) search(ctx context.Context) error {
 		}
 		// Without an index, the search takes half of the time, and calls have the rest.
 		if !v.pause(ctx, time.Since(began)) {
-			return nil
+			return errResumeTime
 		}
 	}
 }
@@ -203,32 +204,35 @@ func (v *round) pause(ctx context.Context, d time.Duration) bool {
 
 var errResumeTime = errors.New("handlers: Resume: the time is up")
 
-// resume resumes records, and reports whether there was time for all.
-func (v *round) resume(ctx context.Context, ids []string) (all bool) {
+// unlessTime returns err, unless it is that the time is up: the next invocation continues.
+func unlessTime(err error) error {
+	if err == errResumeTime {
+		return nil
+	}
+	return err
+}
+
+// resume resumes records. An error is that of the store, or errResumeTime.
+func (v *round) resume(ctx context.Context, ids []string) error {
 	runner := lanes.Runner{Concurrency: v.options.Concurrency, LastStart: v.lastStart, Errors: lanes.Errors{OutOfTime: errResumeTime, Unfinished: errUnfinished}}
 	results := runner.Run(ctx, lanes.Schedule{}, len(ids), func(ctx context.Context, turn *lanes.Turn) error {
 		if err := turn.Take(ctx); err != nil {
 			return err
 		}
-		v.one(ctx, ids[turn.Index()])
-		return nil
+		return v.one(ctx, ids[turn.Index()])
 	})
-	all = true
-	for _, err := range results {
-		all = all && err != errResumeTime
-	}
-	return all
+	return cmp.Or(results...)
 }
 
-// one resumes one record.
-func (v *round) one(ctx context.Context, id string) {
+// one resumes one record. It returns an error if that was not possible now, and counts
+// any other end.
+func (v *round) one(ctx context.Context, id string) error {
 	met, err := v.store.Get(ctx, id)
 	switch {
 	case err != nil:
-		v.left(ctx, id, met, err)
-		return
+		return fmt.Errorf("handlers: Resume: read a record that was left behind: %w", err)
 	case met.Status != driver.InProgress || !met.Lapsed(v.cutoff()) || !v.isAbandoned(met):
-		return // since the search, or its caller may still repeat the call
+		return nil // since the search, or its caller may still repeat the call
 	}
 	request, err := adapter.Request(ctx, v.x, met)
 	var event idempotent.Event
@@ -236,19 +240,28 @@ func (v *round) one(ctx context.Context, id string) {
 		ctx := adapter.With(ctx, adapter.Resumed(met), adapter.Wait(0), adapter.Event(&event), adapter.LastStart(v.lastStart, errResumeTime))
 		err = guarded(func() error { return v.call(ctx, request) })
 	}
-	switch {
-	case errors.Is(err, idempotent.ErrInProgress), errors.Is(err, errResumeTime), event.Outcome == idempotent.OutcomeLeaseLost:
-		// Another caller has it, or the next invocation will.
-	case event.Outcome == idempotent.OutcomeTakeover, event.Outcome == idempotent.OutcomeReplayed, event.Permanent:
+	switch event.Outcome {
+	case idempotent.OutcomeTakeover, idempotent.OutcomeReplayed:
 		v.count(&v.report.Resumed)
-	case event.Outcome == idempotent.OutcomeNotRun && errors.Is(err, idempotent.ErrOutcomeUnknown):
-		v.count(&v.report.Waiting)
-	case event.Attempt == 0:
-		v.left(ctx, id, met, err)
+	case idempotent.OutcomeConflict, idempotent.OutcomeLeaseLost: // another caller has it
+	case idempotent.OutcomeNotRun, "":
+		switch {
+		case errors.Is(err, errResumeTime):
+			return errResumeTime
+		case errors.Is(err, idempotent.ErrOutcomeUnknown):
+			v.count(&v.report.Waiting)
+		default:
+			v.left(ctx, met, err)
+		}
 	default:
+		if event.Permanent {
+			v.count(&v.report.Resumed)
+			return nil
+		}
 		v.count(&v.report.Failed)
 		v.note(met)
 	}
+	return nil
 }
 
 // isAbandoned reports whether nobody will repeat the call of a record whose lease is over.
@@ -264,11 +277,11 @@ func (v *round) count(n *int) {
 }
 
 // left says why a record cannot be resumed.
-func (v *round) left(ctx context.Context, id string, met driver.Record, err error) {
+func (v *round) left(ctx context.Context, met driver.Record, err error) {
 	v.count(&v.report.Left)
 	v.note(met)
 	slog.Default().LogAttrs(ctx, slog.LevelError, "work that its caller left behind is not resumed",
-		slog.String("operation", v.x.Operation()), slog.String("record", id), slog.String("error", idempotent.SafeText(err)))
+		slog.String("operation", v.x.Operation()), slog.String("record", met.ID), slog.String("error", idempotent.SafeText(err)))
 }
 
 // note keeps the age of the oldest record that stays behind.
