@@ -85,7 +85,8 @@ func Resume[Req, Resp any](x *idempotent.Executor, wrapped func(context.Context,
 	mistakes.If(r.options.ReleasedAfter < 0, "handlers: ResumeOptions.ReleasedAfter is %v, below 0", r.options.ReleasedAfter)
 	mistakes.Unit("handlers: ResumeOptions.ReleasedAfter", r.options.ReleasedAfter)
 	if x != nil {
-		mistakes.If(!adapter.Resumes(x), "handlers: Resume: Config.Resume is not set, or ONCE_DISABLED is: no request is stored")
+		mistakes.If(!adapter.Resumes(x), "handlers: Resume: Config.Resume is not set: no request is stored")
+		mistakes.If(adapter.Disabled(x), "handlers: Resume: ONCE_DISABLED is set: nothing would be protected")
 		var able bool
 		r.store, able = adapter.StoreOf(x).(driver.Operable)
 		mistakes.If(!able, "handlers: Resume: the store, a %T, cannot be searched: it is no driver.Operable", adapter.StoreOf(x))

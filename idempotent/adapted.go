@@ -36,6 +36,8 @@ func (x adapted) Ahead() int {
 	return max(x.config.Ahead, 0)
 }
 
+func (x adapted) Disabled() bool { return x.disabled }
+
 func (x adapted) Margin() time.Duration { return x.config.Margin }
 
 func (x adapted) RefusesLate() bool { return x.config.RefuseLate && !x.disabled }

@@ -52,6 +52,9 @@ func (c *call) encodeRequest(ctx context.Context) ([]byte, error) {
 		return nil, errNoRequest
 	}
 	data, err := w.encodeRequest()
+	if own, ok := errors.AsType[*json.MarshalerError](err); ok {
+		return nil, own.Err // of a method of the request's type
+	}
 	if err != nil {
 		return nil, &InvalidPayloadError{Offset: -1, Reason: "the request has no JSON, which Config.Resume stores", Err: err}
 	}
@@ -82,7 +85,7 @@ func (x adapted) Request(ctx context.Context, record driver.Record) ([]byte, err
 
 func (x adapted) ClockSkew() time.Duration { return x.config.ClockSkew }
 func (x adapted) Observer() Observer       { return x.config.Observer }
-func (x adapted) Resumes() bool            { return x.config.Resume && !x.disabled }
+func (x adapted) Resumes() bool            { return x.config.Resume }
 func (x adapted) Store() driver.Store      { return x.store }
 
 // resumed returns the record that the call is to take over, if options.Resumed is set.

@@ -28,6 +28,9 @@ func Ahead(x *idempotent.Executor) int { return options.ForAdapters(x).Ahead() }
 // Config.Optimistic, and with ONCE_DISABLED.
 func ClaimsAhead(x *idempotent.Executor) bool { return options.ForAdapters(x).ClaimsAhead() }
 
+// Disabled reports whether ONCE_DISABLED was set when x was made.
+func Disabled(x *idempotent.Executor) bool { return options.ForAdapters(x).Disabled() }
+
 // HandlerDeadline returns the time at which the context of a handler ends that a
 // call with ctx would run, and reports whether there is one. Adapters use it to
 // decide whether there is time to start a handler.
@@ -47,8 +50,7 @@ func Margin(x *idempotent.Executor) time.Duration { return options.ForAdapters(x
 // is set, and ONCE_DISABLED is not.
 func RefusesLate(x *idempotent.Executor) bool { return options.ForAdapters(x).RefusesLate() }
 
-// Resumes reports whether x stores requests: Config.Resume is set, and ONCE_DISABLED is
-// not.
+// Resumes reports whether Config.Resume is set. Nothing is stored if x is [Disabled].
 func Resumes(x *idempotent.Executor) bool { return options.ForAdapters(x).Resumes() }
 
 // A resumer has the methods of an Executor for adapters that name types of package

@@ -51,6 +51,13 @@ func Event(e *idempotent.Event) Setting {
 	return Setting{func(o *options.Options) { o.Event = e }}
 }
 
+// EventOf returns the event that the setting [Event] of ctx fills in, or nil. An adapter
+// uses it in place of one of its own.
+func EventOf(ctx context.Context) *idempotent.Event {
+	e, _ := options.Of(ctx).Event.(*idempotent.Event)
+	return e
+}
+
 // LastStart sets the time after which the handler does not start. Every call to
 // the store before the start may take half of the time until then, at least
 // 500 ms and at most 5 s. So a store that does not answer leaves time for the

@@ -57,6 +57,7 @@ type Executor interface {
 	Ahead() int
 	CheckExecutions(timeout time.Duration) error
 	ClaimsAhead() bool
+	Disabled() bool
 	HandlerDeadline(context.Context) (deadline time.Time, ok bool)
 	Margin() time.Duration
 	RefusesLate() bool
