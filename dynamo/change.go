@@ -100,7 +100,7 @@ func (s *Store) updateOf(f driver.Fence, c driver.Change) *update {
 		u.condition += condNoSteps
 		return u // leaves nothing
 	case c.Release != 0:
-		u = keepUpdate(f.ID, c)
+		u = keepUpdate(f.ID, c, "")
 		u.fence(f)
 	case c.Status != driver.Absent:
 		r, known := s.finished(f, c)
@@ -129,6 +129,10 @@ func takeOverUpdate(f driver.Fence, c driver.Change) *update {
 	u.values[":one"] = attribute.Number(1)
 	u.values[":empty"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}
 	u.values[":lease"] = attribute.Millis(c.Lease)
+	if !c.Began.IsZero() {
+		u.set += andBegan
+		u.values[":began"] = attribute.Millis(c.Began)
+	}
 	u.and(c)
 	u.fenceRead(f)
 	u.all = true
@@ -136,12 +140,12 @@ func takeOverUpdate(f driver.Fence, c driver.Change) *update {
 }
 
 // keepUpdate ends the lease, and counts a refund if c asks for one. The refund is a
-// count of its own: with a lower attempt, two runs would share a number. It has no
-// condition.
-func keepUpdate(id string, c driver.Change) *update {
+// count of its own: with a lower attempt, two runs would share a number. It also removes
+// the attributes of remove, and has no condition.
+func keepUpdate(id string, c driver.Change, remove string) *update {
 	u := newUpdate(id, setKeep)
 	u.values[":zero"] = attribute.Number(0)
-	u.tail = removeKeep
+	u.tail = removeKeep + remove
 	if c.Release == driver.ReleaseRefund {
 		u.tail += addRefund
 		u.values[":one"] = attribute.Number(1)

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -25,10 +28,19 @@ func (s *Store) checkCreate(r driver.Record, with any) (*Tx, error) {
 	if r.Attempt < 0 || r.Refunds < 0 {
 		return nil, errors.New("Create of a record with a negative number of attempts or refunds")
 	}
-	if err := errors.Join(recorditem.CheckTimes(r.Lease, r.Expires), checkText(r.Owner, r.Fingerprint)); err != nil || with == nil {
+	if err := errors.Join(recorditem.CheckTimes(r.Lease, r.Expires, r.Began), checkText(r.Owner, r.Fingerprint)); err != nil || with == nil {
 		return nil, err
 	}
 	return transactionOf(with, r.Status != driver.InProgress)
+}
+
+// checkRequest returns an error for a record that does not fit into its item with its
+// request. DynamoDB refuses requests far above its limit in ways that depend on their size.
+func checkRequest(r driver.Record, item map[string]types.AttributeValue) error {
+	if size := attribute.ItemSize(item); r.Request != nil && size > attribute.MaxItemSize {
+		return fmt.Errorf("the record has %d bytes with its request; %w", size, errItemSize)
+	}
+	return nil
 }
 
 // checkChange returns the transaction of a Change, or nil for none.
@@ -40,7 +52,7 @@ func (s *Store) checkChange(f driver.Fence, c driver.Change) (*Tx, error) {
 		return nil, err
 	}
 	names := slices.Collect(maps.Keys(c.Steps))
-	err := errors.Join(recorditem.CheckTimes(c.Lease, c.Expires), checkText(f.Owner, c.Owner, c.Fingerprint), checkText(names...))
+	err := errors.Join(recorditem.CheckTimes(c.Lease, c.Expires, c.Began), checkText(f.Owner, c.Owner, c.Fingerprint), checkText(names...))
 	if err != nil || c.With == nil {
 		return nil, err
 	}

@@ -16,7 +16,8 @@ import (
 // Create writes r if there is no record with its id, or one that expired before
 // cutoff. With a zero cutoff it writes only if there is none. A finished record
 // is written without lease and steps. Create writes Unavailable in place of a
-// result that does not fit into an item, and returns the record so.
+// result that does not fit into an item, and returns the record so. A request that does
+// not fit is an error that wraps [driver.ErrTooLarge], and nothing is written.
 //
 // with may be the frozen [Tx] of a call if r is finished. If a condition of the Tx fails,
 // Create returns a [*driver.Rejected].
@@ -25,12 +26,15 @@ func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, w
 	if err != nil {
 		return driver.Record{}, false, s.refused("Create", err)
 	}
-	r.Lease, r.Expires = driver.WholeMillis(r.Lease), driver.WholeSeconds(r.Expires)
+	r.Lease, r.Expires, r.Began = driver.WholeMillis(r.Lease), driver.WholeSeconds(r.Expires), driver.WholeMillis(r.Began)
 	if r.Status != driver.InProgress {
 		r.Lease = time.Time{}
 	}
 	item := s.format.Item(r)
 	s.putResult(item, &r)
+	if err := checkRequest(r, item); err != nil {
+		return driver.Record{}, false, s.refused("Create", err)
+	}
 	switch {
 	case t != nil:
 		s.group.arrive(ctx)

@@ -21,8 +21,8 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	)
 	for _, fault := range walked.Unexplained(map[string]string{
 		"Store.checkChange": refused, "Store.checkCreate": refused, "Tx.request": refused,
-		"checkText": refused, "transactionOf": refused,
-		"checkSchema": failed, "Store.enableTTL": failed, "Store.change": failed,
+		"checkRequest": refused, "checkText": refused, "transactionOf": refused,
+		"checkSchema": failed, "Store.checkLapsedIndex": failed, "Store.enableTTL": failed, "Store.change": failed,
 		"checkMessage": transaction, "both": transaction, "marshal": transaction, "newParts": transaction, "newAddition": transaction, "Tx.Update": transaction,
 		"refusal": "it is the Err of a TransactionError",
 	}) {

@@ -37,14 +37,17 @@ const (
 	setStepMap  = `SET #steps = :steps`
 	setKeep     = `SET #lease = :zero`
 
+	andBegan       = `, #began = :began`
 	andData        = `, #data = :data`
 	andExpires     = `, #exp = :exp`
 	andFingerprint = `, #validation = if_not_exists(#validation, :validation)`
 	andOwner       = `, #owner = :new_owner`
 
-	removeFinish = ` REMOVE #steps, #lease`
+	removeFinish = ` REMOVE #steps, #request, #lease`
 	// The owner is removed as well: a delayed Extend of the released owner must
 	// not revive the lease.
 	removeKeep = ` REMOVE #owner`
-	addRefund  = ` ADD #refunds :one`
+	// A release by a person, who knows what the attempts before it have done.
+	removeBegan = `, #began`
+	addRefund   = ` ADD #refunds :one`
 )

@@ -20,11 +20,13 @@ var updateGolden = flag.Bool("update", false, "rewrite testdata/*.golden")
 // Every write of the protocol, word for word: a clause that is lost here is
 // an invariant that is lost.
 func TestGoldenRequests(t *testing.T) {
-	lease, expires := time.UnixMilli(1_700_000_060_123), time.Unix(1_700_003_600, 0)
+	lease, expires, began := time.UnixMilli(1_700_000_060_123), time.Unix(1_700_003_600, 0), time.UnixMilli(1_700_000_000_123)
 	owned := driver.Fence{ID: "op#1", Owner: "me", Attempt: 2, Lease: lease}
-	record := driver.Record{ID: "op#1", Status: driver.InProgress, Owner: "me", Attempt: 1, Lease: lease, Expires: expires, Fingerprint: "f"}
+	record := driver.Record{ID: "op#1", Status: driver.InProgress, Owner: "me", Attempt: 1, Lease: lease, Expires: expires, Began: began, Fingerprint: "f"}
+	requested := record
+	requested.Request = []byte(`{"amount":42}`)
 	done := record
-	done.Status, done.Data, done.Refunds = driver.Completed, []byte("42"), 1
+	done.Status, done.Data, done.Refunds, done.Began = driver.Completed, []byte("42"), 1, time.Time{}
 	minimal := driver.Record{ID: "op#1", Status: driver.Failed, Unavailable: "why"}
 	over := time.UnixMilli(1_700_000_000_999)
 	composite := &Options{Layout: Layout{ID: "pk", SortKey: "sk", Status: "state", Partition: "part", Shards: 7}}
@@ -34,11 +36,13 @@ func TestGoldenRequests(t *testing.T) {
 		call    func(*Store) error
 	}{
 		"create":             {nil, creating(t, record, over)},
+		"create_requested":   {nil, creating(t, requested, over)},
 		"create_absent":      {nil, creating(t, record, time.Time{})},
 		"create_completed":   {nil, creating(t, done, time.Time{})},
 		"create_minimal":     {nil, creating(t, minimal, time.Time{})},
 		"create_composite":   {composite, creating(t, record, over)},
 		"take_over":          {nil, changing(t, owned, driver.Change{Owner: "new", Lease: lease.Add(time.Second), Expires: expires, Fingerprint: "f"})},
+		"take_over_begins":   {nil, changing(t, owned, driver.Change{Owner: "new", Lease: lease.Add(time.Second), Expires: expires, Began: began})},
 		"take_over_fraction": {nil, changing(t, driver.Fence{ID: "op#1", Lease: lease}, driver.Change{Owner: "new", Lease: lease, Expires: expires})},
 		"take_over_foreign":  {nil, changing(t, driver.Fence{ID: "op#1"}, driver.Change{Owner: "new", Lease: lease, Expires: expires})},
 		"extend":             {nil, changing(t, owned, driver.Change{Lease: lease, Expires: expires})},
@@ -122,9 +126,11 @@ func changing(t *testing.T, f driver.Fence, c driver.Change) func(*Store) error 
 // Every statement, word for word: its condition is that of the request of its own
 // in the other golden files.
 func TestGoldenStatements(t *testing.T) {
-	lease, expires := time.UnixMilli(1_700_000_060_123), time.Unix(1_700_003_600, 0)
+	lease, expires, began := time.UnixMilli(1_700_000_060_123), time.Unix(1_700_003_600, 0), time.UnixMilli(1_700_000_000_123)
 	owned := driver.Fence{ID: "op#1", Owner: "me", Attempt: 2, Lease: lease}
-	record := driver.Record{ID: "op#1", Status: driver.InProgress, Owner: "me", Attempt: 1, Lease: lease, Expires: expires, Fingerprint: "f"}
+	record := driver.Record{ID: "op#1", Status: driver.InProgress, Owner: "me", Attempt: 1, Lease: lease, Expires: expires, Began: began, Fingerprint: "f"}
+	requested := record
+	requested.Request = []byte(`{"amount":42}`)
 	done := driver.Record{ID: "op#1", Status: driver.Completed, Owner: "me", Attempt: 1, Expires: expires, Fingerprint: "f", Data: []byte("42"), Refunds: 1}
 	composite := &Options{Layout: Layout{ID: "pk", SortKey: "sk", Status: "state", Partition: "part", Shards: 7}}
 
@@ -143,6 +149,7 @@ func TestGoldenStatements(t *testing.T) {
 		build   func(*Store) *statement
 	}{
 		"create":           {nil, create(record)},
+		"create_requested": {nil, create(requested)},
 		"create_composite": {composite, create(record)},
 		"create_completed": {nil, create(done)},
 		"extend":           {nil, change(driver.Change{Lease: lease, Expires: expires})},

@@ -96,7 +96,7 @@ const owner, rival = "owner-1", "owner-2"
 func claim(id string) driver.Record {
 	return driver.Record{
 		ID: id, Status: driver.InProgress, Owner: owner, Attempt: 1,
-		Lease: now.Add(time.Minute), Expires: now.Add(time.Hour), Fingerprint: "f",
+		Lease: now.Add(time.Minute), Expires: now.Add(time.Hour), Began: now, Fingerprint: "f",
 	}
 }
 

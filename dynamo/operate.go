@@ -15,6 +15,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/lambda-once/once/dynamo/internal/attribute"
+	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -59,12 +60,20 @@ func serverTime(m middleware.Metadata) time.Time {
 // the table or Filter.Limit items, and is billed as such whatever is selected. The
 // client must have the method Scan, as *dynamodb.Client has, and the role needs
 // dynamodb:Scan.
+//
+// With Options.Resume, a scan with Filter.Lapsed reads the index [LapsedIndex], unless the
+// filter asks for what that lacks. The index follows the table a moment later, and has the ids
+// and leases of all records with a lease. The entries have no more: read the records
+// that they name with [Store.Get], and decide on those.
 func (s *Store) Scan(ctx context.Context, f driver.Filter, after string) (driver.Page, error) {
 	items, page, err := s.scan(ctx, f, after)
 	for _, item := range items {
 		e := s.entry(item, middleware.Metadata{})
 		if e.At = page.At; f.Brief {
 			e.Size, e.Stored = 0, nil
+		}
+		if s.readsIndex(f) {
+			e.Problems, e.Size, e.Stored = nil, 0, nil // the index has no more
 		}
 		page.Entries = append(page.Entries, e)
 	}
@@ -79,7 +88,7 @@ func (s *Store) scan(ctx context.Context, f driver.Filter, after string) (items 
 		return nil, page, &driver.ConfigError{Err: fmt.Errorf("dynamo: the client, a %T, has no method Scan", s.client)}
 	}
 	in := s.scanInput(f)
-	if in.ExclusiveStartKey, err = s.decodePosition(after); err != nil {
+	if in.ExclusiveStartKey, err = s.decodePosition(after, in.IndexName != nil); err != nil {
 		return nil, page, err
 	}
 	out, err := scanner.Scan(ctx, in, quiet)
@@ -91,7 +100,7 @@ func (s *Store) scan(ctx context.Context, f driver.Filter, after string) (items 
 		page.Units = aws.ToFloat64(c.CapacityUnits)
 	}
 	for _, item := range out.Items {
-		if f.Expired.IsZero() || s.isRecordKey(s.keyOf(item)) {
+		if f.Expired.IsZero() && f.Lapsed.IsZero() || s.isRecordKey(s.keyOf(item)) {
 			items = append(items, item)
 		}
 	}
@@ -111,7 +120,10 @@ func (s *Store) scanInput(f driver.Filter) *dynamodb.ScanInput {
 	if s.format.Composite() {
 		record, names = "#record", map[string]string{"#record": s.format.Attr.SortKey}
 	}
-	if f.Status != driver.Absent {
+	switch {
+	case s.readsIndex(f):
+		filter, in.IndexName, f.Brief = "attribute_exists(#id)", aws.String(LapsedIndex), false
+	case f.Status != driver.Absent:
 		filter, values[":status"] = "#status = :status", attribute.Text(string(f.Status))
 	}
 	if f.Prefix != "" {
@@ -122,8 +134,16 @@ func (s *Store) scanInput(f driver.Filter) *dynamodb.ScanInput {
 		filter += " AND " + condExpired
 		setExpired(values, f.Expired)
 	}
+	if !f.Lapsed.IsZero() {
+		filter += " AND #lease < :lapsed"
+		values[":lapsed"] = attribute.Millis(f.Lapsed)
+		if in.IndexName == nil {
+			filter += " AND #status = :inprogress"
+			values[":inprogress"] = recorditem.Status(driver.InProgress)
+		}
+	}
 	if f.Brief {
-		projection = "#id, #status, #owner, #attempt, #refunds, #lease, #exp, #validation"
+		projection = "#id, #status, #owner, #attempt, #refunds, #lease, #exp, #began, #validation"
 		if names != nil {
 			projection = "#record, " + projection
 		}
@@ -156,7 +176,8 @@ func (s *Store) keyNames() []string {
 	return []string{s.format.Attr.ID}
 }
 
-// encodePosition returns a key as text, for a command line or a message.
+// encodePosition returns a key as text, for a command line or a message. That of the index
+// also has a lease.
 func (s *Store) encodePosition(key map[string]types.AttributeValue) string {
 	if key == nil {
 		return ""
@@ -167,14 +188,20 @@ func (s *Store) encodePosition(key map[string]types.AttributeValue) string {
 			values = append(values, base64.RawURLEncoding.EncodeToString([]byte(v.Value)))
 		}
 	}
+	if lease, ok := key[s.format.Attr.Lease].(*types.AttributeValueMemberN); ok {
+		values = append(values, base64.RawURLEncoding.EncodeToString([]byte(lease.Value)))
+	}
 	return strings.Join(values, ".")
 }
 
-func (s *Store) decodePosition(position string) (map[string]types.AttributeValue, error) {
+func (s *Store) decodePosition(position string, ofIndex bool) (map[string]types.AttributeValue, error) {
 	if position == "" {
 		return nil, nil
 	}
 	names, values := s.keyNames(), strings.Split(position, ".")
+	if ofIndex {
+		names = append(names, s.format.Attr.Lease)
+	}
 	key := make(map[string]types.AttributeValue, len(names))
 	for n, value := range values {
 		b, err := base64.RawURLEncoding.DecodeString(value)
@@ -182,6 +209,9 @@ func (s *Store) decodePosition(position string) (map[string]types.AttributeValue
 			return nil, &driver.ConfigError{Err: errors.New("dynamo: the position was not returned by Scan or Sweep of a store with these options")}
 		}
 		key[names[n]] = attribute.Text(string(b))
+		if names[n] == s.format.Attr.Lease {
+			key[names[n]] = &types.AttributeValueMemberN{Value: string(b)}
+		}
 	}
 	return key, nil
 }

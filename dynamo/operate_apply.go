@@ -14,7 +14,7 @@ import (
 )
 
 // compared are the attributes that a change compares with those that were read.
-var compared = []string{"#status", "#owner", "#attempt", "#refunds", "#lease", "#exp", "#validation", "#data", "#steps"}
+var compared = []string{"#status", "#owner", "#attempt", "#refunds", "#lease", "#exp", "#validation", "#data", "#steps", "#began", "#request"}
 
 // Apply applies the change of an operator to a record that is stored exactly as e: see
 // [driver.Operable]. It needs dynamodb:UpdateItem, and dynamodb:DeleteItem for a deletion.
@@ -44,7 +44,7 @@ func (s *Store) changeOf(id string, c driver.Change) (u *update) {
 	case c.Release == driver.ReleaseDelete:
 		return newUpdate(id, "")
 	case c.Release != 0:
-		u = keepUpdate(id, c)
+		u = keepUpdate(id, c, removeBegan)
 	default:
 		u = finishChange(id, c, s.format.Result(c.Data))
 		u.adopt(c.Owner)

@@ -59,12 +59,22 @@ type Options struct {
 	//
 	// Default: none. A transaction with messages fails.
 	Outbox string
+
+	// Resume is for tables with the index [LapsedIndex], by which handlers.Resume finds what
+	// callers left behind: [CreateTable] makes it, and [Store.Scan] with Filter.Lapsed reads
+	// it, and not the whole table. Set it in the resuming function, whose role needs
+	// dynamodb:Scan on the index. The index costs a write unit for each claim, each change
+	// of a lease and each end.
+	//
+	// Default: false. Such a scan reads the table.
+	Resume bool
 }
 
 // A Layout has the names of the attributes of an item, and what its keys contain. The
 // zero value of every field stands for its default.
 type Layout struct {
 	Attempt    string // default "attempt"
+	Began      string // default "began"
 	Data       string // default "data"
 	Expiration string // default "expiration"; the table's TTL attribute
 	ID         string // default "id"; the partition key
@@ -76,6 +86,7 @@ type Layout struct {
 	// Default: "idempotency#" and $AWS_LAMBDA_FUNCTION_NAME, as in Powertools.
 	Partition string
 	Refunds   string // default "refunds"
+	Request   string // default "request"
 	// Shards is the number of partition keys that the records are spread over.
 	// With more than one, "#" and a number are appended to Partition. It requires
 	// SortKey. One partition key takes 1,000 writes a second at most. Powertools has

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
@@ -121,4 +122,24 @@ func sizes() []int {
 		all = append(all, size)
 	}
 	return all
+}
+
+// A claim that is too large must not run: its caller could never be found again.
+func TestRequestThatDoesNotFitIsRefused(t *testing.T) {
+	s := uncompressed(t, localStore(t))
+	for name, size := range map[string]int{"a little": attribute.MaxItemSize, "far": 5 << 20} {
+		r := claim("op#" + name)
+		r.Request = []byte(strings.Repeat("x", size))
+		_, ok, err := s.Create(t.Context(), r, now, nil)
+		check.False(t, ok, name)
+		check.Is(t, err, driver.ErrTooLarge, name)
+		check.Says(t, err, "with its request; DynamoDB allows items of at most 400 KB", name)
+		check.Equal(t, get(t, s, r.ID).Status, driver.Absent, name)
+	}
+	// The largest that fits.
+	r := claim("op#fits")
+	r.Request = []byte{}
+	r.Request = []byte(strings.Repeat("x", attribute.MaxItemSize-attribute.ItemSize(s.format.Item(r))-8)) // of numbers
+	create(t, s, r)
+	check.Equal(t, len(get(t, s, r.ID).Request), len(r.Request))
 }

@@ -27,7 +27,7 @@ const maxTableWait = 5 * time.Minute
 // CreateTable creates a table for a store with these options, billed on demand,
 // and waits until it can be used. It turns on the TTL of the table. A table that
 // exists must have the same keys, and its TTL must be off or use the same
-// attribute.
+// attribute. With Options.Resume, the table has the index [LapsedIndex].
 //
 // CreateTable is for tests and tools. In production the table belongs in the
 // deployment, with backups and protection from deletion.
@@ -43,12 +43,19 @@ func CreateTable(ctx context.Context, client TableClient, table string, options 
 		keys = append(keys, types.KeySchemaElement{AttributeName: &name, KeyType: [...]types.KeyType{types.KeyTypeHash, types.KeyTypeRange}[i]})
 		attributes = append(attributes, types.AttributeDefinition{AttributeName: &name, AttributeType: types.ScalarAttributeTypeS})
 	}
-	_, err = client.CreateTable(ctx, &dynamodb.CreateTableInput{
-		AttributeDefinitions: attributes,
-		BillingMode:          types.BillingModePayPerRequest,
-		KeySchema:            keys,
-		TableName:            &table,
-	}, quiet)
+	in := &dynamodb.CreateTableInput{
+		BillingMode: types.BillingModePayPerRequest,
+		KeySchema:   keys,
+		TableName:   &table,
+	}
+	if options != nil && options.Resume {
+		attributes = append(attributes, types.AttributeDefinition{AttributeName: &f.Attr.Lease, AttributeType: types.ScalarAttributeTypeN})
+		in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
+			IndexName: aws.String(LapsedIndex), KeySchema: s.lapsedKeys(), Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
+		}}
+	}
+	in.AttributeDefinitions = attributes
+	_, err = client.CreateTable(ctx, in, quiet)
 	if exists := (*types.ResourceInUseException)(nil); err != nil && !errors.As(err, &exists) {
 		return s.fail("CreateTable", err)
 	}
@@ -60,6 +67,11 @@ func CreateTable(ctx context.Context, client TableClient, table string, options 
 	}
 	if err := checkSchema(described.Table, keys); err != nil {
 		return s.fail("CreateTable", err)
+	}
+	if in.GlobalSecondaryIndexes != nil {
+		if err := s.checkLapsedIndex(described.Table); err != nil {
+			return s.fail("CreateTable", err)
+		}
 	}
 	return s.enableTTL(ctx, client)
 }

@@ -128,7 +128,8 @@ func (c *codec) decodeTagged(b []byte) (content, error) {
 	}
 }
 
-// Step returns the attribute value of a step's result. NULL is the nil one.
+// Step returns the attribute value of a step's result, or of a request. NULL is the nil
+// one.
 func (c *codec) Step(data []byte) types.AttributeValue {
 	if data == nil {
 		return &types.AttributeValueMemberNULL{Value: true}
@@ -146,10 +147,10 @@ func (c *codec) decodeStep(v types.AttributeValue) ([]byte, error) {
 		r, err := c.decodeTagged(v.Value)
 		if err == nil && r.data == nil {
 			// The core stores such a step with a form of its own.
-			err = errors.New("the result of a step is tagged as no data")
+			err = errors.New("the result of a step, or a request, is tagged as no data")
 		}
 		return r.data, err
 	default:
-		return nil, fmt.Errorf("the result of a step has type %s", attribute.TypeName(v))
+		return nil, fmt.Errorf("the result of a step, or a request, has type %s", attribute.TypeName(v))
 	}
 }

@@ -53,6 +53,16 @@ func (f *Format) Readable(item map[string]types.AttributeValue) (driver.Record, 
 	if n := d.number(a.Expiration, 0, MaxSeconds, absent); n != absent {
 		r.Expires = time.Unix(n, 0)
 	}
+	if n := d.number(a.Began, 0, MaxMillis, absent); n != absent {
+		r.Began = time.UnixMilli(n)
+	}
+	if v, ok := item[a.Request]; ok {
+		data, err := f.decodeStep(v)
+		if err != nil {
+			d.fail(a.Request, err)
+		}
+		r.Request = data
+	}
 	if v, ok := item[a.Data]; ok {
 		stored, err := f.decode(v)
 		if err != nil {

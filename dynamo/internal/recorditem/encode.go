@@ -33,6 +33,12 @@ func (f *Format) Item(r driver.Record) map[string]types.AttributeValue {
 	if !r.Expires.IsZero() {
 		item[f.Attr.Expiration] = attribute.Seconds(r.Expires)
 	}
+	if !r.Began.IsZero() {
+		item[f.Attr.Began] = attribute.Millis(r.Began)
+	}
+	if r.Request != nil {
+		item[f.Attr.Request] = f.Step(r.Request)
+	}
 	if r.Status == driver.InProgress {
 		// A step is an update of a path into this map, which needs it.
 		item[f.Attr.Steps] = noSteps
@@ -70,9 +76,12 @@ func (f *Format) Steps(steps map[string][]byte) *types.AttributeValueMemberM {
 
 // CheckTimes returns an error for times that Record does not accept. The zero
 // time is absent.
-func CheckTimes(lease, expires time.Time) error {
+func CheckTimes(lease, expires, began time.Time) error {
 	if !lease.IsZero() && (lease.UnixMilli() < 0 || lease.UnixMilli() > MaxMillis) {
 		return errors.New("a lease that is not between the years 1970 and 9999")
+	}
+	if !began.IsZero() && (began.UnixMilli() < 0 || began.UnixMilli() > MaxMillis) {
+		return errors.New("a beginning that is not between the years 1970 and 9999")
 	}
 	if !expires.IsZero() && (expires.Unix() < 0 || expires.Unix() > MaxSeconds) {
 		return errors.New("an expiration that is not between the years 1970 and 9999")

@@ -75,7 +75,7 @@ func (s *seeder) value(depth int) types.AttributeValue {
 	}
 }
 
-var attributeNames = []string{"id", "status", "expiration", "in_progress_expiration", "data", "validation", "owner", "attempt", "refunds", "steps"}
+var attributeNames = []string{"id", "status", "expiration", "in_progress_expiration", "data", "validation", "owner", "attempt", "refunds", "steps", "began", "request"}
 
 // FuzzDecode decodes items of any content. The result is a record that can be
 // trusted, or an error. Every record fits a fence.
@@ -114,10 +114,10 @@ func checkDecoded(t *testing.T, f *Format, stored item, r driver.Record) {
 	if r.ID == "" || r.Status == "" || r.Attempt < 0 || r.Refunds < 0 || r.Data != nil && (r.Payload != "" || r.Unavailable != "") || r.Payload != "" && r.Unavailable != "" {
 		t.Fatalf("decoded %+v", r)
 	}
-	if (stored["owner"] == nil) != (r.Owner == "") || (stored["attempt"] == nil) != (r.Attempt == 0) || (stored["in_progress_expiration"] == nil) != r.Lease.IsZero() {
+	if (stored["owner"] == nil) != (r.Owner == "") || (stored["attempt"] == nil) != (r.Attempt == 0) || (stored["in_progress_expiration"] == nil) != r.Lease.IsZero() || (stored["began"] == nil) != r.Began.IsZero() {
 		t.Fatalf("a fence cannot tell what is absent: %+v", r)
 	}
-	check.Must(t, CheckTimes(r.Lease, r.Expires))
+	check.Must(t, CheckTimes(r.Lease, r.Expires, r.Began))
 	switch stored["data"].(type) {
 	case nil, *types.AttributeValueMemberB:
 	case *types.AttributeValueMemberS:

@@ -18,9 +18,9 @@ type Options struct {
 
 // Layout converts from and to dynamo.Layout, which documents it.
 type Layout struct {
-	Attempt, Data, Expiration, ID, Lease, Owner, Partition, Refunds string
-	Shards                                                          int
-	SortKey, Status, Steps, Validation                              string
+	Attempt, Began, Data, Expiration, ID, Lease, Owner, Partition, Refunds, Request string
+	Shards                                                                          int
+	SortKey, Status, Steps, Validation                                              string
 }
 
 const (
@@ -38,12 +38,14 @@ type field struct {
 func (l *Layout) fields() []field {
 	return []field{
 		{&l.Attempt, "attempt", "#attempt"},
+		{&l.Began, "began", "#began"},
 		{&l.Data, "data", "#data"},
 		{&l.Expiration, "expiration", "#exp"},
 		{&l.ID, "id", "#id"},
 		{&l.Lease, "in_progress_expiration", "#lease"},
 		{&l.Owner, "owner", "#owner"},
 		{&l.Refunds, "refunds", "#refunds"},
+		{&l.Request, "request", "#request"},
 		{&l.Status, "status", "#status"},
 		{&l.Steps, "steps", "#steps"},
 		{&l.Validation, "validation", "#validation"},
