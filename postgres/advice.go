@@ -33,7 +33,7 @@ func advice(err error) string {
 	case "42P01", "3F000":
 		return "the table does not exist; run the statements of postgres.SQL in a migration, and check Options.Schema and the search_path"
 	case "42703", "42804":
-		return "the table has other columns than these options need; compare it with postgres.SQL"
+		return "the table has other columns than these options need; compare it with postgres.SQL, and add what is missing with ALTER TABLE"
 	case "42P10":
 		return "the column of the id is not the primary key"
 	case "42501":

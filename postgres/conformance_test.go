@@ -20,7 +20,8 @@ func TestConformance(t *testing.T) {
 	if testing.Short() {
 		schedules = 20
 	}
-	renamed := &Options{Schema: `od"d`, Columns: Columns{ID: "key", Status: "select", Lease: "Lease", Data: `da"ta`, Steps: "from"}}
+	renamed := &Options{Schema: `od"d`, Resume: true,
+		Columns: Columns{ID: "key", Status: "select", Lease: "Lease", Data: `da"ta`, Steps: "from", Began: "begin", Request: `re"quest`}}
 	for _, c := range []struct {
 		name    string
 		options *Options

@@ -122,7 +122,7 @@ func TestEveryStatementSuitsAuroraDSQL(t *testing.T) {
 	})
 	effects := newEffects(t, pool)
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
-		s := storeIn(t, likeDSQL{pool}, rand.Text(), &Options{DSQL: true})
+		s := storeIn(t, likeDSQL{pool}, rand.Text(), &Options{DSQL: true, Resume: true})
 		return storetest.Harness{Store: s, Plant: s.plant, Attach: effects.attach, Schedules: 40}
 	})
 	t.Run("Sweep", func(t *testing.T) {

@@ -20,7 +20,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	for _, fault := range walked.Unexplained(map[string]string{
 		"decodeSteps": "Store.fail makes it an Error", "decodeText": "Store.fail makes it an Error", "scan": "Store.fail makes it an Error",
 		"layout.check":     "CreateTable makes it an Error",
-		"layout.checkSize": "Store.refused makes it an Error",
+		"layout.checkSize": "Store.refused makes it an Error", "layout.checkRequest": "Store.refused makes it an Error",
 		"collected.commit": "Store.refused or Store.fail makes it an Error, or it is the Err of a TransactionError",
 		"openTx.commit":    "as of collected.commit; " + lost,
 		"openTx.landed":    "as of openTx.commit",

@@ -94,11 +94,14 @@ func (e *PoolError) SafeText() string { return e.Error() }
 // Unwrap returns Err.
 func (e *PoolError) Unwrap() error { return e.Err }
 
-// A sizeError reports that steps do not fit.
-type sizeError struct{ size, limit int }
+// A sizeError reports that steps or a request do not fit.
+type sizeError struct {
+	what        string
+	size, limit int
+}
 
 func (e *sizeError) Error() string {
-	return fmt.Sprintf("the steps of the record would have %d bytes, and Options.MaxSize is %d", e.size, e.limit)
+	return fmt.Sprintf("%s would have %d bytes, and Options.MaxSize is %d", e.what, e.size, e.limit)
 }
 
 // codeOf returns the SQLSTATE of the server's answer, or "".

@@ -72,7 +72,9 @@ func ExampleSQL() {
 	//     "payload" text NOT NULL DEFAULT '',
 	//     "unavailable" text NOT NULL DEFAULT '',
 	//     "data" bytea,
-	//     "steps" bytea
+	//     "steps" bytea,
+	//     "began" timestamptz,
+	//     "request" bytea
 	// );
 	// CREATE INDEX IF NOT EXISTS "idempotency_expires" ON "idempotency" ("expires");
 }

@@ -86,6 +86,10 @@ func (l *layout) scan(f driver.Filter, after string, limit int) statement {
 		p.args = append(p.args, whenSeconds(f.Expired), whenMillis(f.Expired))
 		p.write(" AND ", l.expired("stored", len(p.args)-1))
 	}
+	if !f.Lapsed.IsZero() {
+		// As in the index, which no parameter for the status would match.
+		p.write(" AND ", l.isInProgress("stored."), " AND stored.", l.lease, " < ").arg(whenMillis(f.Lapsed), "timestamptz")
+	}
 	return p.write(" ORDER BY stored.", l.id, " LIMIT ").arg(limit, "bigint").statement()
 }
 

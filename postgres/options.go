@@ -29,10 +29,17 @@ type Options struct {
 	// MaxSize is the number of bytes that a result, or all steps of a record
 	// together, may have. A larger result is replaced by the reason why it is
 	// unavailable, because the work is done. A step that does not fit is an error
-	// that wraps [driver.ErrTooLarge].
+	// that wraps [driver.ErrTooLarge], and so is a request that is stored with its claim.
 	//
 	// Default: 1 MiB, which is also the most with DSQL.
 	MaxSize int
+
+	// Resume adds an index of the records in progress, by which handlers.Resume finds what
+	// callers left behind, to the statements of [SQL] and to [CreateTable]. Every heartbeat
+	// then writes to that index, too.
+	//
+	// Default: false. The search reads the table.
+	Resume bool
 
 	// Schema is the schema of the table.
 	//
@@ -61,6 +68,7 @@ type Options struct {
 // that case matters.
 type Columns struct {
 	Attempt     string // default "attempt"
+	Began       string // default "began"
 	Data        string // default "data"
 	Expires     string // default "expires"
 	Fingerprint string // default "fingerprint"
@@ -69,6 +77,7 @@ type Columns struct {
 	Owner       string // default "owner"
 	Payload     string // default "payload"
 	Refunds     string // default "refunds"
+	Request     string // default "request"
 	Status      string // default "status"
 	Steps       string // default "steps"
 	Unavailable string // default "unavailable"
@@ -98,8 +107,8 @@ func (o *Options) layout(table string, mistakes driver.Mistakes) (*layout, error
 	checkName(&mistakes, "the table", table, maxTableName)
 	quoted := func(names ...string) string { return pgx.Identifier(names).Sanitize() }
 	l := &layout{
-		table: quoted(table), index: quoted(table + indexSuffix), met: quoted(table + metSuffix), written: quoted(table + writtenSuffix),
-		dsql: o.DSQL, maxSize: cmp.Or(o.MaxSize, defaultMaxSize), timeout: o.TransactionTimeout,
+		table: quoted(table), index: quoted(table + indexSuffix), lapsed: quoted(table + lapsedSuffix), met: quoted(table + metSuffix), written: quoted(table + writtenSuffix),
+		dsql: o.DSQL, resume: o.Resume, maxSize: cmp.Or(o.MaxSize, defaultMaxSize), timeout: o.TransactionTimeout,
 	}
 	if o.Schema != "" {
 		checkName(&mistakes, "Options.Schema", o.Schema, maxName)
@@ -151,6 +160,8 @@ func (l *layout) name(c Columns, mistakes *driver.Mistakes) {
 		{&l.unavailable, "Unavailable", c.Unavailable, textKind, "NOT NULL DEFAULT ''"},
 		{&l.data, "Data", c.Data, bytesKind, ""},
 		{&l.steps, "Steps", c.Steps, bytesKind, ""},
+		{&l.began, "Began", c.Began, timeKind, ""},
+		{&l.request, "Request", c.Request, bytesKind, ""},
 	} {
 		name := cmp.Or(f.chosen, strings.ToLower(f.field))
 		checkName(mistakes, "Options.Columns."+f.field, name, maxName)

@@ -11,9 +11,9 @@ import (
 // A shape is what the text of a statement depends on: its kind, and the fields that it
 // sets.
 type shape struct {
-	kind                                            string
-	owner, lease, expires, fingerprint, steps, ends bool
-	release                                         driver.Release
+	kind                                                            string
+	owner, lease, expires, began, fingerprint, steps, request, ends bool
+	release                                                         driver.Release
 }
 
 // texts are those of a layout that were built before.

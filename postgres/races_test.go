@@ -18,7 +18,7 @@ const owner, rival = "owner-1", "owner-2"
 func claim(id, owner string) driver.Record {
 	return driver.Record{
 		ID: id, Status: driver.InProgress, Owner: owner, Attempt: 1,
-		Lease: now.Add(time.Minute), Expires: driver.WholeSeconds(now.Add(time.Hour)), Fingerprint: "f",
+		Lease: now.Add(time.Minute), Expires: driver.WholeSeconds(now.Add(time.Hour)), Began: now, Fingerprint: "f",
 	}
 }
 

@@ -22,8 +22,8 @@ type row struct {
 
 // bytes returns about how many bytes the row takes, uncompressed.
 func (r row) bytes() int {
-	const numbers = 4 * 8
-	return len(r.ID) + len(r.Status) + len(r.Owner) + len(r.Fingerprint) + len(r.Payload) + len(r.Unavailable) + len(r.Data) + r.size + numbers
+	const numbers = 5 * 8
+	return len(r.ID) + len(r.Status) + len(r.Owner) + len(r.Fingerprint) + len(r.Payload) + len(r.Unavailable) + len(r.Data) + len(r.Request) + r.size + numbers
 }
 
 // An unreadableError lists why calls cannot read a stored row.
@@ -36,10 +36,10 @@ func (e *unreadableError) Error() string { return strings.Join(e.problems, "; ")
 func scan(rows pgx.Rows, first ...any) (row, error) {
 	var r row
 	var id, status, owner, fingerprint, payload, unavailable string
-	var lease, expires instant
+	var lease, expires, began instant
 	var steps []byte
 	err := rows.Scan(append(first, &id, &status, &owner, &r.Attempt, &r.Refunds, &lease, &expires,
-		&fingerprint, &payload, &unavailable, &r.Data, &steps)...)
+		&fingerprint, &payload, &unavailable, &r.Data, &steps, &began, &r.Request)...)
 	if err != nil {
 		return row{}, err
 	}
@@ -54,8 +54,8 @@ func scan(rows pgx.Rows, first ...any) (row, error) {
 	}
 	r.ID, r.Owner, r.Fingerprint, r.Payload, r.Unavailable = text(id), text(owner), text(fingerprint), text(payload), text(unavailable)
 	r.Status = driver.Status(status)
-	r.Lease, r.Expires = driver.WholeMillis(lease.Time), driver.WholeSeconds(expires.Time)
-	if lease.isPast || expires.isPast {
+	r.Lease, r.Expires, r.Began = driver.WholeMillis(lease.Time), driver.WholeSeconds(expires.Time), driver.WholeMillis(began.Time)
+	if lease.isPast || expires.isPast || began.isPast {
 		problems = append(problems, "a time is -infinity")
 	}
 	r.size = len(steps)

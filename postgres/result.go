@@ -12,7 +12,7 @@ const maxReason = 4 << 10
 
 // fit returns r as it is stored.
 func (l *layout) fit(r driver.Record) driver.Record {
-	r.Lease, r.Expires = driver.WholeMillis(r.Lease), driver.WholeSeconds(r.Expires)
+	r.Lease, r.Expires, r.Began = driver.WholeMillis(r.Lease), driver.WholeSeconds(r.Expires), driver.WholeMillis(r.Began)
 	if r.Status != driver.InProgress {
 		r.Lease = time.Time{}
 	}
@@ -36,6 +36,14 @@ func refusedSize(data []byte) string {
 	return fmt.Sprintf("the result of %d bytes is larger than the server allows", len(data))
 }
 
+// checkRequest returns a [*sizeError] for a request that does not fit.
+func (l *layout) checkRequest(request []byte) error {
+	if len(request) > l.maxSize {
+		return &sizeError{what: "the request", size: len(request), limit: l.maxSize}
+	}
+	return nil
+}
+
 // checkSize returns a [*sizeError] if the steps of c do not fit into the record
 // that was read.
 func (l *layout) checkSize(met row, c driver.Change) error {
@@ -43,7 +51,7 @@ func (l *layout) checkSize(met row, c driver.Change) error {
 		return nil
 	}
 	if size := met.size + len(encodeSteps(c.Steps)); size > l.maxSize {
-		return &sizeError{size: size, limit: l.maxSize}
+		return &sizeError{what: "the steps of the record", size: size, limit: l.maxSize}
 	}
 	return nil
 }

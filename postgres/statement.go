@@ -36,12 +36,13 @@ func (l *layout) read(id string) statement {
 // there because a trigger can suppress a write.
 func (l *layout) insert(r driver.Record) statement {
 	claims := r.Status == driver.InProgress && r.Refunds == 0 && r.Data == nil && r.Payload == "" && r.Unavailable == ""
-	p := l.shaped(shape{kind: "insert", ends: !claims}, r.ID)
+	p := l.shaped(shape{kind: "insert", request: r.Request != nil, ends: !claims}, r.ID)
 	p.write("WITH ", l.met, " AS (SELECT ", l.list, " FROM ", l.table, " WHERE ", l.id, " = $1::text), ")
 	p.write(l.written, " AS (INSERT INTO ", l.table, " (", l.list, ") SELECT $1::text")
 	for n, v := range l.values(r) {
 		switch c := l.columns[n+1]; {
-		case !claims, c.name == l.owner, c.name == l.attempt, c.name == l.lease, c.name == l.expires, c.name == l.fingerprint:
+		case !claims, c.name == l.owner, c.name == l.attempt, c.name == l.lease, c.name == l.expires, c.name == l.fingerprint,
+			c.name == l.began, c.name == l.request && r.Request != nil:
 			p.write(", ").arg(v, c.kind.name)
 		case c.name == l.status:
 			p.write(", '", string(driver.InProgress), "'")
@@ -67,6 +68,7 @@ func (l *layout) values(r driver.Record) []any {
 	return []any{
 		string(r.Status), encodeText(r.Owner), r.Attempt, r.Refunds, whenMillis(r.Lease), whenSeconds(r.Expires),
 		encodeText(r.Fingerprint), encodeText(r.Payload), encodeText(r.Unavailable), bytesOf(r.Data), steps,
+		whenMillis(r.Began), bytesOf(r.Request),
 	}
 }
 
@@ -104,12 +106,17 @@ func (l *layout) expired(row string, n int) string {
 		row + "." + l.lease + " IS NULL OR " + row + "." + l.lease + " < " + millis + ")"
 }
 
+// isInProgress returns the condition that a row is in progress, for a row with a dot.
+func (l *layout) isInProgress(row string) string {
+	return row + l.status + " = '" + string(driver.InProgress) + "'"
+}
+
 // change returns the statement that applies c if the fence holds. Its condition is
 // driver.Fence.Holds, and that new steps fit. A takeover returns the record: any
 // other write would get back its own values.
 func (l *layout) change(f driver.Fence, c driver.Change) statement {
 	p := l.shaped(shape{
-		kind: "change", owner: c.Owner != "", lease: !c.Lease.IsZero(), expires: !c.Expires.IsZero(),
+		kind: "change", owner: c.Owner != "", lease: !c.Lease.IsZero(), expires: !c.Expires.IsZero(), began: !c.Began.IsZero(),
 		fingerprint: c.Fingerprint != "", steps: len(c.Steps) > 0, ends: c.Status != driver.Absent, release: c.Release,
 	}, f.ID)
 	if c.Release == driver.ReleaseDelete {
@@ -119,7 +126,7 @@ func (l *layout) change(f driver.Fence, c driver.Change) statement {
 		l.set(p, c)
 	}
 	// The status, too, because a delayed write must not change a finished record.
-	p.write(" WHERE stored.", l.id, " = $1::text AND stored.", l.status, " = '", string(driver.InProgress), "' AND stored.", l.owner, " = ").
+	p.write(" WHERE stored.", l.id, " = $1::text AND ", l.isInProgress("stored."), " AND stored.", l.owner, " = ").
 		arg(encodeText(f.Owner), "text")
 	switch {
 	case c.Owner != "":
@@ -165,6 +172,9 @@ func (l *layout) set(p *phrase, c driver.Change) {
 	if !c.Expires.IsZero() {
 		to(l.expires).arg(whenSeconds(c.Expires), "timestamptz")
 	}
+	if !c.Began.IsZero() {
+		to(l.began).arg(whenMillis(c.Began), "timestamptz")
+	}
 	if c.Fingerprint != "" {
 		to(l.fingerprint).write("coalesce(nullif(stored.", l.fingerprint, ", ''), ").arg(encodeText(c.Fingerprint), "text").write(")")
 	}
@@ -179,6 +189,7 @@ func (l *layout) set(p *phrase, c driver.Change) {
 		to(l.payload).arg(encodeText(c.Payload), "text")
 		to(l.unavailable).arg(encodeText(c.Unavailable), "text")
 		to(l.steps).write("NULL")
+		to(l.request).write("NULL")
 		to(l.lease).write("NULL")
 	}
 	if c.Release != 0 {

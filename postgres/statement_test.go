@@ -21,20 +21,31 @@ func layoutOf(t *testing.T) *layout {
 // it has met.
 func TestTextOfAClaim(t *testing.T) {
 	check.Equal(t, layoutOf(t).insert(claim("a", owner)).sql, `WITH "idempotency_met" AS (`+
-		`SELECT "id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps" `+
+		`SELECT "id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps", "began", "request" `+
 		`FROM "idempotency" WHERE "id" = $1::text), "idempotency_written" AS (INSERT INTO "idempotency" `+
-		`("id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps") `+
-		`SELECT $1::text, 'INPROGRESS', $2::text, $3::bigint, 0::bigint, $4::timestamptz, $5::timestamptz, $6::text, ''::text, ''::text, NULL::bytea, ''::bytea `+
+		`("id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps", "began", "request") `+
+		`SELECT $1::text, 'INPROGRESS', $2::text, $3::bigint, 0::bigint, $4::timestamptz, $5::timestamptz, $6::text, ''::text, ''::text, NULL::bytea, ''::bytea, $7::timestamptz, NULL::bytea `+
 		`WHERE NOT EXISTS (SELECT FROM "idempotency_met") ON CONFLICT ("id") DO NOTHING RETURNING 1) `+
-		`SELECT true, ''::text, ''::text, ''::text, 0::bigint, 0::bigint, NULL::timestamptz, NULL::timestamptz, ''::text, ''::text, ''::text, NULL::bytea, NULL::bytea `+
+		`SELECT true, ''::text, ''::text, ''::text, 0::bigint, 0::bigint, NULL::timestamptz, NULL::timestamptz, ''::text, ''::text, ''::text, NULL::bytea, NULL::bytea, NULL::timestamptz, NULL::bytea `+
 		`FROM "idempotency_written" UNION ALL `+
-		`SELECT false, "id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps" FROM "idempotency_met"`)
+		`SELECT false, "id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps", "began", "request" FROM "idempotency_met"`)
+}
+
+// A request is one more value, and a claim without one sends none.
+func TestRequestIsOneMoreValueOfAClaim(t *testing.T) {
+	r := claim("a", owner)
+	without := layoutOf(t).insert(r)
+	r.Request = []byte("{}")
+	with := layoutOf(t).insert(r)
+	check.Equal(t, len(without.args), 7)
+	check.Equal(t, len(with.args), 8)
+	check.Contains(t, with.sql, "$7::timestamptz, $8::bytea WHERE NOT EXISTS")
 }
 
 // A completion is a plain UPDATE, and returns nothing.
 func TestTextOfACompletion(t *testing.T) {
 	check.Equal(t, layoutOf(t).change(fence(claim("a", owner)), complete("1")).sql, `UPDATE "idempotency" AS stored `+
-		`SET "expires" = $2::timestamptz, "status" = $3::text, "data" = $4::bytea, "payload" = $5::text, "unavailable" = $6::text, "steps" = NULL, "lease" = NULL `+
+		`SET "expires" = $2::timestamptz, "status" = $3::text, "data" = $4::bytea, "payload" = $5::text, "unavailable" = $6::text, "steps" = NULL, "request" = NULL, "lease" = NULL `+
 		`WHERE stored."id" = $1::text AND stored."status" = 'INPROGRESS' AND stored."owner" = $7::text`)
 }
 
@@ -61,17 +72,23 @@ func TestTextsThatWereBuiltAreNotMixedUp(t *testing.T) {
 	adopted.Owner, adopted.Fingerprint = rival, "f"
 	named := takeover(rival)
 	named.Fingerprint = "f"
+	begins := takeover(rival)
+	begins.Began = now
+	requesting := claim("a", owner)
+	requesting.Request = []byte("{}")
 	for range 2 {
 		seen := map[string]int{}
 		for n, of := range []func(l *layout) statement{
 			func(l *layout) statement { return l.read("a") },
 			func(l *layout) statement { return l.insert(claim("a", owner)) },
+			func(l *layout) statement { return l.insert(requesting) },
 			func(l *layout) statement { return l.insert(finished) },
 			func(l *layout) statement { return l.create(finished, now) },
 			func(l *layout) statement { return l.change(f, complete("1")) },
 			func(l *layout) statement { return l.change(f, driver.Change{Status: driver.Failed}) },
 			func(l *layout) statement { return l.change(f, takeover(rival)) },
 			func(l *layout) statement { return l.change(f, named) },
+			func(l *layout) statement { return l.change(f, begins) },
 			func(l *layout) statement { return l.change(ended, adopted) },
 			func(l *layout) statement { return l.change(f, driver.Change{Lease: now}) },
 			func(l *layout) statement { return l.change(f, driver.Change{Lease: now, Expires: now}) },

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"strings"
@@ -70,6 +71,19 @@ func TestStepsThatDoNotFitAreTooLarge(t *testing.T) {
 	f := driver.Fence{ID: "id", Owner: rival}
 	if _, ok, err := s.Change(t.Context(), f, driver.Change{Steps: map[string][]byte{"d": make([]byte, 1000)}}); ok || err != nil {
 		t.Errorf("steps of another owner: ok %v, %v; want a failed condition", ok, err)
+	}
+}
+
+// A claim that is too large must not run: its caller could never be found again.
+func TestRequestThatDoesNotFitIsRefused(t *testing.T) {
+	s := newStore(t, newPool(t), &Options{MaxSize: 1000})
+	for size, fits := range map[int]bool{1000: true, 1001: false} {
+		r := claim(fmt.Sprint(size), owner)
+		r.Request = make([]byte, size)
+		_, ok, err := s.Create(t.Context(), r, now, nil)
+		check.Equal(t, ok, fits, size)
+		check.Equal(t, errors.Is(err, driver.ErrTooLarge), !fits, size)
+		check.Equal(t, len(get(t, s, r.ID).Request) == size, fits, size)
 	}
 }
 

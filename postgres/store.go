@@ -69,10 +69,14 @@ func (s *Store) Get(ctx context.Context, id string) (driver.Record, error) {
 // Create writes r if there is no record with its id, or one that expired before
 // cutoff. With a zero cutoff it writes only if there is none. A finished record is
 // written without lease and steps. Create writes Unavailable in place of a result
-// that is larger than Options.MaxSize, and returns the record so.
+// that is larger than Options.MaxSize, and returns the record so. A request that is larger
+// is an error that wraps [driver.ErrTooLarge], and nothing is written.
 func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
 	a, err := attachmentFor(with, r.Status, r.Validate())
 	if err != nil {
+		return driver.Record{}, false, s.refused("Create", err)
+	}
+	if err := s.layout.checkRequest(r.Request); err != nil {
 		return driver.Record{}, false, s.refused("Create", err)
 	}
 	r = s.layout.fit(r)

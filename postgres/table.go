@@ -12,14 +12,15 @@ import (
 
 // A layout is a table: its quoted names and its limits.
 type layout struct {
-	table, index string
-	met, written string // name what a statement has met and written; never the table
-	dsql         bool
-	maxSize      int
-	timeout      time.Duration // of open transactions; negative is the server's
+	table         string
+	index, lapsed string // by the end of the retention; by the lease of records in progress
+	met, written  string // name what a statement has met and written; never the table
+	dsql, resume  bool
+	maxSize       int
+	timeout       time.Duration // of open transactions; negative is the server's
 
-	attempt, data, expires, fingerprint, id, lease      string
-	owner, payload, refunds, status, steps, unavailable string
+	attempt, began, data, expires, fingerprint, id, lease        string
+	owner, payload, refunds, request, status, steps, unavailable string
 
 	columns []column // in the order in which all statements list them
 	list    string   // the names of all columns
@@ -28,9 +29,10 @@ type layout struct {
 	texts texts // of the statements
 }
 
-// None is longer than that of the index.
+// None is longer than the first one.
 const (
 	indexSuffix   = "_expires"
+	lapsedSuffix  = "_lapsed"
 	metSuffix     = "_met"
 	writtenSuffix = "_written"
 )
@@ -44,7 +46,7 @@ type column struct {
 
 // SQL returns the statements that create a table for a store with these options,
 // for the files of a migration tool. They do nothing where the table and its
-// index exist. Aurora DSQL needs each of them in a transaction of its own.
+// indexes exist. Aurora DSQL needs each of them in a transaction of its own.
 func SQL(table string, options *Options) ([]string, error) {
 	l, err := options.layout(table, nil)
 	if err != nil {
@@ -62,10 +64,18 @@ func (l *layout) sql() []string {
 	if l.dsql {
 		async = "ASYNC "
 	}
-	return []string{
+	statements := []string{
 		"CREATE TABLE IF NOT EXISTS " + l.table + " (\n" + strings.Join(lines, ",\n") + "\n)",
 		"CREATE INDEX " + async + "IF NOT EXISTS " + l.index + " ON " + l.table + " (" + l.expires + ")",
 	}
+	if l.resume {
+		running := ""
+		if !l.dsql { // which has no partial indexes
+			running = " WHERE " + l.isInProgress("")
+		}
+		statements = append(statements, "CREATE INDEX "+async+"IF NOT EXISTS "+l.lapsed+" ON "+l.table+" ("+l.lease+")"+running)
+	}
+	return statements
 }
 
 // CreateTable runs the statements of [SQL], one at a time, and checks the columns

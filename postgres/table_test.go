@@ -43,7 +43,9 @@ const wantSQL = `CREATE TABLE IF NOT EXISTS "idempotency" (
     "payload" text NOT NULL DEFAULT '',
     "unavailable" text NOT NULL DEFAULT '',
     "data" bytea,
-    "steps" bytea
+    "steps" bytea,
+    "began" timestamptz,
+    "request" bytea
 );
 CREATE INDEX IF NOT EXISTS "idempotency_expires" ON "idempotency" ("expires")`
 
@@ -52,6 +54,47 @@ func TestSQLOfTheTableStaysAsItIs(t *testing.T) {
 	got, err := SQL(table, nil)
 	check.Nil(t, err)
 	check.Equal(t, strings.Join(got, ";\n"), wantSQL)
+}
+
+func TestSQLWithResumeAddsAnIndex(t *testing.T) {
+	got, err := SQL(table, &Options{Resume: true})
+	check.Nil(t, err)
+	check.Equal(t, strings.Join(got, ";\n"), wantSQL+";\n"+
+		`CREATE INDEX IF NOT EXISTS "idempotency_lapsed" ON "idempotency" ("lease") WHERE "status" = 'INPROGRESS'`)
+	got, err = SQL(table, &Options{Resume: true, DSQL: true})
+	check.Nil(t, err)
+	check.Equal(t, got[2], `CREATE INDEX ASYNC IF NOT EXISTS "idempotency_lapsed" ON "idempotency" ("lease")`)
+}
+
+// A search for what was left behind does not read what has ended. Parameters of a statement
+// that is prepared for all values must not keep the index from fitting.
+func TestLapsedRecordsAreFoundByTheirIndex(t *testing.T) {
+	pool := newPool(t, one)
+	s := newStore(t, pool, &Options{Resume: true})
+	insertExpired(t, pool, 20_000)
+	create(t, s, claim("op#1", owner))
+	execute(t, pool, "ANALYZE idempotency", "SET plan_cache_mode = force_generic_plan")
+	f := driver.Filter{Status: driver.InProgress, Prefix: "op#", Lapsed: now.Add(time.Hour), Brief: true}
+	st := s.layout.scan(f, "", maxPage)
+	execute(t, pool, "PREPARE search AS "+st.sql)
+	plan := explain(t, pool, statement{sql: "EXECUTE search ('', 'INPROGRESS', 'op#%', '2100-01-01', 1000)"})
+	check.Contains(t, plan, "using idempotency_lapsed on idempotency")
+	page, err := s.Scan(t.Context(), f, "")
+	check.Must(t, err)
+	check.Equal(t, len(page.Entries), 1)
+}
+
+// An earlier version made such a table.
+func TestTableOfAnEarlierVersionNeedsTwoColumns(t *testing.T) {
+	pool := newPool(t)
+	s := newStore(t, pool, nil)
+	execute(t, pool, "ALTER TABLE idempotency DROP COLUMN began, DROP COLUMN request")
+	check.Says(t, CheckTable(t.Context(), pool, table, nil), `column "began" does not exist`)
+	_, _, err := s.Create(t.Context(), claim("a", owner), now, nil)
+	check.Says(t, err, "ALTER TABLE")
+	execute(t, pool, "ALTER TABLE idempotency ADD COLUMN began timestamptz, ADD COLUMN request bytea")
+	check.Nil(t, CheckTable(t.Context(), pool, table, nil))
+	create(t, s, claim("a", owner))
 }
 
 func TestTableIsCreatedOnce(t *testing.T) {

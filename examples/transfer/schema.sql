@@ -11,7 +11,9 @@ CREATE TABLE IF NOT EXISTS "idempotency" (
     "payload" text NOT NULL DEFAULT '',
     "unavailable" text NOT NULL DEFAULT '',
     "data" bytea,
-    "steps" bytea
+    "steps" bytea,
+    "began" timestamptz,
+    "request" bytea
 );
 CREATE INDEX IF NOT EXISTS "idempotency_expires" ON "idempotency" ("expires");
 CREATE TABLE accounts (
