@@ -25,22 +25,6 @@ func (b *batchRun) linger() <-chan struct{} {
 	return b.flushed
 }
 
-// flush ends the wait of completions.
-func (b *batchRun) flush() {
-	if b.flushed != nil {
-		b.lingers.Stop()
-		close(b.flushed)
-		b.flushed = nil
-	}
-}
-
-// flushAfterLast ends the wait of completions if no write is to come.
-func (b *batchRun) flushAfterLast() {
-	if b.toCome() == 0 {
-		b.flush()
-	}
-}
-
 // Prompt reports that a crash would cost more than a second run of the functions that
 // have returned. From now on, no completion waits for running functions.
 func (t *Turn) Prompt() {

@@ -3,7 +3,6 @@ package lanes
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -65,32 +64,6 @@ func (r Runner) Run(ctx context.Context, s Schedule, size int, one func(context.
 	return b.results
 }
 
-// batchRun is one event that is being run.
-type batchRun struct {
-	Runner
-	halt  Halt
-	ctx   context.Context
-	one   func(context.Context, *Turn) error
-	group sync.WaitGroup
-
-	mu      sync.Mutex
-	turns   []Turn
-	results []error
-	in      [phases]int // how many records are in each phase
-	ready   []int       // records that wait for no other, in ascending order
-	next    int         // the next record that may begin before its turn
-	reach   int         // records from here on are refused already
-	free    *task       // of a goroutine whose record has returned
-
-	coming, yielding int           // how many records are about to write, and yield
-	yield            chan struct{} // closed while a record yields
-	flushed          chan struct{} // closed when completions may not linger, or nil if none does
-	lingers          *time.Timer   // until then
-	prompt           bool          // no completion lingers
-	awaiting         int           // records in AwaitRecorded
-	recorded         chan struct{} // closed when the next record ends, or nil if none waits for it
-}
-
 // connect links each record with those that wait for it.
 func (b *batchRun) connect(s Schedule) {
 	b.in[waiting] = len(b.turns)
@@ -149,10 +122,6 @@ func (b *batchRun) hasReady() bool {
 		b.ready = b.ready[1:]
 	}
 	return len(b.ready) > 0
-}
-
-func (b *batchRun) isTimeUp() bool {
-	return b.ctx.Err() != nil || !b.LastStart.IsZero() && time.Now().After(b.LastStart)
 }
 
 // begin begins a turn.

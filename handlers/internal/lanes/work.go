@@ -1,15 +1,6 @@
 package lanes
 
-import (
-	"context"
-	"runtime/pprof"
-)
-
-// A task is a record to run, and its context.
-type task struct {
-	turn *Turn
-	ctx  context.Context
-}
+import "runtime/pprof"
 
 // work runs a record on a goroutine, and further ones after it.
 func (b *batchRun) work(w task) {
