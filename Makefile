@@ -178,7 +178,7 @@ fuzz:
 	@go test -run '^$$' -fuzz '^FuzzBatchEvent$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./handlers
 	@go test -run '^$$' -fuzz '^FuzzOutbox$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./handlers/relay
 	@go test -run '^$$' -fuzz '^FuzzDurable$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./handlers/durablefunc
-	@for target in FuzzHTTPKey FuzzHTTPEvent; do \
+	@for target in FuzzHTTPKey FuzzHTTPEvent FuzzResumedRequest; do \
 		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./handlers/httpapi || exit 1; done
 	@for target in FuzzDecode FuzzResult; do \
 		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./dynamo/internal/recorditem || exit 1; done

@@ -33,8 +33,10 @@ func ALB(x *idempotent.Executor, scope Scope, fn func(context.Context, events.AL
 }
 
 func requestALB(e *events.ALBTargetGroupRequest) *incoming {
-	query := mapQuery(e.MultiValueQueryStringParameters, e.QueryStringParameters, url.QueryUnescape)
-	return eventRequest(Caller{}, e.Path, query, eventHeaders(e.MultiValueHeaders, e.Headers), nil, e.Body, e.IsBase64Encoded)
+	query := queryValues(e.MultiValueQueryStringParameters, e.QueryStringParameters)
+	r := eventRequest(Caller{}, e.Path, mapQuery(query, url.QueryUnescape), eventHeaders(e.MultiValueHeaders, e.Headers), nil, e.Body, e.IsBase64Encoded)
+	r.sent.Query = query
+	return r
 }
 
 func respondALB(e *events.ALBTargetGroupRequest, r httpResponse) events.ALBTargetGroupResponse {

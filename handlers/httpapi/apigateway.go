@@ -33,8 +33,10 @@ func requestREST(e *events.APIGatewayProxyRequest) *incoming {
 		APIKeyID:          e.RequestContext.Identity.APIKeyID,
 	}
 	// API Gateway has decoded the query.
-	query := mapQuery(e.MultiValueQueryStringParameters, e.QueryStringParameters, verbatim)
-	return eventRequest(caller, e.Path, query, eventHeaders(e.MultiValueHeaders, e.Headers), nil, e.Body, e.IsBase64Encoded)
+	query := queryValues(e.MultiValueQueryStringParameters, e.QueryStringParameters)
+	r := eventRequest(caller, e.Path, mapQuery(query, verbatim), eventHeaders(e.MultiValueHeaders, e.Headers), nil, e.Body, e.IsBase64Encoded)
+	r.sent = sent{Query: query, Route: e.Resource, Parameters: e.PathParameters, Stage: e.RequestContext.Stage}
+	return r
 }
 
 // respondREST sets each field once, in the map that can hold its values.

@@ -44,7 +44,9 @@ func requestV2(e *events.APIGatewayV2HTTPRequest) *incoming {
 		}
 	}
 	query := rawQuery(e.RawQueryString)
-	return eventRequest(caller, e.RawPath, query, eventHeaders(nil, e.Headers), e.Cookies, e.Body, e.IsBase64Encoded)
+	r := eventRequest(caller, e.RawPath, query, eventHeaders(nil, e.Headers), e.Cookies, e.Body, e.IsBase64Encoded)
+	r.rawQuery, r.sent = e.RawQueryString, sent{Route: e.RouteKey, Parameters: e.PathParameters, Stage: e.RequestContext.Stage}
+	return r
 }
 
 func respondV2(_ *events.APIGatewayV2HTTPRequest, r httpResponse) events.APIGatewayV2HTTPResponse {
@@ -77,7 +79,9 @@ func requestURL(e *events.LambdaFunctionURLRequest) *incoming {
 		caller.UserARN = a.IAM.UserARN
 	}
 	query := rawQuery(e.RawQueryString)
-	return eventRequest(caller, e.RawPath, query, eventHeaders(nil, e.Headers), e.Cookies, e.Body, e.IsBase64Encoded)
+	r := eventRequest(caller, e.RawPath, query, eventHeaders(nil, e.Headers), e.Cookies, e.Body, e.IsBase64Encoded)
+	r.rawQuery = e.RawQueryString
+	return r
 }
 
 func respondURL(_ *events.LambdaFunctionURLRequest, r httpResponse) events.LambdaFunctionURLResponse {

@@ -27,7 +27,7 @@ func (t eventAdapter[Req, Resp]) protect(x *idempotent.Executor, scope Scope, fn
 		// An event without a method is of a different kind, and would pass
 		// unprotected.
 		method := t.method(&event)
-		needs := g.protects(method)
+		needs := g.protects(ctx, method)
 		if method != "" && needs == unprotected {
 			return t.pass(ctx, fn, &event)
 		}

@@ -36,13 +36,19 @@ type exchange struct {
 	status *StatusError
 	// resolved is the response that an operator has stored, or nil.
 	resolved *httpResponse
+	// store returns the stored form of the request, and unsaved is whether it failed.
+	store   func() ([]byte, error)
+	unsaved bool
 }
 
 // newGuard panics with the mistakes, and those that it finds.
-func newGuard(adapter string, source source, x *idempotent.Executor, scope Scope, o *Options, mistakes driver.Mistakes) *guard {
-	mistakes.If(x == nil, "httpapi: %s: the executor is nil", adapter)
-	scope.check(adapter, source, &mistakes)
+func newGuard(name string, source source, x *idempotent.Executor, scope Scope, o *Options, mistakes driver.Mistakes) *guard {
+	mistakes.If(x == nil, "httpapi: %s: the executor is nil", name)
+	scope.check(name, source, &mistakes)
 	o.check(&mistakes)
+	if x != nil {
+		o.checkResume(name, adapter.Resumes(x), &mistakes)
+	}
 	mistakes.Panic()
 	g := &guard{options: o.complete(), scope: scope}
 	if o == nil || o.Methods == nil {
@@ -62,6 +68,18 @@ type reply struct {
 // respond makes the call of a request, which fills in event.
 func (g *guard) respond(ctx context.Context, r *incoming, event *idempotent.Event, run func(context.Context) (httpResponse, error)) (reply, error) {
 	e := &exchange{request: r, run: run}
+	if g.options.Resume != nil {
+		of := ctx
+		e.store = func() ([]byte, error) { return g.storedForm(of, e) }
+	}
+	resumes := resumptionIn(ctx)
+	if resumes != nil {
+		var err error
+		if ctx, err = g.restore(ctx, resumes); err != nil {
+			return reply{}, err
+		}
+		r.resumes = resumes.request
+	}
 	chain, err := g.options.chain(r.Headers)
 	if err != nil && r.err == nil {
 		r.err = err
@@ -75,6 +93,9 @@ func (g *guard) respond(ctx context.Context, r *incoming, event *idempotent.Even
 		e.keyErr = user.err
 	}
 	response, err := g.call(adapter.With(ctx, adapter.Event(event), adapter.Resolved(e.resolve)), e)
+	if resumes != nil {
+		resumes.err = err
+	}
 	if err == nil {
 		switch event.Outcome {
 		case idempotent.OutcomeExecuted, idempotent.OutcomeTakeover, idempotent.OutcomeBypassed:
@@ -89,7 +110,7 @@ func (g *guard) respond(ctx context.Context, r *incoming, event *idempotent.Even
 		}
 		err = &idempotent.ResultUnavailableError{KeyHash: event.KeyHash, Reason: "the stored result is not an HTTP response"}
 	}
-	if user != nil { // nothing has run
+	if user != nil || e.unsaved { // nothing has run
 		if status, ok := statusOf(err); ok {
 			return reply{response: status.response()}, nil
 		}
@@ -108,9 +129,11 @@ const (
 )
 
 // protects ignores case: a handler that does not look at the method accepts
-// "Post" too.
-func (g *guard) protects(method string) protection {
+// "Post" too. A request that is resumed has a record, whatever is protected today.
+func (g *guard) protects(ctx context.Context, method string) protection {
 	switch method = strings.ToUpper(method); {
+	case resumptionIn(ctx) != nil:
+		return needsKey
 	case slices.Contains(g.options.Methods, method):
 		return needsKey
 	case slices.Contains(g.optional, method):
@@ -163,7 +186,9 @@ func (g *guard) key(ctx context.Context, r *incoming) (idempotent.Key, error) {
 	if err != nil {
 		return idempotent.Key{}, err
 	}
-	if key.Scope, err = g.scope.of(ctx, r); err != nil {
+	if r.resumes != nil {
+		key.Scope = r.resumes.Scope // no authorizer has seen it
+	} else if key.Scope, err = g.scope.of(ctx, r); err != nil {
 		return idempotent.Key{}, err
 	}
 	if key.Payload == nil && key.Fingerprint == "" {

@@ -50,16 +50,21 @@ func rawQuery(text string) (query []parameter) {
 	return query
 }
 
-// mapQuery returns the query of an event that contains it as maps. multi, if it
-// is not nil, contains all values. Names are taken in order: two that are the
-// same when unescaped would otherwise change the fingerprint each time.
-func mapQuery(multi map[string][]string, single map[string]string, unescape func(string) (string, error)) (query []parameter) {
+// queryValues joins the two maps of an event. multi, if it is not nil, contains all values.
+func queryValues(multi map[string][]string, single map[string]string) map[string][]string {
 	if multi == nil {
 		multi = make(map[string][]string, len(single))
 		for name, value := range single {
 			multi[name] = []string{value}
 		}
 	}
+	return multi
+}
+
+// mapQuery returns the query of an event that contains it as a map. Names are taken in
+// order: two that are the same when unescaped would otherwise change the fingerprint each
+// time.
+func mapQuery(multi map[string][]string, unescape func(string) (string, error)) (query []parameter) {
 	for _, name := range slices.Sorted(maps.Keys(multi)) {
 		for _, value := range multi[name] {
 			query = append(query, parameter{unescaped(name, unescape), unescaped(value, unescape)})

@@ -56,7 +56,7 @@ func Middleware(x *idempotent.Executor, scope Scope, o *Options) func(http.Handl
 	g := newGuard("Middleware", sourceMiddleware, x, scope, o, nil)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			needs := g.protects(r.Method)
+			needs := g.protects(r.Context(), r.Method)
 			if needs == unprotected {
 				next.ServeHTTP(w, r.WithContext(idempotent.Unprotected(r.Context())))
 				return
@@ -120,7 +120,7 @@ func (g *guard) take(w http.ResponseWriter, r **http.Request) (request *incoming
 // read reads the whole request, so that it can be compared.
 func (g *guard) read(w http.ResponseWriter, request *incoming) {
 	r := request.native
-	request.Path, request.Query = r.URL.EscapedPath(), rawQuery(r.URL.RawQuery)
+	request.Path, request.Query, request.rawQuery = r.URL.EscapedPath(), rawQuery(r.URL.RawQuery), r.URL.RawQuery
 	if r.PostForm != nil || r.MultipartForm != nil {
 		// Requests with different forms would have one fingerprint.
 		panic("httpapi: Middleware: a handler around it has read the body as a form")

@@ -91,6 +91,9 @@ type Options struct {
 	// "Idempotent-Replayed", as at Stripe.
 	ReplayHeader string
 
+	// Resume says what is stored of a request under Config.Resume, which requires it.
+	Resume *ResumeOptions
+
 	// Store reports whether a response with this status is stored. Any other
 	// response releases the key, so that a repetition runs the handler again.
 	//
@@ -154,6 +157,7 @@ func (o *Options) complete() Options {
 	if full.Store == nil {
 		full.Store = storesStatus
 	}
+	full.Resume = full.resume()
 	stored := slices.Clone(storedHeaders)
 	for _, name := range full.StoreHeaders {
 		stored = append(stored, http.CanonicalHeaderKey(name))

@@ -7,12 +7,16 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 )
 
 // serve handles a request with a protected method. An error is the handler's,
 // the scope's, or a stored one. A refused request is logged.
 func (g *guard) serve(ctx context.Context, r *incoming, run func(context.Context) (httpResponse, error)) (reply, error) {
-	event := new(idempotent.Event)
+	event := adapter.EventOf(ctx) // of a resumption
+	if event == nil {
+		event = new(idempotent.Event)
+	}
 	result, err := g.respond(ctx, r, event, run)
 	if reason := refusal(event); reason != "" && err == nil {
 		g.logRefused(ctx, reason, event, result.response.Status)

@@ -136,8 +136,11 @@ type incoming struct {
 	Headers http.Header
 	Body    []byte
 
-	caller Caller
-	native *http.Request // of Middleware alone
+	caller   Caller
+	native   *http.Request // of Middleware alone
+	rawQuery string
+	sent     sent
+	resumes  *storedRequest // from which it comes, or nil
 	// err is why the request cannot be read. It is treated like any other
 	// refusal, so that observers receive it.
 	err   error

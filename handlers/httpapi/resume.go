@@ -1,0 +1,190 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// ResumeOptions say what is stored of a request under Config.Resume, so that
+// handlers.Resume can finish work that its client left behind. See [Resumed] and
+// [ResumedEvent].
+//
+// Stored are the method, the path, the query, the body, and the headers Content-Type,
+// Options.Header and, with Options.ContinueChains, Once-Key. Of an event of API Gateway it
+// is also the route, the path parameters and the stage. All else is empty in a request that
+// is resumed.
+type ResumeOptions struct {
+	// Headers are further headers that are stored. If Options.Key is set, they include all
+	// that it reads; a request whose key cannot be read from them fails. Host is stored
+	// if it is among them. Headers with credentials, such as Authorization and Cookie, are
+	// refused. Default none.
+	Headers []string
+
+	// Save returns what the handler needs of its caller, as text. A stored request has no
+	// credentials, and no authorizer or middleware runs again before it. The context is
+	// that of the request, in which a middleware around this one may have put the caller. Do
+	// not return credentials. Save is called for each request that asks for its record,
+	// repetitions too. Its error is the call's, and nothing runs. Required.
+	Save func(ctx context.Context, caller Caller) (string, error)
+
+	// Restore returns the context of the handler that is resumed: ctx with the caller
+	// whose text Save returned. Nothing runs after an error, and the record stays. If
+	// the handler needs nothing of its caller, Restore returns ctx. Required.
+	Restore func(ctx context.Context, saved string) (context.Context, error)
+}
+
+// credentials are headers that are never stored.
+var credentials = []string{
+	"Authorization", "Cookie", "Proxy-Authorization", "X-Amz-Security-Token", "X-Amzn-Oidc-Accesstoken", "X-Amzn-Oidc-Data",
+	"X-Api-Key", "X-Auth-Token", "X-Csrf-Token", "X-Forwarded-Access-Token", "X-Xsrf-Token",
+}
+
+// checkResume adds the mistakes of options for an executor that stores requests, or does
+// not.
+func (o *Options) checkResume(adapter string, stored bool, mistakes *driver.Mistakes) {
+	if o == nil || o.Resume == nil {
+		mistakes.If(stored, "httpapi: %s: Config.Resume is set, and Options.Resume is not: its Save and Restore say what the handler needs of its caller, as a stored request has no credentials", adapter)
+		return
+	}
+	r := o.Resume
+	mistakes.If(!stored, "httpapi: %s: Options.Resume has no effect without Config.Resume", adapter)
+	mistakes.If(r.Save == nil, "httpapi: ResumeOptions.Save is nil; if the handler needs nothing of its caller, return \"\"")
+	mistakes.If(r.Restore == nil, "httpapi: ResumeOptions.Restore is nil; if the handler needs nothing of its caller, return the context")
+	for _, name := range r.Headers {
+		mistakes.If(!isFieldName(name), "httpapi: ResumeOptions.Headers has %q, which is not a field name", name)
+	}
+	for _, name := range append([]string{o.Header}, r.Headers...) {
+		mistakes.If(slices.Contains(credentials, http.CanonicalHeaderKey(name)), "httpapi: %s is a header with credentials, which Config.Resume does not store", name)
+	}
+}
+
+// resume returns the option Resume with all headers that are stored.
+func (o *Options) resume() *ResumeOptions {
+	if o.Resume == nil {
+		return nil
+	}
+	full := *o.Resume
+	full.Headers = []string{"Content-Type", o.Header}
+	if o.ContinueChains {
+		full.Headers = append(full.Headers, ChainHeader)
+	}
+	for _, name := range o.Resume.Headers {
+		full.Headers = append(full.Headers, http.CanonicalHeaderKey(name))
+	}
+	return &full
+}
+
+// MarshalJSON returns the stored form of the request. It is called only before the call
+// creates its record under Config.Resume.
+func (e *exchange) MarshalJSON() ([]byte, error) { return e.store() }
+
+var errKeyHeader error = &driver.ConfigError{Err: errors.New("httpapi: Options.Key does not return the same key for the request as it would be stored: list all headers that it reads in ResumeOptions.Headers")}
+
+// storedForm returns the form of the request that Config.Resume stores. ctx is the request's.
+func (g *guard) storedForm(ctx context.Context, e *exchange) (form []byte, err error) {
+	defer func() { e.unsaved = err != nil }()
+	r, o := e.request, g.options.Resume
+	kept := httpResponse{Headers: r.Headers}.stored(o.Headers)
+	if r.native != nil && slices.Contains(o.Headers, "Host") {
+		kept.Headers.Set("Host", r.native.Host)
+	}
+	if g.options.Key != nil {
+		again := *r
+		again.Headers, again.found = kept.restored().Headers, nil
+		if key, err := g.options.keyOf(&again); err != nil || key.ID != e.key.ID {
+			return nil, errKeyHeader
+		}
+	}
+	caller, err := o.Save(ctx, r.caller)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(storedRequest{Scope: e.key.Scope, Caller: caller, Request: storedParts{
+		Method: r.Method, Path: r.Path, RawQuery: []byte(r.rawQuery), sent: r.sent, Headers: kept.Headers, Encoded: kept.Encoded, Body: r.Body,
+	}})
+}
+
+// Resumed returns the handler for handlers.Resume of requests that [Middleware] has stored:
+//
+//	resume := handlers.Resume(x, httpapi.Resumed(mux), nil)
+//
+// handler is what Middleware returned, or a mux that passes requests on to it. Leave out
+// authentication, which would refuse a request without credentials: the key has the scope
+// with which the request was stored, and Restore puts the caller back. The response is stored
+// and sent to nobody.
+func Resumed(handler http.Handler) func(context.Context, StoredRequest) (struct{}, error) {
+	var mistakes driver.Mistakes
+	mistakes.If(handler == nil, "httpapi: Resumed: the handler is nil")
+	mistakes.Panic()
+	return func(ctx context.Context, request StoredRequest) (struct{}, error) {
+		return struct{}{}, request.resume(ctx, func(ctx context.Context) error {
+			r, err := request.stored.httpRequest(ctx)
+			if err == nil {
+				handler.ServeHTTP(newCapture(http.Header{}, 0), r)
+			}
+			return err
+		})
+	}
+}
+
+// ResumedEvent returns the handler for handlers.Resume of requests that [APIGatewayV2],
+// [APIGateway], [FunctionURL] or [ALB] has stored. handler is what that function returned.
+// Everything else is as in [Resumed].
+func ResumedEvent[Req events.ALBTargetGroupRequest | events.APIGatewayProxyRequest | events.APIGatewayV2HTTPRequest | events.LambdaFunctionURLRequest, Resp any](handler func(context.Context, Req) (Resp, error)) func(context.Context, StoredRequest) (struct{}, error) {
+	var mistakes driver.Mistakes
+	mistakes.If(handler == nil, "httpapi: ResumedEvent: the handler is nil")
+	mistakes.Panic()
+	return func(ctx context.Context, request StoredRequest) (struct{}, error) {
+		return struct{}{}, request.resume(ctx, func(ctx context.Context) error {
+			var event Req
+			request.stored.fill(&event)
+			_, _ = handler(ctx, event) // resume returns the error of the call
+			return nil
+		})
+	}
+}
+
+// A resumption is a stored request on its way to the adapter that has stored it.
+type resumption struct {
+	request *storedRequest
+	err     error // of the call
+}
+
+type resumptionKey struct{}
+
+func resumptionIn(ctx context.Context) *resumption {
+	p, _ := ctx.Value(resumptionKey{}).(*resumption)
+	return p
+}
+
+// resume has send pass the request to an adapter, and returns the error of its call.
+func (r *StoredRequest) resume(ctx context.Context, send func(context.Context) error) error {
+	p := &resumption{request: &r.stored, err: &idempotent.ResumeError{Reason: "the handler has passed its request to none that package httpapi protects"}}
+	if err := send(context.WithValue(ctx, resumptionKey{}, p)); err != nil {
+		return &idempotent.ResumeError{Reason: "its request is none of this handler: " + err.Error(), Err: err}
+	}
+	return p.err
+}
+
+// restore returns the context of the handler. Calls that the handler makes are none of the
+// resumption.
+func (g *guard) restore(ctx context.Context, p *resumption) (context.Context, error) {
+	ctx = context.WithValue(ctx, resumptionKey{}, (*resumption)(nil))
+	if g.options.Resume == nil {
+		return ctx, nil // of another executor, whose key is another
+	}
+	restored, err := g.options.Resume.Restore(ctx, p.request.Caller)
+	if err != nil {
+		p.err = &idempotent.ResumeError{Reason: fmt.Sprintf("ResumeOptions.Restore returned an error: %s", idempotent.SafeText(err)), Err: err}
+	}
+	return restored, err
+}

@@ -1,0 +1,475 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/httpapi"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
+)
+
+// The handler sees the request as its first run has, but for what is not stored. The client
+// that comes back receives the response.
+func TestResumedRequestIsTheFirst(t *testing.T) {
+	for name, change := range map[string]func(*httpCall){
+		"plain":             func(*httpCall) {},
+		"query":             func(c *httpCall) { c.query = "b=1&a=2&b=3&c&d=" },
+		"escapes":           func(c *httpCall) { c.path, c.query = "/a%2Fb/%C3%BC%20x", "q=%26%3D+%25&%C3%BC=%FF" },
+		"form of the query": func(c *httpCall) { c.query = "q=(x)&r=a+b&s=a%20b" },
+		"no body":           func(c *httpCall) { c.body = "" },
+		"text":              func(c *httpCall) { c.body = "a <b> & \"c\" \u2028" },
+		"PUT":               func(c *httpCall) { c.method = http.MethodPut },
+	} {
+		t.Run(name, func(t *testing.T) {
+			forEachResumable(t, nil, func(t *testing.T, d *deserted) {
+				c := payment(change)
+				isReply(t, d.desert(c), 201, "done", "")
+				check.Equal(t, d.resume(), resumed(1))
+				check.Equal(t, len(d.seen), 2)
+				first, again := d.seen[0], d.seen[1]
+				check.True(t, len(first.Secrets) > 1, first.Secrets)
+				check.Slice(t, again.Secrets, nil)
+				check.Equal(t, again.User, "ada")
+				check.Deep(t, again.stored(first), first.stored(first))
+
+				r, err := d.send(t.Context(), c)
+				check.Must(t, err)
+				isReply(t, r, 201, "done", "true")
+				check.Equal(t, d.resume(), resumed(0)) // nothing is left
+				check.Equal(t, len(d.seen), 2)
+			})
+		})
+	}
+}
+
+// A body that is no text, as gateways send it, arrives byte by byte.
+func TestResumedBodyNeedNotBeText(t *testing.T) {
+	const body = "\xff\x00\xfe{"
+	forEachResumable(t, nil, func(t *testing.T, d *deserted) {
+		c := payment(func(c *httpCall) { c.body, c.encoded = body, base64.StdEncoding.EncodeToString([]byte(body)) })
+		d.desert(c)
+		check.Equal(t, d.resume(), resumed(1))
+		check.Equal(t, d.seen[1].Body, body)
+	})
+}
+
+// Whatever a client sends, the request that is stored has the key and the fingerprint of the
+// one that came: the engine takes over no other.
+func FuzzResumedRequest(f *testing.F) {
+	for _, seed := range [][3]string{
+		{"/", "", ""}, {"/a%2Fb/%zz", "a=%zz&b=%", "{"}, {"/\xff", "\xff=\xfe&&=&;", "\xff"}, {"//a//", "a=1;b=2&a=+&a=%2B", `{"a":1.0}`},
+		{"/ü/%C3%BC", "ü=%C3%BC&%3D=%26", "a b"}, {"", "==&a==b", "null"},
+	} {
+		f.Add(seed[0], seed[1], seed[2])
+	}
+	f.Fuzz(func(t *testing.T, path, query, body string) {
+		for _, kind := range resumableKinds {
+			if _, err := url.ParseQuery(query); err != nil && kind.name == "APIGateway" {
+				continue // a REST API decodes the query, or refuses it
+			}
+			d := &deserted{t: t, store: &hooked{Store: memory.New(0)}}
+			d.x = newExecutor(t, d.store, &idempotent.Config{Resume: true})
+			if kind.name == "Middleware" {
+				d.resumable = directMiddleware(d.x)
+			} else {
+				d.resumable = kind.make(t, d.x, httpapi.NoIdentity(), &httpapi.Options{Resume: savingUser()})
+			}
+			c := payment(func(c *httpCall) {
+				c.path, c.query, c.encoded = path, query, base64.StdEncoding.EncodeToString([]byte(body))
+				c.body = body
+			})
+			if _, err := d.send(t.Context(), c); err != nil || len(d.seen) == 0 {
+				continue // no such request
+			}
+			d.desert(c)
+			check.Equal(t, d.resume(), resumed(1), kind.name)
+			check.Equal(t, d.seen[len(d.seen)-1].Body, body, kind.name)
+		}
+	})
+}
+
+// directMiddleware needs no server: a client would refuse most of what is sent.
+func directMiddleware(x *idempotent.Executor) *resumable {
+	h := &resumable{}
+	handler := httpapi.Middleware(x, httpapi.NoIdentity(), &httpapi.Options{Resume: savingUser()})(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body := new(strings.Builder)
+		_, _ = io.Copy(body, r.Body)
+		_, _ = h.see(r.Context(), seenRequest{Body: body.String()})
+	}))
+	h.resumed = httpapi.Resumed(handler)
+	h.send = func(ctx context.Context, c httpCall) (httpReply, error) {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(c.body)).WithContext(ctx)
+		r.URL.Path, r.URL.RawQuery = c.path, c.query
+		r.Header.Set("Idempotency-Key", "k")
+		handler.ServeHTTP(httptest.NewRecorder(), r)
+		return httpReply{}, nil
+	}
+	return h
+}
+
+// A handler behind a mux has the values of the path, and the host if it is listed.
+func TestResumedRequestPassesThroughAMux(t *testing.T) {
+	store := &hooked{Store: memory.New(0)}
+	x := newExecutor(t, store, &idempotent.Config{Resume: true})
+	var seen []string
+	mux := http.NewServeMux()
+	mux.Handle("POST shop.example/orders/{id}", httpapi.Middleware(x, httpapi.NoIdentity(), &httpapi.Options{Resume: savingUser()})(
+		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			seen = append(seen, r.Host+" "+r.PathValue("id")+" "+r.Header.Get("Host"))
+		})))
+	r := httptest.NewRequest(http.MethodPost, "http://shop.example/orders/7", strings.NewReader(`{}`))
+	r.Header.Set("Idempotency-Key", "k")
+	mux.ServeHTTP(httptest.NewRecorder(), r)
+	store.plant(t, func(r *driver.Record) { r.Lease = time.UnixMilli(1) })
+	report, err := handlers.Resume(x, httpapi.Resumed(mux), nil)(t.Context(), handlers.ResumeEvent{})
+	check.Must(t, err)
+	check.Equal(t, report.Resumed, 1)
+	check.Slice(t, seen, []string{"shop.example 7 ", "shop.example 7 "})
+}
+
+// A call that the resumed handler makes to a protected handler in its process is a call of
+// its own.
+func TestCallWithinAResumedHandlerIsNotResumed(t *testing.T) {
+	store := &hooked{Store: memory.New(0)}
+	x := newExecutor(t, store, &idempotent.Config{Resume: true})
+	mails, err := idempotent.New("mail", memory.New(0), nil)
+	check.Must(t, err)
+	sent := 0
+	mail := httpapi.Middleware(mails, httpapi.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		sent++
+		w.WriteHeader(202)
+	}))
+	var status []int
+	handler := httpapi.Middleware(x, httpapi.NoIdentity(), &httpapi.Options{Resume: savingUser()})(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		w := postKeyed(mail, func(inner *http.Request) { *inner = *inner.WithContext(r.Context()) })
+		status = append(status, w.Code)
+	}))
+	postKeyed(handler)
+	store.plant(t, func(r *driver.Record) { r.Lease = time.UnixMilli(1) })
+	report, err := handlers.Resume(x, httpapi.Resumed(handler), nil)(t.Context(), handlers.ResumeEvent{})
+	check.Must(t, err)
+	check.Equal(t, report.Resumed, 1)
+	check.Slice(t, status, []int{202, 202})
+	check.Equal(t, sent, 1)
+}
+
+// A request that is resumed has the key of its first run, or does not run.
+func TestRequestWithAnotherKeyTodayIsLeft(t *testing.T) {
+	suffix := ""
+	byBody := &httpapi.Options{Resume: savingUser(), Key: func(r httpapi.Request) (idempotent.Key, error) {
+		return idempotent.Key{ID: string(r.Body) + suffix}, nil
+	}}
+	forEachResumable(t, byBody, func(t *testing.T, d *deserted) {
+		suffix = ""
+		d.desert(payment())
+		suffix = " today"
+		check.Contains(t, d.left(), "is another one today")
+		suffix = ""
+		check.Equal(t, d.resume(), resumed(1))
+		check.Equal(t, len(d.seen), 2)
+	})
+}
+
+// The scope of a key is that of the first request: nobody has authenticated the stored one.
+// What is protected today does not matter either, as the request has a record.
+func TestResumedRequestIsProtectedAsTheFirstWas(t *testing.T) {
+	forEachResumable(t, nil, func(t *testing.T, d *deserted) {
+		d.desert(payment(func(c *httpCall) { c.method = http.MethodPut }))
+		for _, kind := range resumableKinds {
+			if strings.HasSuffix(t.Name(), "/"+strings.ReplaceAll(kind.name, " ", "_")) {
+				refusing := httpapi.ScopeFunc(func(context.Context, httpapi.Caller) (string, error) {
+					t.Error("the scope is computed again")
+					return "", nil
+				})
+				today := kind.make(t, d.x, refusing, &httpapi.Options{Resume: savingUser(), Methods: []string{"POST"}})
+				d.resumable = today
+			}
+		}
+		check.Equal(t, d.resume(), resumed(1))
+		check.Equal(t, len(d.seen), 1)
+		check.Equal(t, d.events[len(d.events)-1].Outcome, idempotent.OutcomeTakeover)
+	})
+}
+
+// A stored request without the key runs nothing, even if the executor lets others run
+// without one.
+func TestStoredRequestWithoutAKeyDoesNotRun(t *testing.T) {
+	for _, kind := range resumableKinds {
+		store := &hooked{Store: memory.New(0)}
+		x := newExecutor(t, store, &idempotent.Config{Resume: true, OnMissingKey: idempotent.RunMissingKey})
+		d := &deserted{t: t, store: store, x: x}
+		d.resumable = kind.make(t, x, kind.scope(), &httpapi.Options{Resume: savingUser()})
+		d.desert(payment())
+		moved := kind.make(t, x, kind.scope(), &httpapi.Options{Resume: savingUser(), Header: "X-Key"})
+		d.resumable = moved
+		check.Contains(t, d.left(), "is another one today", kind.name)
+		check.Equal(t, len(moved.seen), 0, kind.name)
+	}
+}
+
+// A key that is read from headers needs them.
+func TestKeyThatIsNotStoredFailsTheFirstRequest(t *testing.T) {
+	for _, test := range []struct {
+		headers []string
+		runs    int
+	}{{nil, 0}, {[]string{"x-github-delivery"}, 2}} {
+		own := savingUser()
+		own.Headers = test.headers
+		forEachResumable(t, &httpapi.Options{Resume: own, Key: httpapi.HeaderKey("X-GitHub-Delivery")}, func(t *testing.T, d *deserted) {
+			c := payment(func(c *httpCall) { c.headers = append(c.headers, [2]string{"X-GitHub-Delivery", "72d3162e"}) })
+			r, err := d.send(t.Context(), c)
+			last := d.events[len(d.events)-1]
+			if test.runs == 0 {
+				check.True(t, err != nil || r.status == 500, r, err)
+				check.Contains(t, last.Err.Error(), "ResumeOptions.Headers")
+				check.Equal(t, last.Outcome, idempotent.OutcomeFailed)
+				check.Equal(t, last.Refusal(), "")
+			} else {
+				d.store.plant(t, func(r *driver.Record) { r.Lease = time.UnixMilli(1) })
+				check.Equal(t, d.resume(), resumed(1))
+			}
+			check.Equal(t, len(d.seen), test.runs)
+		})
+	}
+}
+
+var errPrincipal = errors.New("no principal")
+
+// Without the caller, a later run would be one of nobody: so there is no first one.
+func TestSaveThatFailsRunsNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		err    error
+		status int
+	}{"error": {errPrincipal, 500}, "status": {&httpapi.StatusError{Status: 401, Title: "who are you"}, 401}} {
+		t.Run(name, func(t *testing.T) {
+			own := savingUser()
+			own.Save = func(context.Context, httpapi.Caller) (string, error) { return "", test.err }
+			forEachResumable(t, &httpapi.Options{Resume: own}, func(t *testing.T, d *deserted) {
+				r, err := d.send(t.Context(), payment())
+				if err == nil {
+					check.Equal(t, r.status, test.status)
+				} else {
+					check.Equal(t, test.status, 500, err)
+				}
+				last := d.events[len(d.events)-1]
+				check.Is(t, last.Err, test.err)
+				check.Differ(t, last.Refusal(), idempotent.RefusalUnreadable)
+				check.Equal(t, len(d.seen), 0)
+				check.Equal(t, d.resume(), resumed(0)) // there is no record
+			})
+		})
+	}
+}
+
+// Nothing runs for a caller that is not restored, and the record stays.
+func TestRestoreThatFailsLeavesTheRecord(t *testing.T) {
+	own, fails := savingUser(), true
+	restore := own.Restore
+	own.Restore = func(ctx context.Context, saved string) (context.Context, error) {
+		if fails {
+			return nil, errPrincipal
+		}
+		return restore(ctx, saved)
+	}
+	forEachResumable(t, &httpapi.Options{Resume: own}, func(t *testing.T, d *deserted) {
+		fails = true
+		d.desert(payment())
+		before := len(d.events)
+		text := d.left()
+		check.Contains(t, text, "ResumeOptions.Restore returned an error")
+		check.Lacks(t, text, "no principal")
+		check.Equal(t, len(d.events), before)
+		fails = false
+		check.Equal(t, d.resume(), resumed(1))
+		check.Equal(t, len(d.seen), 2)
+	})
+}
+
+// The response of a resumed run is stored by the rules of every other.
+func TestResumedRunWithAStatusThatIsNotStoredFails(t *testing.T) {
+	forEachResumable(t, nil, func(t *testing.T, d *deserted) {
+		d.desert(payment())
+		d.answers = func(context.Context, int) (int, error) { return 503, nil }
+		check.Equal(t, d.resume(), handlers.ResumeReport{Operation: "create-payment", Failed: 1, Complete: true})
+		check.Equal(t, d.events[len(d.events)-1].Outcome, idempotent.OutcomeReleased)
+		d.answers = nil
+		r, err := d.send(t.Context(), payment())
+		check.Must(t, err)
+		isReply(t, r, 201, "done", "")
+		check.Equal(t, len(d.seen), 3)
+	})
+}
+
+// An error with a status that is stored ends the work, which is then undone.
+func TestResumedRunThatFailsForGoodIsFinished(t *testing.T) {
+	forEachResumable(t, nil, func(t *testing.T, d *deserted) {
+		d.desert(payment())
+		d.answers = func(context.Context, int) (int, error) {
+			return 0, &httpapi.StatusError{Status: 402, Title: "declined"}
+		}
+		check.Equal(t, d.resume(), resumed(1))
+		r, err := d.send(t.Context(), payment())
+		check.Must(t, err)
+		check.Equal(t, r.status, 402)
+		check.Equal(t, r.headers.Get("Idempotent-Replayed"), "true")
+	})
+}
+
+// Nothing is stored of a request that has no record.
+func TestRequestWithoutARecordIsNotStored(t *testing.T) {
+	saves := 0
+	own := savingUser()
+	own.Save = func(context.Context, httpapi.Caller) (string, error) { saves++; return "", nil }
+	forEachResumable(t, &httpapi.Options{Resume: own}, func(t *testing.T, d *deserted) {
+		saves = 0
+		for _, c := range []httpCall{
+			payment(func(c *httpCall) { c.method = http.MethodGet }),                    // unprotected
+			payment(func(c *httpCall) { c.method, c.headers = "PUT", c.headers[1:] }),   // unkeyed
+			payment(func(c *httpCall) { c.headers = c.headers[1:] }),                    // without the key it needs
+			payment(func(c *httpCall) { c.headers[0][1] = `"` }),                        // unreadable
+			payment(func(c *httpCall) { c.user = "" }),                                  // of nobody
+			payment(func(c *httpCall) { c.headers, c.encoded = c.headers[1:], "no64" }), // both
+		} {
+			_, err := d.send(t.Context(), c)
+			check.Must(t, err)
+		}
+		check.Equal(t, d.store.last.ID, "")
+		check.Equal(t, saves, 0)
+		_, err := d.send(t.Context(), payment())
+		check.Must(t, err)
+		check.Equal(t, saves, 1)
+		check.True(t, d.store.last.Request != nil)
+	})
+}
+
+// The stored request has no credential, and with a Sealer nothing that can be read.
+func TestStoredRequestIsSealed(t *testing.T) {
+	for _, sealed := range []bool{false, true} {
+		config := &idempotent.Config{Resume: true}
+		if sealed {
+			config.Sealer = reversed{}
+		}
+		for _, kind := range resumableKinds {
+			d := &deserted{t: t, store: &hooked{Store: memory.New(0)}}
+			d.x = newExecutor(t, d.store, config)
+			d.resumable = kind.make(t, d.x, kind.scope(), &httpapi.Options{Resume: savingUser()})
+			d.desert(payment())
+			stored := string(d.store.last.Request)
+			check.Lacks(t, stored, "secret", kind.name)
+			check.Equal(t, strings.Contains(stored, `"method":"POST"`), !sealed, kind.name)
+			check.Equal(t, d.resume(), resumed(1), kind.name)
+			check.Equal(t, d.seen[1].User, "ada", kind.name)
+		}
+	}
+}
+
+// reversed is a Sealer in name only.
+type reversed struct{}
+
+func (reversed) Seal(_ context.Context, at driver.Place, data []byte) ([]byte, error) {
+	data = slices.Clone(data)
+	slices.Reverse(data)
+	return append([]byte(driver.SealedPrefix+at.Record+"|"+at.Slot+"|"), data...), nil
+}
+
+func (reversed) Open(_ context.Context, at driver.Place, sealed []byte) ([]byte, error) {
+	data, ok := bytes.CutPrefix(sealed, []byte(driver.SealedPrefix+at.Record+"|"+at.Slot+"|"))
+	if !ok {
+		return nil, errors.New("not sealed for this place")
+	}
+	data = slices.Clone(data)
+	slices.Reverse(data)
+	return data, nil
+}
+
+// A handler that the package does not protect is named: its work would not be recorded.
+func TestResumedHandlerWithoutProtectionIsNamed(t *testing.T) {
+	store := &hooked{Store: memory.New(0)}
+	x := newExecutor(t, store, &idempotent.Config{Resume: true})
+	postKeyed(httpapi.Middleware(x, httpapi.NoIdentity(), &httpapi.Options{Resume: savingUser()})(http.NotFoundHandler()))
+	store.plant(t, func(r *driver.Record) { r.Lease = time.UnixMilli(1) })
+	d := &deserted{t: t, x: x, resumable: &resumable{resumed: httpapi.Resumed(http.NotFoundHandler())}}
+	check.Contains(t, d.left(), "none that package httpapi protects")
+	d.resumed = httpapi.ResumedEvent(func(context.Context, v2Request) (v2Response, error) { return v2Response{}, nil })
+	check.Contains(t, d.left(), "none that package httpapi protects")
+}
+
+// A record that no function of this package has stored is not a request.
+func TestRecordOfAnotherHandlerIsLeft(t *testing.T) {
+	forEachResumable(t, nil, func(t *testing.T, d *deserted) {
+		d.desert(payment())
+		for _, text := range []string{`{"id":"p-1"}`, `{"request":{"method":"POST","path":"/%zz"}}`} {
+			d.store.plant(t, func(r *driver.Record) {
+				r.Lease = time.UnixMilli(1)
+				r.Request = append(slices.Clone(r.Request[:1]), text...)
+			})
+			check.Contains(t, d.left(), "not resumed")
+		}
+		check.Equal(t, len(d.seen), 1)
+	})
+}
+
+func TestResumeOptionsMistakes(t *testing.T) {
+	plain, resuming := newExecutor(t, memory.New(0), nil), newExecutor(t, memory.New(0), &idempotent.Config{Resume: true})
+	for _, kind := range resumableKinds {
+		handlertest.CheckMistakes(t, func() { kind.make(t, resuming, kind.scope(), nil) }, "Config.Resume is set, and Options.Resume is not")
+		handlertest.CheckMistakes(t, func() { kind.make(t, resuming, kind.scope(), &httpapi.Options{}) }, "Config.Resume is set, and Options.Resume is not")
+		handlertest.CheckMistakes(t, func() { kind.make(t, resuming, kind.scope(), &httpapi.Options{Resume: &httpapi.ResumeOptions{}}) },
+			"ResumeOptions.Save is nil", "ResumeOptions.Restore is nil")
+		handlertest.CheckMistakes(t, func() { kind.make(t, plain, kind.scope(), &httpapi.Options{Resume: savingUser()}) }, "no effect without Config.Resume")
+	}
+	for _, name := range []string{"authorization", "COOKIE", "Proxy-Authorization", "x-amz-security-token", "X-API-Key"} {
+		own := savingUser()
+		own.Headers = []string{"a b", name}
+		handlertest.CheckMistakes(t, func() { resumableMiddleware(t, resuming, headerScope(), &httpapi.Options{Resume: own}) },
+			`"a b", which is not a field name`, name+" is a header with credentials")
+		handlertest.CheckMistakes(t, func() {
+			resumableMiddleware(t, resuming, headerScope(), &httpapi.Options{Resume: savingUser(), Header: name})
+		}, name+" is a header with credentials")
+	}
+	handlertest.CheckMistakes(t, func() { httpapi.Resumed(nil) }, "Resumed: the handler is nil")
+	handlertest.CheckMistakes(t, func() { httpapi.ResumedEvent[v2Request, v2Response](nil) }, "ResumedEvent: the handler is nil")
+}
+
+// ONCE_DISABLED changes no mistake, and stores nothing.
+func TestDisabledExecutorStoresNoRequest(t *testing.T) {
+	t.Setenv("ONCE_DISABLED", "true")
+	store := &hooked{Store: memory.New(0)}
+	x := newExecutor(t, store, &idempotent.Config{Resume: true})
+	handler := httpapi.Middleware(x, httpapi.NoIdentity(), &httpapi.Options{Resume: savingUser()})(http.NotFoundHandler())
+	check.Equal(t, postKeyed(handler).Code, 404)
+	check.Equal(t, store.last.ID, "")
+	handlertest.CheckMistakes(t, func() { handlers.Resume(x, httpapi.Resumed(handler), nil) }, "ONCE_DISABLED is set")
+}
+
+// A chain continues as in the first run.
+func TestResumedRequestContinuesItsChain(t *testing.T) {
+	forEachResumable(t, &httpapi.Options{Resume: savingUser(), ContinueChains: true}, func(t *testing.T, d *deserted) {
+		var keys []string
+		d.answers = func(ctx context.Context, _ int) (int, error) {
+			keys = append(keys, idempotent.ChainKey(ctx, "mail"))
+			return 201, nil
+		}
+		d.desert(payment(func(c *httpCall) {
+			c.headers = append(c.headers, [2]string{httpapi.ChainHeader, "0123456789abcdef0123456789abcdef:charge"})
+		}))
+		check.Equal(t, d.resume(), resumed(1))
+		check.Contains(t, keys[0], "0123456789abcdef0123456789abcdef:charge")
+		check.Equal(t, keys[1], keys[0])
+	})
+}
