@@ -1,0 +1,436 @@
+package handlers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
+)
+
+// inBubble runs a test with a checkout on a store of its own, in a bubble.
+func inBubble(t *testing.T, config idempotent.Config, o *handlers.ResumeOptions, test func(t *testing.T, c *checkout)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, newCheckout(t, memory.New(0), config, o)) })
+}
+
+// bought are the effects of these orders, each of them once.
+func bought(ids ...string) map[string]int {
+	effects := map[string]int{}
+	for _, id := range ids {
+		effects["reserve "+id], effects["charge "+id], effects["mail "+id] = 1, 1, 1
+	}
+	return effects
+}
+
+func TestResumeFinishesAbandonedWork(t *testing.T) {
+	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
+		c.abandon(t, "reserve", "o1", "o2")
+		c.abandon(t, "charge", "o3")
+		c.round(t, handlers.ResumeReport{Resumed: 3})
+		c.did(t, bought("o1", "o2", "o3"))
+		check.Equal(t, c.outcomes(), "takeover, takeover, takeover")
+		for _, id := range []string{"o1", "o2", "o3"} {
+			result, err := c.handler(t.Context(), order{ID: id})
+			check.Must(t, err)
+			check.Equal(t, result, "bought "+id)
+		}
+		c.round(t, handlers.ResumeReport{})
+		c.did(t, bought("o1", "o2", "o3"))
+	})
+}
+
+func TestResumeUndoesASagaThatFailsForGood(t *testing.T) {
+	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
+		c.abandon(t, "reserve", "o1")
+		c.charging = func(context.Context, string) error { return idempotent.Permanent(errOutOfStock) }
+		c.round(t, handlers.ResumeReport{Resumed: 1})
+		c.did(t, map[string]int{"reserve o1": 1, "cancel o1": 1})
+		c.round(t, handlers.ResumeReport{})
+	})
+}
+
+// A handler that still runs, or has run a moment ago by some clock, is none of Resume's.
+func TestResumeLeavesRunningWork(t *testing.T) {
+	inBubble(t, idempotent.Config{ClockSkew: time.Minute}, nil, func(t *testing.T, c *checkout) {
+		proceed := make(chan struct{})
+		c.charging = func(context.Context, string) error { <-proceed; return nil }
+		go func() { _, _ = c.handler(t.Context(), order{ID: "o1"}) }()
+		synctest.Wait()
+		page, err := c.store.Scan(t.Context(), driver.Filter{}, "")
+		check.Must(t, err)
+		running := page.Entries[0].ID
+		c.round(t, handlers.ResumeReport{})
+		c.round(t, handlers.ResumeReport{}, running)
+		check.Equal(t, c.outcomes(), "")
+		close(proceed)
+		synctest.Wait()
+		c.did(t, bought("o1"))
+
+		c.charging = nil
+		c.abandon(t, "reserve", "o2") // a minute behind its lease
+		c.round(t, handlers.ResumeReport{})
+		c.round(t, handlers.ResumeReport{}, c.idOf("o2"))
+		check.Equal(t, c.outcomes(), "")
+		time.Sleep(time.Second)
+		c.round(t, handlers.ResumeReport{Resumed: 1})
+	})
+}
+
+// The caller of a released record has received its error, and may repeat the call. With
+// finished steps that waits no longer than ReleasedAfter.
+func TestResumeWaitsForTheCallersOfReleasedRecords(t *testing.T) {
+	fails := func(context.Context, string) error { return errOutOfStock }
+	t.Run("steps", func(t *testing.T) {
+		inBubble(t, idempotent.Config{}, &handlers.ResumeOptions{ReleasedAfter: time.Hour}, func(t *testing.T, c *checkout) {
+			c.charging = fails
+			_, err := c.handler(t.Context(), order{ID: "o1"})
+			check.Is(t, err, errOutOfStock)
+			c.clear()
+			c.round(t, handlers.ResumeReport{})
+			time.Sleep(time.Hour)
+			c.round(t, handlers.ResumeReport{})
+			check.Equal(t, c.outcomes(), "")
+			time.Sleep(time.Second)
+			c.round(t, handlers.ResumeReport{Failed: 1, Oldest: 3601})
+			c.charging = nil
+			c.round(t, handlers.ResumeReport{Resumed: 1})
+			c.did(t, bought("o1"))
+		})
+	})
+	t.Run("default", func(t *testing.T) {
+		inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
+			c.charging = fails
+			_, err := c.handler(t.Context(), order{ID: "o1"})
+			check.Is(t, err, errOutOfStock)
+			c.charging = nil
+			time.Sleep(15 * time.Minute)
+			c.round(t, handlers.ResumeReport{})
+			time.Sleep(time.Second)
+			c.round(t, handlers.ResumeReport{Resumed: 1})
+		})
+	})
+	t.Run("no steps", func(t *testing.T) {
+		inBubble(t, idempotent.Config{MaxAttempts: 5}, nil, func(t *testing.T, c *checkout) {
+			plain := idempotent.Wrap(c.x, keyOfOrder, func(_ context.Context, o order) (string, error) {
+				return "", errors.Join(c.effect(t.Context(), "tried", o.ID), errOutOfStock)
+			})
+			_, err := plain(t.Context(), order{ID: "o1"})
+			check.Is(t, err, errOutOfStock)
+			page, err := c.store.Scan(t.Context(), driver.Filter{}, "")
+			check.Must(t, err)
+			check.Equal(t, len(page.Entries), 1)
+			time.Sleep(time.Hour)
+			c.round(t, handlers.ResumeReport{})
+			c.did(t, map[string]int{"tried o1": 1})
+			c.round(t, handlers.ResumeReport{Resumed: 1}, page.Entries[0].ID) // a person has asked for it
+		})
+	})
+}
+
+func TestResumeOfNamedRecords(t *testing.T) {
+	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
+		c.abandon(t, "charge", "o1", "o2")
+		c.round(t, handlers.ResumeReport{Resumed: 1}, c.idOf("o2"), "create-payment#none")
+		c.did(t, map[string]int{"reserve o1": 1, "charge o1": 1, "reserve o2": 1, "charge o2": 1, "mail o2": 1})
+		c.round(t, handlers.ResumeReport{}, c.idOf("o2")) // is finished
+		c.round(t, handlers.ResumeReport{Resumed: 1})
+	})
+}
+
+// A record that waits for a person is counted, and stays as it is. It has had its alarm.
+func TestResumeLeavesWhatWaitsForAPerson(t *testing.T) {
+	for name, config := range map[string]idempotent.Config{
+		"attempts": {MaxAttempts: 1},
+		"provider": {ProviderMemory: 2 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, config, nil, func(t *testing.T, c *checkout) {
+				c.abandon(t, "reserve", "o1")
+				before, err := c.store.Get(t.Context(), c.idOf("o1"))
+				check.Must(t, err)
+				lines := logged(t, func() { c.round(t, handlers.ResumeReport{Waiting: 1}) })
+				check.Equal(t, len(lines), 0)
+				after, err := c.store.Get(t.Context(), c.idOf("o1"))
+				check.Must(t, err)
+				check.Deep(t, after, before)
+				check.Equal(t, c.outcomes(), "not run")
+				c.did(t, map[string]int{"reserve o1": 1})
+			})
+		})
+	}
+}
+
+// What cannot be resumed is named, each time, and nothing of it runs.
+func TestResumeNamesWhatItCannotResume(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(r *driver.Record)
+		why    string
+	}{
+		"decode":     {func(r *driver.Record) { r.Request = append(r.Request[:1:1], `{"id":7}`...) }, "does not decode into the type of today"},
+		"no request": {func(r *driver.Record) { r.Request = nil }, "without Config.Resume"},
+		"key":        {func(r *driver.Record) { r.Request = append(r.Request[:1:1], `{"id":"other"}`...) }, "is another one today"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
+				c.abandon(t, "reserve", "o1", "o2")
+				record := c.died["o1"]
+				test.change(&record)
+				check.Must(t, c.store.Put(record))
+				lines := logged(t, func() { c.round(t, handlers.ResumeReport{Resumed: 1, Left: 1, Oldest: 60}) })
+				check.Equal(t, len(lines), 1)
+				isLine(t, lines[0], map[string]any{"level": "ERROR", "operation": "create-payment", "record": c.idOf("o1")})
+				check.Contains(t, fmt.Sprint(lines[0]["error"]), test.why)
+				c.did(t, map[string]int{"reserve o1": 1, "reserve o2": 1, "charge o2": 1, "mail o2": 1})
+			})
+		})
+	}
+}
+
+// The records of other operations in the table are not looked at.
+func TestResumeIsOfOneOperation(t *testing.T) {
+	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
+		c.abandon(t, "reserve", "o1")
+		other, err := idempotent.New("create-payment-2", c.store, &idempotent.Config{Resume: true})
+		check.Must(t, err)
+		report, err := handlers.Resume(other, idempotent.Wrap(other, keyOfOrder, c.run), nil)(t.Context(), handlers.ResumeEvent{})
+		check.Must(t, err)
+		check.Equal(t, report, handlers.ResumeReport{Operation: "create-payment-2", Complete: true})
+		record := c.died["o1"]
+		record.ID = strings.Replace(record.ID, "create-payment#", "create-payment-2#", 1)
+		check.Must(t, c.store.Put(record))
+		c.round(t, handlers.ResumeReport{Resumed: 1})
+	})
+}
+
+// Two resumers find the same records, and each record has one owner.
+func TestTwoResumersRunEachEffectOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		c := newCheckout(t, store, idempotent.Config{}, nil)
+		var ids []string
+		for i := range 20 {
+			ids = append(ids, fmt.Sprint("o", i))
+		}
+		c.abandon(t, "reserve", ids...)
+		c.charging = func(context.Context, string) error { time.Sleep(time.Second); return nil }
+		second := handlers.Resume(c.x, c.handler, &handlers.ResumeOptions{Concurrency: 7})
+		resumed := make(chan int)
+		for _, resume := range []func(context.Context, handlers.ResumeEvent) (handlers.ResumeReport, error){c.resume, second} {
+			go func() {
+				report, err := resume(t.Context(), handlers.ResumeEvent{})
+				check.Nil(t, err)
+				check.Equal(t, report.Failed+report.Left+report.Waiting, 0)
+				resumed <- report.Resumed
+			}()
+		}
+		check.Equal(t, <-resumed+<-resumed, 20)
+		c.did(t, bought(ids...))
+		c.round(t, handlers.ResumeReport{})
+	})
+}
+
+func TestResumeRunsAsManyAtOnceAsItMay(t *testing.T) {
+	for concurrency, want := range map[int]int32{0: 4, 2: 2} {
+		inBubble(t, idempotent.Config{}, &handlers.ResumeOptions{Concurrency: concurrency}, func(t *testing.T, c *checkout) {
+			c.abandon(t, "reserve", "o1", "o2", "o3", "o4", "o5", "o6")
+			var now, most atomic.Int32
+			c.charging = func(context.Context, string) error {
+				if n := now.Add(1); n > most.Load() {
+					most.Store(n)
+				}
+				time.Sleep(time.Second)
+				now.Add(-1)
+				return nil
+			}
+			c.round(t, handlers.ResumeReport{Resumed: 6})
+			check.Equal(t, most.Load(), want)
+		})
+	}
+}
+
+// An invocation stops in time, and the next one continues where it stopped.
+func TestResumeContinuesInTheNextInvocation(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		c := newCheckout(t, memory.New(0), idempotent.Config{}, nil)
+		paged := &pagedStore{Store: c.store}
+		x := newExecutor(t, paged, &idempotent.Config{Resume: true, Margin: 10 * time.Second})
+		resume := handlers.Resume(x, idempotent.Wrap(x, keyOfOrder, c.run), &handlers.ResumeOptions{Concurrency: 1})
+		ids := []string{"o1", "o2", "o3", "o4", "o5"}
+		c.abandon(t, "reserve", ids...)
+		c.charging = func(context.Context, string) error { time.Sleep(10 * time.Second); return nil }
+		invoke := func() handlers.ResumeReport {
+			ctx, cancel := context.WithTimeout(t.Context(), 36*time.Second)
+			defer cancel()
+			report, err := resume(ctx, handlers.ResumeEvent{})
+			check.Must(t, err)
+			return report
+		}
+		// Two records of the first page in 20 s, and as long for other calls: too long.
+		check.Equal(t, invoke(), handlers.ResumeReport{Operation: "create-payment", Resumed: 2})
+		position := paged.scans[len(paged.scans)-1]
+		check.Equal(t, position, "")
+		paged.scans = nil
+		check.Equal(t, invoke(), handlers.ResumeReport{Operation: "create-payment", Resumed: 2})
+		check.Differ(t, paged.scans[0], "")
+		check.Equal(t, invoke(), handlers.ResumeReport{Operation: "create-payment", Resumed: 1, Complete: true})
+		check.Equal(t, invoke(), handlers.ResumeReport{Operation: "create-payment", Complete: true})
+		check.Equal(t, paged.scans[len(paged.scans)-1], "") // from the beginning again
+		c.did(t, bought(ids...))
+	})
+}
+
+// A page that was not finished is read again: its records would wait for a whole round.
+func TestResumeReadsAPageAgainThatItHasNotFinished(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		c := newCheckout(t, memory.New(0), idempotent.Config{}, nil)
+		paged := &pagedStore{Store: c.store}
+		x := newExecutor(t, paged, &idempotent.Config{Resume: true, Margin: 10 * time.Second})
+		resume := handlers.Resume(x, idempotent.Wrap(x, keyOfOrder, c.run), &handlers.ResumeOptions{Concurrency: 1})
+		c.abandon(t, "reserve", "o1", "o2", "o3")
+		c.charging = func(context.Context, string) error { time.Sleep(12 * time.Second); return nil }
+		for _, want := range []handlers.ResumeReport{{Resumed: 1}, {Resumed: 1}, {Resumed: 1, Complete: true}} {
+			ctx, cancel := context.WithTimeout(t.Context(), 22*time.Second)
+			report, err := resume(ctx, handlers.ResumeEvent{})
+			cancel()
+			check.Must(t, err)
+			want.Operation = "create-payment"
+			check.Equal(t, report, want)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		report, err := resume(ctx, handlers.ResumeEvent{IDs: []string{"create-payment#o9"}})
+		check.Must(t, err)
+		check.False(t, report.Complete) // there was no time to look
+	})
+}
+
+func TestPanicOfOneRecordDoesNotEndTheRest(t *testing.T) {
+	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
+		c.abandon(t, "reserve", "o1", "o2", "o3")
+		c.charging = func(_ context.Context, id string) error {
+			if id == "o2" {
+				panic("no such card")
+			}
+			return nil
+		}
+		c.round(t, handlers.ResumeReport{Resumed: 2, Failed: 1, Oldest: 60})
+		c.did(t, map[string]int{"reserve o1": 1, "charge o1": 1, "mail o1": 1, "reserve o2": 1, "reserve o3": 1, "charge o3": 1, "mail o3": 1})
+	})
+}
+
+// The alarm is about the oldest record that stays behind, and silent when there is none.
+func TestResumeObserverReceivesTheOldestAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		oldest, again := &abandonedObserver{}, &abandonedObserver{}
+		c := newCheckout(t, memory.New(0), idempotent.Config{}, nil)
+		x := newExecutor(t, c.store, &idempotent.Config{Resume: true, Observer: idempotent.Observers{oldest, idempotent.Observers{again}}})
+		resume := handlers.Resume(x, idempotent.Wrap(x, keyOfOrder, c.run), nil)
+		c.abandon(t, "reserve", "o1")
+		c.abandon(t, "reserve", "o2")
+		c.charging = func(context.Context, string) error { return errOutOfStock }
+		report, err := resume(t.Context(), handlers.ResumeEvent{})
+		check.Must(t, err)
+		check.Equal(t, report, handlers.ResumeReport{Operation: "create-payment", Failed: 2, Oldest: 180, Complete: true})
+		c.charging = nil
+		time.Sleep(time.Hour)
+		_, err = resume(t.Context(), handlers.ResumeEvent{IDs: []string{c.idOf("o1")}}) // says nothing of the rest
+		check.Must(t, err)
+		report, err = resume(t.Context(), handlers.ResumeEvent{})
+		check.Must(t, err)
+		check.Equal(t, report, handlers.ResumeReport{Operation: "create-payment", Resumed: 1, Complete: true})
+		check.Slice(t, oldest.ages, []time.Duration{180 * time.Second, 0})
+		check.Slice(t, again.ages, oldest.ages)
+	})
+}
+
+// Without an answer of the store nobody knows what was left behind.
+func TestResumeReturnsTheErrorOfItsStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		oldest := &abandonedObserver{}
+		c := newCheckout(t, memory.New(0), idempotent.Config{}, nil)
+		paged := &pagedStore{Store: c.store}
+		x := newExecutor(t, paged, &idempotent.Config{Resume: true, Observer: oldest})
+		resume := handlers.Resume(x, idempotent.Wrap(x, keyOfOrder, c.run), nil)
+		c.abandon(t, "reserve", "o1", "o2")
+		down := errors.New("down")
+		paged.scan = func() error { return down }
+		report, err := resume(t.Context(), handlers.ResumeEvent{})
+		check.Is(t, err, down)
+		check.False(t, report.Complete)
+		paged.scan, paged.getting = nil, func(id string) error {
+			if id == c.idOf("o1") {
+				return down
+			}
+			return nil
+		}
+		report, err = resume(t.Context(), handlers.ResumeEvent{})
+		check.Is(t, err, down)
+		check.Equal(t, report, handlers.ResumeReport{Operation: "create-payment", Resumed: 1})
+		check.Equal(t, len(oldest.ages), 0)
+		paged.getting = nil
+		report, err = resume(t.Context(), handlers.ResumeEvent{})
+		check.Must(t, err)
+		check.Equal(t, report, handlers.ResumeReport{Operation: "create-payment", Resumed: 1, Complete: true})
+	})
+}
+
+// Invoke is a Wrap whose errors have names for Step Functions.
+func TestResumeOfInvoke(t *testing.T) {
+	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
+		c.abandon(t, "reserve", "o1")
+		invoked := handlers.Invoke(c.x, keyOfOrder, c.run)
+		report, err := handlers.Resume(c.x, invoked, nil)(t.Context(), handlers.ResumeEvent{})
+		check.Must(t, err)
+		check.Equal(t, report.Resumed, 1)
+		c.did(t, bought("o1"))
+	})
+}
+
+// readOnly is a store without the methods of an operator.
+type readOnly struct{ driver.Store }
+
+func TestResumeMistakes(t *testing.T) {
+	handler := func(context.Context, order) (string, error) { return "", nil }
+	resumes := &idempotent.Config{Resume: true}
+	x := newExecutor(t, memory.New(0), resumes)
+	for name, test := range map[string]struct {
+		x        *idempotent.Executor
+		handler  func(context.Context, order) (string, error)
+		o        *handlers.ResumeOptions
+		mistakes []string
+	}{
+		"nothing":     {nil, nil, nil, []string{"the executor is nil", "the handler is nil"}},
+		"no requests": {newExecutor(t, memory.New(0), nil), handler, nil, []string{"Config.Resume is not set"}},
+		"store":       {newExecutor(t, readOnly{memory.New(0)}, resumes), handler, nil, []string{"it is no driver.Operable"}},
+		"negative":    {x, handler, &handlers.ResumeOptions{Concurrency: -1, ReleasedAfter: -time.Hour}, []string{"Concurrency is -1", "ReleasedAfter is -1h0m0s"}},
+		"unit":        {x, handler, &handlers.ResumeOptions{ReleasedAfter: 15}, []string{"ReleasedAfter is 15ns"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			handlertest.CheckMistakes(t, func() { handlers.Resume(test.x, test.handler, test.o) }, test.mistakes...)
+		})
+	}
+	t.Run("disabled", func(t *testing.T) {
+		t.Setenv("ONCE_DISABLED", "1")
+		handlertest.CheckMistakes(t, func() { handlers.Resume(newExecutor(t, memory.New(0), resumes), handler, nil) }, "ONCE_DISABLED is set")
+	})
+	t.Run("batch", func(t *testing.T) {
+		handlertest.CheckMistakes(t, func() {
+			handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[order]) error { return nil }, nil)
+		}, "its source repeats what was left behind")
+	})
+	check.True(t, slices.Contains(noSources, "Resume"))
+}
