@@ -39,6 +39,13 @@ func TestNewRefusesMistakes(t *testing.T) {
 		"Optimistic with FailOpen":  {Optimistic: true, OnStoreError: idempotent.FailOpen},
 		"Optimistic needs a store":  {Optimistic: true},
 
+		"ProviderMemory is 1.5s, not longer": {ProviderMemory: 1500 * time.Millisecond},
+		"ProviderMemory is -1ns, not longer": {ProviderMemory: -1},
+		"ProviderMemory is 6s, not longer":   {ProviderMemory: 6 * time.Second, ClockSkew: time.Second, Reserve: 5 * time.Second},
+		"ProviderMemory with Optimistic":     {ProviderMemory: time.Hour, Optimistic: true},
+		"ProviderMemory with FailOpen":       {ProviderMemory: time.Hour, OnStoreError: idempotent.FailOpen},
+		"Resume with Optimistic":             {Resume: true, Optimistic: true},
+
 		"RefuseLate with a Retention of 1s":  {RefuseLate: true, Retention: time.Second},
 		"RetentionBefore without RefuseLate": {RetentionBefore: idempotent.RetentionBefore{Retention: time.Hour, Until: time.Now()}},
 		"RetentionBefore needs Until":        {RefuseLate: true, RetentionBefore: idempotent.RetentionBefore{Retention: time.Hour}},
@@ -48,6 +55,7 @@ func TestNewRefusesMistakes(t *testing.T) {
 		_, err := idempotent.New("op", memory.New(0), &config)
 		check.Says(t, err, want)
 	}
+	newExecutor(t, memory.New(0), &idempotent.Config{ProviderMemory: 1501 * time.Millisecond})
 	for _, operation := range []string{"", "a#b", "a\nb", "a\xff", strings.Repeat("a", 256)} {
 		_, err := idempotent.New(operation, memory.New(0), nil)
 		check.Failed(t, err, operation)
@@ -86,10 +94,10 @@ func (indented) Encode(result any) ([]byte, error) { return json.MarshalIndent(r
 // starts, all of it at once.
 func TestSharedRefusesWhatAnotherLibraryCannotKeep(t *testing.T) {
 	_, err := idempotent.New("op", memory.New(0), adapter.Shared(&idempotent.Config{
-		Codec: indented{}, MaxAttempts: 3, Payloads: newShelf(), RefuseLate: true, Sealer: &backwards{},
+		Codec: indented{}, MaxAttempts: 3, Payloads: newShelf(), ProviderMemory: time.Hour, RefuseLate: true, Resume: true, Sealer: &backwards{},
 	}))
 	check.As[*driver.ConfigError](t, err)
-	for _, want := range []string{"Codec with shared records: ", "MaxAttempts is 3 with shared records: ", "Payloads with shared records: ", "RefuseLate with shared records: ", "Sealer with shared records: "} {
+	for _, want := range []string{"Codec with shared records: ", "MaxAttempts is 3 with shared records: ", "Payloads with shared records: ", "ProviderMemory with shared records: ", "RefuseLate with shared records: ", "Resume with shared records: ", "Sealer with shared records: "} {
 		check.Says(t, err, want)
 	}
 }

@@ -89,6 +89,11 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 			_, err := idempotent.Do(t.Context(), newExecutor(t, memory.New(0), refusesLate()), idempotent.Key{ID: "k", Issued: time.UnixMilli(0)}, mustNotRun(t))
 			return err
 		},
+		"KeyForgottenError": func() error {
+			store := memory.New(0)
+			_ = store.Put(met(t, began(72*time.Hour)))
+			return call(store, remembers(), mustNotRun(t))
+		},
 		"KeyReusedError": func() error { return again(nil, otherPayload, idempotent.Permanent(errCrash)) },
 		"LeaseLostError": func() error {
 			store := memory.New(0)
@@ -116,6 +121,10 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 		"OutcomeUnknownError": func() error { return again(&idempotent.Config{MaxAttempts: 1}, theKey, errCrash) },
 		"Rejected":            func() error { return newBank().Commit(t.Context(), "1", &entry{refused: errCrash}) },
 		"ReplayedError":       func() error { return again(nil, theKey, idempotent.Permanent(errCrash)) },
+		"ResumeError": func() error {
+			_, err := adapter.Request(t.Context(), newExecutor(t, memory.New(0), resumes()), driver.Record{})
+			return err
+		},
 		"ResultUnavailableError": func() error {
 			store := memory.New(0)
 			_ = call(store, nil, returns("text"))

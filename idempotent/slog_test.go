@@ -109,6 +109,13 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 			refuses.RefuseLate = true
 			tryIssued(t.Context(), t, newExecutor(t, lasting{memory.New(0)}, &refuses), 48*time.Hour, mustNotRun(t)).refusedAsLate()
 		}},
+		"forgotten": {"level=ERROR", func(t *testing.T, c *idempotent.Config) {
+			remembers := *c
+			remembers.ProviderMemory = time.Hour
+			store := memory.New(0)
+			check.Must(t, store.Put(met(t, began(72*time.Hour))))
+			call(t, store, &remembers, mustNotRun(t))
+		}},
 		"not undone": {"level=WARN", func(t *testing.T, c *idempotent.Config) { call(t, memory.New(0), c, chargeWithoutUndo) }},
 		"unknown, with the text of a condition": {"level=ERROR", func(t *testing.T, c *idempotent.Config) {
 			unclaimed := *c

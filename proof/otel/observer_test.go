@@ -153,6 +153,12 @@ func TestStatusAndMetrics(t *testing.T) {
 	other.Payload = "another"
 	late := theKey
 	late.Issued = time.Now().Add(-48 * time.Hour) // twice the retention
+	left := memory.New(0)
+	id, err := theKey.RecordID("place-order")
+	check.Must(t, err)
+	check.Must(t, left.Put(driver.Record{
+		ID: id, Status: driver.InProgress, Attempt: 1, Lease: driver.LeaseEnded, Expires: time.Now().Add(time.Hour), Began: driver.WholeMillis(time.Now().Add(-2 * time.Hour)),
+	}))
 	for _, c := range []struct {
 		name               string
 		store              driver.Store
@@ -167,6 +173,7 @@ func TestStatusAndMetrics(t *testing.T) {
 		{"replayed", done, idempotent.Config{}, theKey, returns(nil), "replayed", "", codes.Unset, ""},
 		{"mismatch", done, idempotent.Config{}, other, returns(nil), "mismatch", "*idempotent.KeyReusedError", codes.Unset, ""},
 		{"expired", memory.New(0), idempotent.Config{RefuseLate: true}, late, returns(nil), "expired", "*idempotent.KeyExpiredError", codes.Error, ""},
+		{"forgotten", left, idempotent.Config{ProviderMemory: time.Hour}, theKey, returns(nil), "forgotten", "*idempotent.KeyForgottenError", codes.Error, ""},
 		{"released", memory.New(0), idempotent.Config{}, theKey, returns(errors.New(secret)), "released", "*errors.errorString", codes.Error, ""},
 		{"failed", refused, idempotent.Config{}, theKey, returns(idempotent.Permanent(errors.New(secret))), "failed", "*errors.errorString", codes.Error, ""},
 		{"failed again", refused, idempotent.Config{}, theKey, returns(nil), "replayed", "*idempotent.ReplayedError", codes.Unset, ""},

@@ -61,6 +61,43 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// What a provider has forgotten decides last: only where a takeover would run.
+func TestDecideWhatAProviderRemembers(t *testing.T) {
+	now := time.UnixMilli(1_800_000_000_000)
+	const memory = time.Hour
+	ends := now.Add(time.Minute) // the handler, at the latest
+	bound := ends.Add(-memory)
+	for _, test := range []struct {
+		name   string
+		memory time.Duration
+		began  time.Time
+		change func(*driver.Record)
+		want   Verdict
+	}{
+		{"it ends as the provider forgets", memory, bound, nil, TakeOver},
+		{"it ends behind that", memory, bound.Add(-time.Millisecond), nil, KeyForgotten},
+		{"it has begun behind that", memory, now.Add(-2 * memory), nil, KeyForgotten},
+		{"nobody asks", 0, now.Add(-2 * memory), nil, TakeOver},
+		{"nobody knows when it began", memory, time.Time{}, nil, TakeOver},
+		{"released", memory, bound.Add(-time.Millisecond), func(r *driver.Record) { r.Owner, r.Lease = "", driver.LeaseEnded }, KeyForgotten},
+		{"released and refunded", memory, bound.Add(-time.Millisecond), func(r *driver.Record) { r.Owner, r.Lease, r.Refunds = "", driver.LeaseEnded, 1 }, KeyForgotten},
+		{"no attempt is left either", memory, bound.Add(-time.Millisecond), func(r *driver.Record) { r.Attempt = 3 }, OutcomeLost},
+		{"running", memory, bound.Add(-time.Millisecond), func(r *driver.Record) { r.Lease = now }, AwaitOwner},
+		{"ours", memory, bound.Add(-time.Millisecond), func(r *driver.Record) { r.Owner = "me" }, RunHandler},
+		{"completed", memory, bound.Add(-time.Millisecond), func(r *driver.Record) { r.Status = driver.Completed }, ReplayRecord},
+		{"another payload", memory, bound.Add(-time.Millisecond), func(r *driver.Record) { r.Fingerprint = "g" }, RefuseReuse},
+	} {
+		met := driver.Record{Status: driver.InProgress, Owner: "other", Attempt: 1, Lease: now.Add(-time.Minute), Fingerprint: "f", Began: test.began}
+		if test.change != nil {
+			test.change(&met)
+		}
+		us := Claimant{Owner: "me", Fingerprint: "f", Cutoff: now.Add(-time.Second), MaxAttempts: 3, End: ends, ProviderMemory: test.memory}
+		check.Equal(t, us.Decide(met), test.want, test.name)
+		us.OnlyTakesOver = true
+		check.Equal(t, us.Decide(met), test.want, test.name, "for one that only takes over")
+	}
+}
+
 func TestDecideComparesFingerprintsThatBothSidesHave(t *testing.T) {
 	now := time.UnixMilli(1_800_000_000_000)
 	for _, test := range []struct {
