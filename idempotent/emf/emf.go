@@ -13,7 +13,7 @@
 //
 // All metrics are in the namespace "Once" and have the dimension operation.
 // Calls is also written with the dimensions operation and outcome, and Refused with
-// operation and reason. An operation has at most 28 custom metrics, however many
+// operation and reason. An operation has at most 30 custom metrics, however many
 // keys it has.
 //
 //	Calls           Count         1 for every call
@@ -23,8 +23,10 @@
 //	StoreThrottles  Count         1 if a store error was throttling
 //	Overhead        Milliseconds  time outside the handler: the store, and waiting for a duplicate
 //	RoundTrips      Count         calls to the store
+//	OldestAbandoned Seconds       how long ago the oldest work was left behind that is not resumed
 //
 // Every call writes each metric, also if it is 0, so that an average is a rate.
+// OldestAbandoned is written by each round of handlers.Resume instead, also if it is 0.
 // The outcomes are those of [idempotent.Outcome], and the reasons those of
 // [idempotent.Refusal]; only a refused call has one. An error that a retry overcame,
 // within the call or within the store's client, is not counted.

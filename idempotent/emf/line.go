@@ -29,6 +29,13 @@ type line struct {
 	Error     string  `json:"error,omitempty"`
 }
 
+// abandonedLine is the line that is written for one round of handlers.Resume.
+type abandonedLine struct {
+	AWS             metadata `json:"_aws"`
+	Operation       string   `json:"operation"`
+	OldestAbandoned float64
+}
+
 type metadata struct {
 	Timestamp         int64
 	CloudWatchMetrics []directive

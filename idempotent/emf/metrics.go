@@ -18,7 +18,7 @@ type Metric struct {
 // Metrics returns every metric, once for each of its sets of dimensions.
 func Metrics() []Metric {
 	var all []Metric
-	for _, d := range directives(Namespace) {
+	for _, d := range append(directives(Namespace), abandoned(Namespace)...) {
 		for _, dimensions := range d.Dimensions {
 			for _, m := range d.Metrics {
 				all = append(all, Metric{Name: m.Name, Unit: m.Unit, Dimensions: slices.Clone(dimensions)})
@@ -38,7 +38,12 @@ type directive struct {
 
 type definition struct{ Name, Unit string }
 
-// directives returns three directives. AWS bills every metric of a directive for
+// abandoned returns the directive of a round of handlers.Resume.
+func abandoned(namespace string) []directive {
+	return []directive{{namespace, [][]string{{"operation"}}, []definition{{"OldestAbandoned", "Seconds"}}}}
+}
+
+// directives returns the three directives of a call. AWS bills every metric of a directive for
 // each of its sets of dimensions, so only Calls has the dimension outcome. Only a
 // refused call has the last directive.
 func directives(namespace string) []directive {

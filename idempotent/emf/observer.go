@@ -35,9 +35,11 @@ type Options struct {
 }
 
 // An Observer is an [idempotent.Observer] that writes a line of Embedded Metric
-// Format for every call. It is safe for concurrent use.
+// Format for every call, and for every round of handlers.Resume. It is safe for
+// concurrent use.
 type Observer struct {
-	directives []directive
+	directives []directive // of a call
+	abandoned  []directive // of a round
 	onError    func(error)
 	writer     io.Writer
 
@@ -63,19 +65,29 @@ func New(options *Options) (*Observer, error) {
 	if o.Writer == nil {
 		o.Writer = os.Stdout
 	}
-	return &Observer{directives: directives(o.Namespace), onError: o.OnError, writer: o.Writer}, nil
+	return &Observer{directives: directives(o.Namespace), abandoned: abandoned(o.Namespace), onError: o.OnError, writer: o.Writer}, nil
 }
 
 var namespaces = regexp.MustCompile(`^[0-9A-Za-z.\-_/#: ]{1,255}$`)
 
 // Observe writes one line.
 func (o *Observer) Observe(_ context.Context, e idempotent.Event) {
-	if err := o.write(newLine(time.Now(), o.directives, e)); err != nil {
-		o.onError(fmt.Errorf("emf: write the metrics of operation %q: %w", e.Operation, err))
+	o.put(e.Operation, newLine(time.Now(), o.directives, e))
+}
+
+// ObserveAbandoned writes one line, also if oldest is 0. It implements the
+// handlers.ResumeObserver, for a function of handlers.Resume.
+func (o *Observer) ObserveAbandoned(_ context.Context, operation string, oldest time.Duration) {
+	o.put(operation, abandonedLine{metadata{time.Now().UnixMilli(), o.abandoned}, operation, oldest.Seconds()})
+}
+
+func (o *Observer) put(operation string, line any) {
+	if err := o.write(line); err != nil {
+		o.onError(fmt.Errorf("emf: write the metrics of operation %q: %w", operation, err))
 	}
 }
 
-func (o *Observer) write(l line) error {
+func (o *Observer) write(l any) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.line.Reset()

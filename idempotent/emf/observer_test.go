@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/emf"
@@ -188,6 +189,21 @@ func TestDurations(t *testing.T) {
 	}
 }
 
+// Each round writes the metric, also if nothing is left behind, so that its absence means
+// that no round runs.
+func TestEachRoundOfAResumerWritesOneLine(t *testing.T) {
+	for oldest, want := range map[time.Duration]float64{0: 0, 1500 * time.Millisecond: 1.5, 2 * time.Hour: 7200} {
+		var out bytes.Buffer
+		var o handlers.ResumeObserver = observer(t, &emf.Options{Writer: &out})
+		o.ObserveAbandoned(t.Context(), "checkout", oldest)
+		check.Equal(t, bytes.Count(out.Bytes(), []byte("\n")), 1)
+		got := document(t, out.Bytes())
+		check.Equal(t, got["OldestAbandoned"], any(want))
+		check.Equal(t, got["operation"], any("checkout"))
+		check.Equal(t, len(got), 3, "members besides")
+	}
+}
+
 // What dashboards and alarms are built on is what a line declares.
 func TestMetricsAreThoseOfALine(t *testing.T) {
 	want := []emf.Metric{
@@ -200,13 +216,19 @@ func TestMetricsAreThoseOfALine(t *testing.T) {
 		{"Overhead", "Milliseconds", []string{"operation"}},
 		{"RoundTrips", "Count", []string{"operation"}},
 		{"Refused", "Count", []string{"operation", "reason"}},
+		{"OldestAbandoned", "Seconds", []string{"operation"}},
 	}
 	check.Deep(t, emf.Metrics(), want)
 	var declared []emf.Metric
 	var out bytes.Buffer
-	observer(t, &emf.Options{Writer: &out}).Observe(t.Context(), refused(&idempotent.MissingKeyError{Part: "id"}))
-	doc := document(t, out.Bytes()) // the line of a refused call declares all
-	for _, d := range doc["_aws"].(map[string]any)["CloudWatchMetrics"].([]any) {
+	o := observer(t, &emf.Options{Writer: &out})
+	o.Observe(t.Context(), refused(&idempotent.MissingKeyError{Part: "id"})) // its line declares all of a call
+	o.ObserveAbandoned(t.Context(), "op", 0)
+	var directives []any
+	for line := range bytes.Lines(out.Bytes()) {
+		directives = append(directives, document(t, line)["_aws"].(map[string]any)["CloudWatchMetrics"].([]any)...)
+	}
+	for _, d := range directives {
 		d := d.(map[string]any)
 		if d["Namespace"] != emf.Namespace {
 			t.Errorf("namespace %v", d["Namespace"])
@@ -228,6 +250,10 @@ func TestMetricsAreThoseOfALine(t *testing.T) {
 func TestNamespace(t *testing.T) {
 	var out bytes.Buffer
 	o := observer(t, &emf.Options{Namespace: "Shop/Once", Writer: &out})
+	o.ObserveAbandoned(t.Context(), "op", time.Second)
+	document(t, out.Bytes())
+	check.Contains(t, out.String(), `"Namespace":"Shop/Once"`)
+	out.Reset()
 	o.Observe(t.Context(), idempotent.Event{Operation: "op", Outcome: idempotent.OutcomeExecuted})
 	if document(t, out.Bytes()); strings.Count(out.String(), `"Namespace":"Shop/Once"`) != 2 || strings.Contains(out.String(), `"Namespace":"Once"`) {
 		t.Errorf("%s", out.String())
