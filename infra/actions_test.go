@@ -55,7 +55,7 @@ func TestFunctionIsAnActionOfEveryAlarm(t *testing.T) {
 			pages++
 		}
 	}
-	check.Equal(t, pages, 7)
+	check.Equal(t, pages, 8)
 	check.Equal(t, len(deployed.IDs("AWS::Lambda::Permission")), pages)
 }
 

@@ -58,7 +58,7 @@ func TestAlarms(t *testing.T) {
 	}
 	for _, operation := range []string{"pay", "refund"} {
 		for alarm, threshold := range map[string]float64{
-			"LeaseLost": 1, "Unknown": 1, "TimedOut": 1, "Repeated": 1, "Expired": 1, "Mismatch": 10, "Takeovers": 9, "LapsedLeases": 1, "Refused": 10,
+			"LeaseLost": 1, "Unknown": 1, "TimedOut": 1, "Repeated": 1, "Expired": 1, "Forgotten": 1, "Mismatch": 10, "Takeovers": 9, "LapsedLeases": 1, "Refused": 10,
 			"StoreErrors": 1, "StoreThrottles": 1, "Conflicts": 20,
 		} {
 			want[operation+alarm] = threshold

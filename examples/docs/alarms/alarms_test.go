@@ -151,6 +151,7 @@ var failures = map[string]failure{
 	"TimedOut":       {"", func(*world) {}, "k", 1},
 	"Repeated":       {"Optimistic: true,", func(*world) {}, "k", 2},
 	"Expired":        {"RefuseLate: true,", func(*world) {}, "00000000-0000-7000-8000-000000000000", 2}, // of 1970
+	"Forgotten":      {"ProviderMemory: 3e9, Reserve: 1e9,", (*world).crashBeforeItsRecord, "k", 2},
 	"Mismatch":       {"", func(w *world) { w.call("k", 2) }, "k", 3},
 	"Takeovers":      {"MaxAttempts: 2,", (*world).crashBeforeItsRecord, "k", 2},
 	"LapsedLeases":   {"", (*world).crashBeforeItsRecord, "k", 2},
@@ -180,7 +181,7 @@ func TestEachAlarmOfThePagesHasBeenSeenToRing(t *testing.T) {
 		}
 	}
 	slices.Sort(ours)
-	check.Equal(t, len(ours), 12, "docs/start.md says how many alarms read metrics of the function", ours)
+	check.Equal(t, len(ours), 13, "docs/start.md says how many alarms read metrics of the function", ours)
 	check.Slice(t, slices.Sorted(maps.Keys(failures)), ours, "failures, and alarms")
 	for name, p := range pages {
 		binaries := map[string]string{}

@@ -58,7 +58,8 @@ func TestPageStatesTheSeverityOfEveryAlarm(t *testing.T) {
 			}
 		}
 	}
-	made["Undelivered"], made["OffsetLag"] = "page", "page" // the app has neither an asynchronous source nor a topic
+	// The app has no asynchronous source, no topic and no resumer.
+	made["Undelivered"], made["OffsetLag"], made["Abandoned"] = "page", "page", "page"
 	check.Equal(t, stated, made)
 }
 

@@ -18,7 +18,7 @@ run "alarms" {
   command = plan
 
   assert {
-    condition     = length(aws_cloudwatch_metric_alarm.this) == 2 * 11 + 2 * 2 + 2 * 2
+    condition     = length(aws_cloudwatch_metric_alarm.this) == 2 * 12 + 2 * 2 + 2 * 2
     error_message = "Operations, functions and queues have alarms, but no operation without metrics."
   }
 
