@@ -76,7 +76,7 @@ func inspect(ctx context.Context, c *call) error {
 	case s.Unavailable != "":
 		fmt.Fprintf(c.out, "\nno result: %s\n", s.Unavailable)
 	}
-	fmt.Fprintf(c.out, "\n%s\n", advice(s.State, r.undoing))
+	fmt.Fprintf(c.out, "\n%s\n", r.advice(s.State))
 	if arn, owns := r.execution(); owns && r.Status == driver.InProgress {
 		fmt.Fprintf(c.out, "A durable execution owns it: %s.\nBefore a release, stop the execution: %s.\n", printable(cmp.Or(arn, "its ARN is not stored, as its function has no Service")), lastInvocation)
 	}
@@ -84,18 +84,26 @@ func inspect(ctx context.Context, c *call) error {
 }
 
 // advice returns how a record goes on, and how a person can change that.
-func advice(s state, undoing bool) string {
+func (r *record) advice(s state) string {
 	switch s {
 	case running:
 		return "Somebody runs it. Calls are refused, or wait, until the lease ends."
 	case leaseless:
 		return "It has no lease, as Powertools writes it outside of a time limit: it blocks calls until it expires.\nIf nobody runs it, release it."
 	case lapsed, released:
-		if undoing {
-			return "It has failed for good. The next call goes on undoing its steps, and stores the failure when all are undone."
+		resumed := ""
+		if r.Request != nil {
+			resumed = "\nIts request is stored: \"once resume\" does the same without a caller."
 		}
-		return "The next call runs it again, unless its MaxAttempts are used up: then calls get an OutcomeUnknownError.\n" +
-			"In that case find out what was done. \"once release\" has it run again; \"once resolve\" stores what calls get instead."
+		if r.undoing {
+			return "It has failed for good. The next call goes on undoing its steps, and stores the failure when all are undone." + resumed
+		}
+		text, when := "The next call runs it again, unless its MaxAttempts are used up: then calls get an OutcomeUnknownError.\n", "In that case"
+		if !r.Began.IsZero() {
+			text += "Nor does it run if a provider may have forgotten its keys (ProviderMemory): then calls get a KeyForgottenError.\n"
+			when = "In both cases"
+		}
+		return text + when + " find out what was done. \"once release\" has it run again; \"once resolve\" stores what calls get instead." + resumed
 	case completed, failed:
 		return "Calls get the stored result, or error, until it expires."
 	case over:

@@ -43,10 +43,11 @@ func (k *keyFlags) wanted(c *call) (wanted, error) {
 	if err != nil {
 		return wanted{}, err
 	}
-	key := ""
-	if len(args) > 0 {
-		key = args[0]
-	}
+	return k.named(strings.Join(args, ""))
+}
+
+// named returns the record that an argument names, or the flags if key is empty.
+func (k *keyFlags) named(key string) (wanted, error) {
 	scope, scoped := k.scope.text()
 	switch {
 	case k.record != "" && (key != "" || k.operation != "" || scoped):

@@ -26,7 +26,7 @@ import (
 // Codes to exit with. With 4, 5 and 6 nothing was written. once dynamodb exits with the
 // code of its command.
 const (
-	codeFailed         = 1 // the store refused or was not reached, the function failed, or a sweep was interrupted
+	codeFailed         = 1 // the store refused or was not reached, the function failed, not all is resumed, or a sweep was interrupted
 	codeUsage          = 2 // used wrongly, or the command does not apply to the store
 	codeNoRecord       = 3
 	codeChanged        = 4 // the record has changed since it was shown
@@ -72,6 +72,7 @@ var commands = []command{
 	{"stats", "counts and sizes of each operation", aboutStats, stats},
 	{"release KEY", "have the next call run again", aboutRelease, release},
 	{"resolve KEY --completed|--failed MESSAGE", "store what all calls then get", aboutResolve, resolve},
+	{"resume ID... --function NAME", "finish work that its caller left behind", aboutResume, resume},
 	{"sweep", "delete expired records where nothing else does", aboutSweep, sweep},
 	{"check", "whether the table, a function and its permissions are right", aboutCheck, checkStore},
 	{"policy --table ARN", "the permissions that a role needs", aboutPolicy, printPolicy},

@@ -106,6 +106,52 @@ func (r *record) at(before time.Time) state {
 	return running
 }
 
+// next is what the next call gets.
+type next string
+
+const (
+	nextFails   next = "fails"
+	nextReplays next = "replays" // it gets the stored result, or error
+	nextRuns    next = "runs"    // unless MaxAttempts or ProviderMemory of its function forbid it
+	nextUndoes  next = "undoes"
+	nextWaits   next = "waits" // or is refused
+)
+
+func (r *record) next(s state) next {
+	switch s {
+	case running, leaseless:
+		return nextWaits
+	case lapsed, released:
+		if r.undoing {
+			return nextUndoes
+		}
+		return nextRuns
+	case over:
+		return nextRuns
+	case completed, failed:
+		return nextReplays
+	}
+	return nextFails
+}
+
+// request describes the stored request without showing it, or returns "" if there is none.
+func (r *record) request() string {
+	if r.Request == nil {
+		return ""
+	}
+	content := form.DecodeStep(r.Request)
+	key, sealed := seal.KeyID(content.Data)
+	switch {
+	case content.Payload != "":
+		return "kept elsewhere: " + printable(content.Payload)
+	case content.Unavailable != "":
+		return "cannot be read"
+	case sealed:
+		return fmt.Sprintf("sealed with key %q, %d bytes", key, len(content.Data))
+	}
+	return fmt.Sprintf("%d bytes", len(content.Data))
+}
+
 // shape describes the stored result without showing it.
 func (r *record) shape() string {
 	key, sealed := seal.KeyID(r.Data)

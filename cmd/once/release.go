@@ -16,6 +16,10 @@ Attempts still count, and the results of finished steps and the payload's
 fingerprint stay. A process that still runs can record its result if no other
 call has taken over by then. A delayed copy of its claim writes nothing.
 
+The record forgets when its work began: under ProviderMemory, the next call runs
+as a first attempt. A provider that has forgotten the key of an effect repeats it,
+so find out first whether the effect happened.
+
 --delete removes the item instead. Use it for a finished record, or for a key
 that is to be used with another payload. A delayed copy of a claim can then
 write the record again. Processes with a cache (CacheEntries) replay a finished
@@ -55,6 +59,9 @@ func release(ctx context.Context, c *call) error {
 		change.Release = driver.ReleaseRefund
 	}
 	what := fmt.Sprintf("It will be released: one attempt is given back, and %d still count against MaxAttempts. The next call %s if MaxAttempts is above that, or not set.", left, next)
+	if !r.Began.IsZero() {
+		what += "\nIt will have no beginning: for ProviderMemory the next call is a first attempt, and a provider that has forgotten its keys repeats an effect."
+	}
 	return o.write(ctx, c.terminal, t, r, change, what, "released")
 }
 

@@ -91,3 +91,16 @@ func TestRecordOfAPausedExecutionIsRefused(t *testing.T) {
 	s.refused(codeRefused, "a durable execution owns it", "resolve", "--completed", "--no-result", "--yes", "pay#1")
 	s.ok("release", "--force", "--yes", "pay#1")
 }
+
+// Under ProviderMemory, a release lets an effect happen again that a provider has forgotten.
+func TestReleaseSaysThatTheBeginningIsForgotten(t *testing.T) {
+	onStores(t, func(s *storeScene) {
+		id, _ := s.leave(idempotent.Config{ProviderMemory: time.Hour})
+		check.Contains(t, s.prints("ProviderMemory", "inspect", id), "In both cases find out what was done.")
+		r := s.run(s.with("release", id, "--yes")...)
+		check.Contains(s, r.err, "for ProviderMemory the next call is a first attempt")
+		check.True(s, s.get(id).Began.IsZero(), "it has a beginning")
+		s.claim("pay#old", -time.Hour) // by a version without one
+		check.Lacks(s, s.run(s.with("release", "pay#old", "--yes")...).err, "ProviderMemory")
+	})
+}

@@ -76,7 +76,7 @@ func (o *resolution) add(f *flag.FlagSet) {
 	f.StringVar(&o.message, "failed", "", "the work failed permanently: the error's `message`")
 	f.StringVar(&o.kind, "error-type", "OperatorError", "with --failed, the error's type `name`, on which Step Functions match")
 	f.StringVar(&o.errCode, "error-code", "", "with --failed, the error's `code`")
-	durationVar(f, &o.retention, "retention", 24*time.Hour, "how long calls get the result at least, a `duration` such as 7d; never shorter than the record's own retention; required for a record that never expires")
+	durationVar(f, &o.retention, "retention", 24*time.Hour, "how long calls get the result at least, a `duration` such as 7d; never shorter than the record's own retention; required for a record that never expires. With Config.RefuseLate, at least the functions' Retention: until then a repetition is not late, and would run")
 }
 
 func resolve(ctx context.Context, c *call) error {

@@ -33,6 +33,12 @@ type shown struct {
 type wholeItem struct {
 	Data  string `json:"data"`
 	Bytes int    `json:"bytes"`
+	// Began is when the first attempt made its claim, and Request describes the request
+	// that is stored, as Data does the result.
+	Began   *time.Time `json:"began,omitempty"`
+	Request string     `json:"request,omitempty"`
+	// Next is what the next call gets.
+	Next next `json:"next"`
 	// The reference of a result in a payload store, and the key that it is sealed
 	// with.
 	Payload    string `json:"payload,omitempty"`
@@ -58,7 +64,7 @@ func (r *record) json(before time.Time) *shown {
 
 func (r *record) whole(before time.Time) *shown {
 	s := r.json(before)
-	s.wholeItem = &wholeItem{Data: r.shape(), Bytes: r.Size, Payload: r.Payload}
+	s.wholeItem = &wholeItem{Data: r.shape(), Bytes: r.Size, Payload: r.Payload, Began: inUTC(r.Began), Request: r.request(), Next: r.next(s.State)}
 	s.SealedWith, _ = seal.KeyID(r.Data)
 	return s
 }
@@ -103,6 +109,9 @@ func (r *record) print(w io.Writer, now, before time.Time) {
 	if r.Attempt > 0 || r.Refunds > 0 {
 		line("attempt", "%d, of which %d count against MaxAttempts", max(r.Attempt, 1), r.Used())
 	}
+	if !r.Began.IsZero() {
+		line("began", "%s (%s)", stamp(r.Began), relative(r.Began, now))
+	}
 	if r.Owner != "" {
 		line("owner", "%s", printable(r.Owner))
 	}
@@ -118,6 +127,9 @@ func (r *record) print(w io.Writer, now, before time.Time) {
 	}
 	for _, s := range r.steps {
 		line("step", "%s", s)
+	}
+	if r.Request != nil {
+		line("request", "%s", r.request())
 	}
 	line("data", "%s", r.shape())
 	line("size", "%d bytes", r.Size)

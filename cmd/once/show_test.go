@@ -14,6 +14,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/internal/form"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -110,10 +111,13 @@ func TestInspectShowsEveryStoredForm(t *testing.T) {
 	golden(t, "data-binary-json", s.ok("inspect", "pay#binary", "--data", "--json"))
 }
 
+// sealedText is a text that package seal has sealed with the key "2026".
+const sealedText = "ff7365616c65643a0104323032360000a0a1a2a3a4a5a6a7a8a9aaab9d3a154967f120cf4f54a5ae52070a8e7d62efa926629ef7207241a5"
+
 // A result that is elsewhere or sealed is named and not shown.
 func TestInspectShowsWhereAResultIs(t *testing.T) {
 	s := newScene(t)
-	sealed, err := hex.DecodeString("ff7365616c65643a0104323032360000a0a1a2a3a4a5a6a7a8a9aaab9d3a154967f120cf4f54a5ae52070a8e7d62efa926629ef7207241a5")
+	sealed, err := hex.DecodeString(sealedText)
 	check.Must(t, err)
 	s.completed(
 		driver.Record{ID: "pay#elsewhere", Payload: "1:10485760:once/0f3a"},
@@ -200,4 +204,31 @@ func TestRelativeTimesAreCoarseWhenFar(t *testing.T) {
 	} {
 		check.Equal(t, relative(at, now), want, at)
 	}
+}
+
+// What a request contains may be personal data: only its size is shown.
+func TestRequestIsDescribed(t *testing.T) {
+	for want, stored := range map[string]string{
+		"4 bytes": "=Ada.", "kept elsewhere: s3://b/k": "@s3://b/k", "cannot be read": "?",
+		"": "",
+	} {
+		r := &record{}
+		if stored != "" {
+			r.Request = []byte(stored)
+		}
+		check.Equal(t, r.request(), want)
+	}
+	sealed, err := hex.DecodeString(sealedText)
+	check.Must(t, err)
+	r := &record{Entry: driver.Entry{Record: driver.Record{Request: form.EncodeStep(form.Stored{Data: sealed})}}}
+	check.Equal(t, r.request(), `sealed with key "2026", 56 bytes`)
+}
+
+func TestWhatTheNextCallGets(t *testing.T) {
+	for s, want := range map[state]next{
+		running: nextWaits, leaseless: nextWaits, lapsed: nextRuns, released: nextRuns, over: nextRuns, completed: nextReplays, failed: nextReplays, unknown: nextFails,
+	} {
+		check.Equal(t, (&record{}).next(s), want, s)
+	}
+	check.Equal(t, (&record{undoing: true}).next(lapsed), nextUndoes)
 }

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+const aboutResume = `
+Finishes work that its caller left behind, by the function of handlers.Resume that
+--function names. The function runs the stored request of each record as the next
+call would: finished steps do not run again, and a saga is finished or undone. A
+caller that comes back gets the result.
+
+The scheduled rounds of the function do the same. Use resume for records that must
+not wait, or that were released: a round leaves those to their callers for a while.
+
+resume refuses records that are finished, whose lease is live, or whose request is
+not stored. Whether an attempt may begin is decided by the function: a record whose
+MaxAttempts are used up, or whose keys a provider may have forgotten, still waits
+for "once resolve" or "once release".
+
+KEY and the flags beside it name records as for inspect; several ids are allowed. It
+needs the permission lambda:InvokeFunction.
+`
+
+type resumeFlags struct {
+	recordFlags
+	function string
+	yes      bool
+}
+
+func (o *resumeFlags) add(f *flag.FlagSet) {
+	o.recordFlags.add(f)
+	f.StringVar(&o.function, "function", "", "the `name` or ARN of the function of handlers.Resume")
+	f.BoolVar(&o.yes, "yes", false, "do not ask")
+}
+
+func resume(ctx context.Context, c *call) error {
+	var o resumeFlags
+	o.add(c.FlagSet)
+	args, err := c.parse(math.MaxInt)
+	if err != nil {
+		return err
+	}
+	if o.function == "" {
+		return endf(codeUsage, "set --function to the function of handlers.Resume")
+	}
+	if len(args) == 0 {
+		args = []string{""} // --record, or none
+	}
+	var t *store
+	var all []*record
+	for _, arg := range args {
+		w, err := o.named(arg)
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			if t, err = o.open(ctx, c.FlagSet); err != nil {
+				return err
+			}
+		}
+		r, err := t.find(ctx, w, newProgress(c.terminal, false))
+		if err != nil {
+			return err
+		}
+		if err := r.mayResume(t.now().Add(-o.skew)); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(all, func(other *record) bool { return other.ID == r.ID }) {
+			all = append(all, r)
+		}
+	}
+	return o.resume(ctx, c.terminal, t, all)
+}
+
+// mayResume returns an error for a record that a function of handlers.Resume would leave.
+func (r *record) mayResume(before time.Time) error {
+	s := r.at(before)
+	_, owned := r.execution()
+	refuse := func(format string, args ...any) error {
+		return endf(codeRefused, "%s: %s; nothing was run", printable(r.ID), fmt.Sprintf(format, args...))
+	}
+	switch {
+	case r.Status != driver.InProgress, s == over:
+		return refuse("the record is not in progress (%s)", s)
+	case owned:
+		return refuse("a durable execution owns it, and goes on by itself")
+	case s != lapsed && s != released:
+		return refuse("somebody may run it: its state is %s", s)
+	case r.Request == nil:
+		return refuse("its request is not stored, as it was claimed without Config.Resume: repeat the call, or resolve the record")
+	}
+	return nil
+}
+
+// resume shows the records, asks for confirmation, and lets the function resume them.
+func (o *resumeFlags) resume(ctx context.Context, to terminal, t *store, all []*record) error {
+	var event handlers.ResumeEvent
+	for _, r := range all {
+		r.print(to.err, t.now(), t.now().Add(-o.skew))
+		fmt.Fprintln(to.err)
+		event.IDs = append(event.IDs, r.ID)
+	}
+	fmt.Fprintf(to.err, "The function %s will run the stored requests of these %d records, each as its next attempt: it finishes them, or undoes their steps.\n", printable(o.function), len(all))
+	if !o.yes {
+		if err := to.confirm(ctx); err != nil {
+			return err
+		}
+	}
+	payload, err := json.Marshal(event)
+	if err != nil {
+		return err
+	}
+	cfg, err := o.dynamodb.load(ctx)
+	if err != nil {
+		return err
+	}
+	// A request whose answer is lost is not sent again: the operator decides that.
+	client := lambda.NewFromConfig(cfg, func(l *lambda.Options) { l.RetryMaxAttempts = 1 })
+	out, err := client.Invoke(ctx, &lambda.InvokeInput{FunctionName: &o.function, Payload: payload})
+	if err != nil {
+		return o.notInvoked(err)
+	}
+	var report handlers.ResumeReport
+	if out.FunctionError != nil || json.Unmarshal(out.Payload, &report) != nil || report.Operation == "" {
+		return endf(codeFailed, "the function %s failed, or is not one of handlers.Resume: see its log, and inspect the records", o.function)
+	}
+	return o.report(to, report, len(all))
+}
+
+func (o *resumeFlags) notInvoked(err error) error {
+	var missing *types.ResourceNotFoundException
+	var busy *types.TooManyRequestsException
+	var api smithy.APIError
+	switch {
+	case errors.As(err, &missing):
+		return endf(codeFailed, "there is no function %s in this account and Region: see --region and --profile", o.function)
+	case errors.As(err, &busy):
+		return endf(codeFailed, "the function %s is busy, as one of its rounds runs: repeat the command", o.function)
+	case errors.As(err, &api):
+		return fmt.Errorf("the function %s was not invoked: %w", o.function, err)
+	}
+	return endf(codeUnacknowledged, "no answer of the function %s arrived, and it may have resumed the records: inspect them before you repeat the command: %w", o.function, err)
+}
+
+// report prints what the function has done, and returns an error unless all is resumed.
+func (o *resumeFlags) report(to terminal, report handlers.ResumeReport, n int) error {
+	rest := n - report.Resumed - report.Failed - report.Waiting - report.Left
+	if o.json {
+		if err := writeJSON(to.out, report); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(to.out, "%s: %d resumed, %d failed, %d wait for a person, %d cannot be resumed, %d not begun\n",
+			printable(report.Operation), report.Resumed, report.Failed, report.Waiting, report.Left, rest)
+	}
+	switch {
+	case report.Resumed == n:
+		return nil
+	case report.Waiting == n:
+		return endf(codeRefused, "they wait for a person: find out what was done, then resolve or release them; nothing was run")
+	}
+	return endf(codeFailed, "not all are resumed: inspect them, and see the log of %s; another call may have taken one over", o.function)
+}
