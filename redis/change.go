@@ -13,7 +13,7 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	if err := c.Validate(f); err != nil {
 		return driver.Record{}, false, refused("Change", err)
 	}
-	if err := checkValues(c.With, c.Lease, c.Expires); err != nil {
+	if err := checkValues(c.With, c.Lease, c.Expires, c.Began); err != nil {
 		return driver.Record{}, false, refused("Change", err)
 	}
 	r := driver.Record{ID: f.ID, Status: driver.InProgress, Owner: f.Owner,
@@ -44,6 +44,7 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 			script = s.scripts.takeOver
 		}
 		args = pairs(args, driver.Record{Lease: r.Lease, Expires: r.Expires}, c.Owner)
+		args = present(args, fieldBegan, millis(c.Began))
 	}
 	met, ok, err := s.run(ctx, script, f.ID, args)
 	if ok && script != s.scripts.takeOver {

@@ -44,7 +44,7 @@ func plant(s *Store, client redis.Cmdable) func(*testing.T, driver.Record) {
 		if r.Status == driver.Absent {
 			return
 		}
-		check.Must(t, client.HSet(t.Context(), key, steps(fields(nil, r), r.Steps)...).Err())
+		check.Must(t, client.HSet(t.Context(), key, steps(fields(nil, millis(r.Lease), seconds(r.Expires), r), r.Steps)...).Err())
 	}
 }
 
@@ -52,7 +52,7 @@ func plant(s *Store, client redis.Cmdable) func(*testing.T, driver.Record) {
 func claim(id string) driver.Record {
 	now := time.Now()
 	return driver.Record{ID: id, Status: driver.InProgress, Owner: "alice", Attempt: 1, Fingerprint: "f",
-		Lease: now.Add(time.Minute), Expires: now.Add(time.Hour)}
+		Lease: now.Add(time.Minute), Expires: now.Add(time.Hour), Began: now}
 }
 
 func created(t *testing.T, s *Store, r driver.Record) driver.Record {

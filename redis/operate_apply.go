@@ -39,14 +39,14 @@ func (s *Store) Apply(ctx context.Context, e driver.Entry, c driver.Change) (dri
 func replacement(stored []any, r driver.Record, c driver.Change) (all []any) {
 	changed := map[string]any{fieldOwner: c.Owner, fieldLease: millis(c.Lease)}
 	if c.Release != 0 {
-		changed[fieldLease] = millis(driver.LeaseEnded)
+		changed[fieldLease], changed[fieldBegan] = millis(driver.LeaseEnded), ""
 	}
 	if c.Release == driver.ReleaseRefund {
 		changed[fieldRefunds] = number(r.Refunds + 1)
 	}
 	if c.Status != driver.Absent {
 		changed[fieldStatus], changed[fieldData] = string(c.Status), string(c.Data)
-		changed[fieldPayload], changed[fieldUnavailable] = "", ""
+		changed[fieldPayload], changed[fieldUnavailable], changed[fieldRequest] = "", "", ""
 		if !c.Expires.IsZero() {
 			changed[fieldExpires] = seconds(c.Expires)
 		}

@@ -13,6 +13,7 @@ import (
 // The fields of a record's hash. Those of steps are named after the step.
 const (
 	fieldAttempt     = "attempt"
+	fieldBegan       = "began"
 	fieldData        = "data"
 	fieldExpires     = "expires"
 	fieldFingerprint = "fingerprint"
@@ -20,6 +21,7 @@ const (
 	fieldOwner       = "owner"
 	fieldPayload     = "payload"
 	fieldRefunds     = "refunds"
+	fieldRequest     = "request"
 	fieldStatus      = "status"
 	fieldUnavailable = "unavailable"
 	stepPrefix       = "step:"
@@ -27,8 +29,13 @@ const (
 
 // pairs appends the fields and values that r sets, beside its steps, with this owner.
 func pairs(args []any, r driver.Record, owner string) []any {
+	return timed(args, millis(r.Lease), seconds(r.Expires), r, owner)
+}
+
+// timed is pairs for times that are arguments already, so that they are allocated once.
+func timed(args []any, lease, expires any, r driver.Record, owner string) []any {
 	// The lease comes first; see extend.lua.
-	args = present(args, fieldLease, millis(r.Lease), fieldExpires, seconds(r.Expires), fieldStatus, string(r.Status),
+	args = present(args, fieldLease, lease, fieldExpires, expires, fieldStatus, string(r.Status),
 		fieldOwner, owner, fieldPayload, r.Payload, fieldUnavailable, r.Unavailable)
 	if r.Data != nil {
 		args = append(args, fieldData, string(r.Data))
@@ -36,10 +43,14 @@ func pairs(args []any, r driver.Record, owner string) []any {
 	return args
 }
 
-// fields appends the fields and values of a new record.
-func fields(args []any, r driver.Record) []any {
-	return present(pairs(args, r, r.Owner), fieldAttempt, number(r.Attempt), fieldFingerprint, r.Fingerprint,
-		fieldRefunds, number(r.Refunds))
+// fields appends the fields and values of a new record, whose times are arguments already.
+func fields(args []any, lease, expires any, r driver.Record) []any {
+	args = present(timed(args, lease, expires, r, r.Owner), fieldAttempt, number(r.Attempt), fieldFingerprint, r.Fingerprint,
+		fieldRefunds, number(r.Refunds), fieldBegan, millis(r.Began))
+	if r.Request != nil {
+		args = append(args, fieldRequest, string(r.Request))
+	}
+	return args
 }
 
 // present appends the fields whose values are not empty. Values are strings and numbers,
@@ -121,7 +132,7 @@ func readable(id string, hash []any) (r driver.Record, problems []error) {
 func set(r *driver.Record, field, value string) error {
 	var n int64
 	switch field {
-	case fieldAttempt, fieldExpires, fieldLease, fieldRefunds:
+	case fieldAttempt, fieldBegan, fieldExpires, fieldLease, fieldRefunds:
 		var err error
 		if n, err = strconv.ParseInt(value, 10, 64); err != nil {
 			return fmt.Errorf("%w: its field %q is no number", errNoRecord, field)
@@ -130,6 +141,8 @@ func set(r *driver.Record, field, value string) error {
 	switch field {
 	case fieldAttempt:
 		r.Attempt = n
+	case fieldBegan:
+		r.Began = time.UnixMilli(n)
 	case fieldData:
 		r.Data = []byte(value)
 	case fieldExpires:
@@ -144,6 +157,8 @@ func set(r *driver.Record, field, value string) error {
 		r.Payload = value
 	case fieldRefunds:
 		r.Refunds = n
+	case fieldRequest:
+		r.Request = []byte(value)
 	case fieldStatus:
 		r.Status = driver.Status(value)
 	case fieldUnavailable:

@@ -57,12 +57,13 @@ func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, w
 	if err := checkCreate(r, with); err != nil {
 		return driver.Record{}, false, refused("Create", err)
 	}
-	r.Lease, r.Expires, r.Steps = driver.WholeMillis(r.Lease), driver.WholeSeconds(r.Expires), nil
+	r.Lease, r.Expires, r.Began, r.Steps = driver.WholeMillis(r.Lease), driver.WholeSeconds(r.Expires), driver.WholeMillis(r.Began), nil
 	if r.Status != driver.InProgress {
 		r.Lease = time.Time{}
 	}
-	args := append(make([]any, 0, 20), seconds(cutoff), millis(cutoff), seconds(r.Expires), millis(r.Lease))
-	met, ok, err := s.run(ctx, s.scripts.create, r.ID, fields(args, r))
+	lease, expires := millis(r.Lease), seconds(r.Expires)
+	args := append(make([]any, 0, 24), seconds(cutoff), millis(cutoff), expires, lease)
+	met, ok, err := s.run(ctx, s.scripts.create, r.ID, fields(args, lease, expires, r))
 	if ok {
 		return r, true, nil
 	}
@@ -86,16 +87,16 @@ func checkCreate(r driver.Record, with any) error {
 	if r.Attempt < 0 || r.Refunds < 0 {
 		return &driver.InvalidWriteError{Reason: "Create of a record with a negative number of attempts or refunds"}
 	}
-	return checkValues(with, r.Lease, r.Expires)
+	return checkValues(with, r.Lease, r.Expires, r.Began)
 }
 
 // checkValues refuses values that no write of this store can contain. Scripts compare times as
 // floating-point numbers, which are exact up to the year 9999.
-func checkValues(with any, lease, expires time.Time) error {
+func checkValues(with any, times ...time.Time) error {
 	if with != nil {
 		return &driver.InvalidWriteError{Reason: fmt.Sprintf("the Redis store cannot commit a %T together with a record", with)}
 	}
-	for _, t := range []time.Time{lease, expires} {
+	for _, t := range times {
 		if !t.IsZero() && (t.Before(time.UnixMilli(0)) || t.UTC().Year() > 9999) {
 			return &driver.InvalidWriteError{Reason: "a time that is not between the years 1970 and 9999"}
 		}

@@ -1,4 +1,4 @@
--- Completes or fails the record, also one that nobody owns. Steps and lease go.
+-- Completes or fails the record, also one that nobody owns. Steps, request and lease go.
 if not fenced then
   return met()
 end
@@ -11,7 +11,7 @@ if string.find(table.concat(fields, ' '), 'step:', 1, true) then
     end
   end
 end
-redis.call('HDEL', key, 'lease', 'data', 'payload', 'unavailable')
+redis.call('HDEL', key, 'lease', 'request', 'data', 'payload', 'unavailable')
 fingerprint()
 assign(7, #ARGV)
 return 1
