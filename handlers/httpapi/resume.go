@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 
@@ -29,11 +28,10 @@ type ResumeOptions struct {
 	// refused. Default none.
 	Headers []string
 
-	// Save returns what the handler needs of its caller, as text. A stored request has no
-	// credentials, and no authorizer or middleware runs again before it. The context is
-	// that of the request, in which a middleware around this one may have put the caller. Do
-	// not return credentials. Save is called for each request that asks for its record,
-	// repetitions too. Its error is the call's, and nothing runs. Required.
+	// Save returns what the handler needs of its caller, as text, and no credentials. A
+	// stored request has none, and no authorizer or middleware runs again before it. The
+	// context is that of the request, in which a middleware may have put the caller. Save
+	// is called for repetitions too. Its error is the call's, and nothing runs. Required.
 	Save func(ctx context.Context, caller Caller) (string, error)
 
 	// Restore returns the context of the handler that is resumed: ctx with the caller
@@ -122,35 +120,27 @@ func (g *guard) storedForm(ctx context.Context, e *exchange) (form []byte, err e
 // with which the request was stored, and Restore puts the caller back. The response is stored
 // and sent to nobody.
 func Resumed(handler http.Handler) func(context.Context, StoredRequest) (struct{}, error) {
-	var mistakes driver.Mistakes
-	mistakes.If(handler == nil, "httpapi: Resumed: the handler is nil")
-	mistakes.Panic()
-	return func(ctx context.Context, request StoredRequest) (struct{}, error) {
-		return struct{}{}, request.resume(ctx, func(ctx context.Context) error {
-			r, err := request.stored.httpRequest(ctx)
-			if err == nil {
-				handler.ServeHTTP(newCapture(http.Header{}, 0), r)
-			}
-			return err
-		})
-	}
+	return resumed("Resumed", handler != nil, func(ctx context.Context, s *storedRequest) error {
+		r, err := s.httpRequest(ctx)
+		if err == nil {
+			handler.ServeHTTP(newCapture(http.Header{}, 0), r)
+		}
+		return err
+	})
 }
 
 // ResumedEvent returns the handler for handlers.Resume of requests that [APIGatewayV2],
 // [APIGateway], [FunctionURL] or [ALB] has stored. handler is what that function returned.
 // Everything else is as in [Resumed].
 func ResumedEvent[Req events.ALBTargetGroupRequest | events.APIGatewayProxyRequest | events.APIGatewayV2HTTPRequest | events.LambdaFunctionURLRequest, Resp any](handler func(context.Context, Req) (Resp, error)) func(context.Context, StoredRequest) (struct{}, error) {
-	var mistakes driver.Mistakes
-	mistakes.If(handler == nil, "httpapi: ResumedEvent: the handler is nil")
-	mistakes.Panic()
-	return func(ctx context.Context, request StoredRequest) (struct{}, error) {
-		return struct{}{}, request.resume(ctx, func(ctx context.Context) error {
-			var event Req
-			request.stored.fill(&event)
-			_, _ = handler(ctx, event) // resume returns the error of the call
-			return nil
-		})
-	}
+	return resumed("ResumedEvent", handler != nil, func(ctx context.Context, s *storedRequest) error {
+		var event Req
+		err := s.event(&event)
+		if err == nil {
+			_, _ = handler(ctx, event) // the resumption has the error of the call
+		}
+		return err
+	})
 }
 
 // A resumption is a stored request on its way to the adapter that has stored it.
@@ -166,13 +156,19 @@ func resumptionIn(ctx context.Context) *resumption {
 	return p
 }
 
-// resume has send pass the request to an adapter, and returns the error of its call.
-func (r *StoredRequest) resume(ctx context.Context, send func(context.Context) error) error {
-	p := &resumption{request: &r.stored, err: &idempotent.ResumeError{Reason: "the handler has passed its request to none that package httpapi protects"}}
-	if err := send(context.WithValue(ctx, resumptionKey{}, p)); err != nil {
-		return &idempotent.ResumeError{Reason: "its request is none of this handler: " + err.Error(), Err: err}
+// resumed returns the handler that has send pass a request to an adapter, and returns the
+// error of its call.
+func resumed(name string, ok bool, send func(context.Context, *storedRequest) error) func(context.Context, StoredRequest) (struct{}, error) {
+	var mistakes driver.Mistakes
+	mistakes.If(!ok, "httpapi: %s: the handler is nil", name)
+	mistakes.Panic()
+	return func(ctx context.Context, request StoredRequest) (none struct{}, _ error) {
+		p := &resumption{request: &request.stored, err: &idempotent.ResumeError{Reason: "its handler has passed the request to none that package httpapi protects"}}
+		if err := send(context.WithValue(ctx, resumptionKey{}, p), p.request); err != nil {
+			return none, &idempotent.ResumeError{Reason: "its request is none of this handler", Err: err}
+		}
+		return none, p.err
 	}
-	return p.err
 }
 
 // restore returns the context of the handler. Calls that the handler makes are none of the
@@ -184,7 +180,7 @@ func (g *guard) restore(ctx context.Context, p *resumption) (context.Context, er
 	}
 	restored, err := g.options.Resume.Restore(ctx, p.request.Caller)
 	if err != nil {
-		p.err = &idempotent.ResumeError{Reason: fmt.Sprintf("ResumeOptions.Restore returned an error: %s", idempotent.SafeText(err)), Err: err}
+		p.err = &idempotent.ResumeError{Reason: "ResumeOptions.Restore returned an error: " + idempotent.SafeText(err), Err: err}
 	}
 	return restored, err
 }

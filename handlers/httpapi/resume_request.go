@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -70,53 +69,42 @@ func (s *storedRequest) httpRequest(ctx context.Context) (*http.Request, error) 
 	return r.WithContext(ctx), nil
 }
 
-// fill makes the request an event, a pointer to one of the four types. An event that can
+// event decodes the request as an event, which is one of the four types. An event that can
 // have its values in one of two maps has them in both.
-func (s *storedRequest) fill(event any) {
-	from := &s.Request
-	body, encoded := string(from.Body), false
-	if !utf8.Valid(from.Body) {
-		body, encoded = base64.StdEncoding.EncodeToString(from.Body), true
-	}
-	headers := s.headers()
-	lower := make(http.Header, len(headers)) // as all but REST APIs write names
-	for name, values := range headers {
-		lower[strings.ToLower(name)] = values
+func (s *storedRequest) event(event any) error {
+	from, headers := &s.Request, s.headers()
+	if _, rest := event.(*events.APIGatewayProxyRequest); !rest { // the others write names so
+		for name, values := range s.headers() {
+			delete(headers, name)
+			headers[strings.ToLower(name)] = values
+		}
 	}
 	query := map[string]string{}
+	for name, values := range from.Query {
+		if len(values) > 0 {
+			query[name] = values[len(values)-1]
+		}
+	}
 	for name, values := range (&incoming{Query: rawQuery(string(from.RawQuery))}).queryMap() {
 		query[name] = strings.Join(values, ",")
 	}
-	switch e := event.(type) {
-	case *events.ALBTargetGroupRequest:
-		e.HTTPMethod, e.Path, e.Body, e.IsBase64Encoded = from.Method, from.Path, body, encoded
-		e.MultiValueHeaders, e.Headers = lower, last(lower)
-		e.MultiValueQueryStringParameters, e.QueryStringParameters = from.Query, last(from.Query)
-	case *events.APIGatewayProxyRequest:
-		e.HTTPMethod, e.Path, e.Body, e.IsBase64Encoded = from.Method, from.Path, body, encoded
-		e.MultiValueHeaders, e.Headers = headers, last(headers)
-		e.MultiValueQueryStringParameters, e.QueryStringParameters = from.Query, last(from.Query)
-		e.Resource, e.PathParameters = from.Route, from.Parameters
-		e.RequestContext.ResourcePath, e.RequestContext.Stage, e.RequestContext.HTTPMethod = from.Route, from.Stage, from.Method
-	case *events.APIGatewayV2HTTPRequest:
-		e.Version, e.RawPath, e.RawQueryString, e.Body, e.IsBase64Encoded = "2.0", from.Path, string(from.RawQuery), body, encoded
-		e.Headers, e.QueryStringParameters = httpResponse{Headers: lower}.joined(), query
-		e.RouteKey, e.PathParameters = from.Route, from.Parameters
-		e.RequestContext.RouteKey, e.RequestContext.Stage = from.Route, from.Stage
-		e.RequestContext.HTTP.Method, e.RequestContext.HTTP.Path = from.Method, from.Path
-	case *events.LambdaFunctionURLRequest:
-		e.Version, e.RawPath, e.RawQueryString, e.Body, e.IsBase64Encoded = "2.0", from.Path, string(from.RawQuery), body, encoded
-		e.Headers, e.QueryStringParameters = httpResponse{Headers: lower}.joined(), query
-		e.RequestContext.HTTP.Method, e.RequestContext.HTTP.Path = from.Method, from.Path
+	members := map[string]any{
+		"version": "2.0", "httpMethod": from.Method, "path": from.Path, "rawPath": from.Path,
+		"resource": from.Route, "routeKey": from.Route, "pathParameters": from.Parameters,
+		"rawQueryString": string(from.RawQuery), "queryStringParameters": query, "multiValueQueryStringParameters": from.Query,
+		"headers": httpResponse{Headers: headers}.joined(), "multiValueHeaders": headers,
+		"requestContext": map[string]any{
+			"http": map[string]any{"method": from.Method, "path": from.Path}, "httpMethod": from.Method,
+			"resourcePath": from.Route, "routeKey": from.Route, "stage": from.Stage,
+		},
 	}
-}
-
-func last(multi map[string][]string) map[string]string {
-	single := make(map[string]string, len(multi))
-	for name, values := range multi {
-		if len(values) > 0 {
-			single[name] = values[len(values)-1]
-		}
+	members["body"], members["isBase64Encoded"] = string(from.Body), false
+	if !utf8.Valid(from.Body) {
+		members["body"], members["isBase64Encoded"] = from.Body, true // JSON has it as base64
 	}
-	return single
+	data, err := json.Marshal(members)
+	if err == nil {
+		err = json.Unmarshal(data, event)
+	}
+	return err
 }

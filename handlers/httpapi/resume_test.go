@@ -404,9 +404,9 @@ func TestResumedHandlerWithoutProtectionIsNamed(t *testing.T) {
 	postKeyed(httpapi.Middleware(x, httpapi.NoIdentity(), &httpapi.Options{Resume: savingUser()})(http.NotFoundHandler()))
 	store.plant(t, func(r *driver.Record) { r.Lease = time.UnixMilli(1) })
 	d := &deserted{t: t, x: x, resumable: &resumable{resumed: httpapi.Resumed(http.NotFoundHandler())}}
-	check.Contains(t, d.left(), "none that package httpapi protects")
+	check.Contains(t, d.left(), "to none that package httpapi protects")
 	d.resumed = httpapi.ResumedEvent(func(context.Context, v2Request) (v2Response, error) { return v2Response{}, nil })
-	check.Contains(t, d.left(), "none that package httpapi protects")
+	check.Contains(t, d.left(), "to none that package httpapi protects")
 }
 
 // A record that no function of this package has stored is not a request.
