@@ -24,6 +24,8 @@ type witness struct {
 	recorded bool // the step of the durable execution
 	// checked are the attempts of runs that may end before their step.
 	checked map[string]int64
+	// sent is when a provider may have seen the first request, or the zero time.
+	sent time.Time
 }
 
 type effect struct {

@@ -39,6 +39,7 @@ type network struct {
 	undoable map[string]bool
 	owners   map[string]int // the callers of tokens
 	final    driver.Record  // when all was quiet
+	resumes  bool           // all callers but the first only resume
 }
 
 const nobody = -1
@@ -91,6 +92,9 @@ func (l line) send(ctx context.Context, what string, work bool, apply func() ans
 
 func (l line) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
 	l.net.own(r.Owner, l.caller)
+	if l.net.resumes && l.caller > 0 && r.Status == driver.InProgress {
+		l.net.breaks(fmt.Sprintf("%c resumes, and makes a record", 'A'+l.caller))
+	}
 	a := l.send(ctx, "create", false, func() answer {
 		record, ok, err := l.net.store.Create(context.Background(), r, over, with)
 		return answer{record, ok, err}

@@ -54,8 +54,9 @@ const (
 	claimsAhead
 	// executes: the first two are invocations of one durable execution.
 	executes
-	differs    // in its payload; the others begin after its retention
-	othersLate // it alone has a key that is not late
+	differs      // in its payload; the others begin after its retention
+	othersLate   // it alone has a key that is not late
+	othersResume // it alone is a client: the others finish what it has left
 )
 
 var errNoTurn = errors.New("an earlier record has failed")
@@ -85,7 +86,7 @@ var scenarios = slices.Concat([]scenario{
 	{"refunded", effects, Config{MaxAttempts: 1}, []func(int) error{refunded, succeeds}, asConfigured, 1, 1},
 	{"waiting", effects, Config{Wait: 5 * time.Minute}, []func(int) error{succeeds, succeeds}, asConfigured, 1, 0},
 	{"waiting for a failure", effects, Config{Wait: 5 * time.Minute}, []func(int) error{fails, succeeds}, asConfigured, 0, 1},
-}, moreScenarios, readFirstScenarios, executionScenarios, lateScenarios)
+}, moreScenarios, readFirstScenarios, executionScenarios, lateScenarios, forgottenScenarios, resumedScenarios)
 
 func TestExploreSchedules(t *testing.T) {
 	for _, s := range scenarios {
@@ -188,7 +189,7 @@ func (o observes) Observe(_ context.Context, e Event) { o(e) }
 // run plays a schedule: pick chooses among the options of each moment. It
 // returns the network and the results as they were when all was quiet.
 func (s *scenario) run(t *testing.T, pick func(*network, []option) int) (*network, []result) {
-	net := &network{store: ledger{memory.New(10)}, killed: map[int]bool{}, cut: map[int]bool{}, resting: nobody, undoable: map[string]bool{}, owners: map[string]int{}}
+	net := &network{store: ledger{memory.New(10)}, killed: map[int]bool{}, cut: map[int]bool{}, resting: nobody, undoable: map[string]bool{}, owners: map[string]int{}, resumes: s.first == othersResume}
 	results := make([]result, len(s.callers))
 	var w witness
 	for i, script := range s.callers {
@@ -199,13 +200,13 @@ func (s *scenario) run(t *testing.T, pick func(*network, []option) int) (*networ
 		x.config.Observer = observes(func(e Event) { outcome = e.Outcome })
 		runs := 0
 		call := func(ctx context.Context) (string, error) {
-			return Do(ctx, x, s.key(i), func(ctx context.Context) (string, error) {
+			return s.call(ctx, x, i, func(ctx context.Context) (string, error) {
 				runs++
 				value := s.value(i, runs)
-				if wrong := s.judgeLate(ctx, i); wrong != "" {
+				if wrong := cmp.Or(s.judgeLate(ctx, i), s.judgeResumed(ctx, i)); wrong != "" {
 					net.breaks(wrong)
 				}
-				return value, s.handler(ctx, &run{l, &w, value, script(runs)})
+				return value, s.remembered(ctx, &run{l, &w, value, script(runs)}, net.breaks)
 			})
 		}
 		go func() {
@@ -217,7 +218,11 @@ func (s *scenario) run(t *testing.T, pick func(*network, []option) int) (*networ
 			if s.first == differs && i > 0 {
 				time.Sleep(4 * time.Minute)
 			}
-			value, err := call(s.context(t.Context(), i))
+			ctx, err := s.resumed(s.context(t.Context(), i), l)
+			value := ""
+			if err == nil {
+				value, err = call(ctx)
+			}
 			net.mu.Lock()
 			defer net.mu.Unlock()
 			results[i] = result{value, err, outcome, true}
@@ -319,12 +324,12 @@ func (s *scenario) judge(t *testing.T, net *network, results []result, w *witnes
 	ran := false
 	x := s.executor(t, net.store)
 	before := len(w.commits)
-	value, err := Do(t.Context(), x, s.key(len(results)), func(ctx context.Context) (string, error) {
+	value, err := s.call(t.Context(), x, len(results), func(ctx context.Context) (string, error) {
 		ran = true
 		if wrong := s.judgeLate(ctx, len(results)); wrong != "" {
 			fail("%s, long after", wrong)
 		}
-		return "retry", s.handler(ctx, &run{line{}, w, "retry", nil})
+		return "retry", s.remembered(ctx, &run{line{caller: len(results)}, w, "retry", nil}, func(wrong string) { fail("%s, long after", wrong) })
 	})
 	s.judgeMore(net, results, w, value, err, fail)
 	if s.config.Optimistic {
