@@ -30,7 +30,7 @@ func shapeOf(payload []byte) (s shape) {
 func final(r lambdaruntime.Response) bool {
 	if r.FunctionError != nil {
 		switch r.FunctionError.Type {
-		case "ReplayedError", "OutcomeUnknownError", "KeyReusedError", "KeyExpiredError":
+		case "ReplayedError", "OutcomeUnknownError", "KeyReusedError", "KeyExpiredError", "KeyForgottenError":
 			return true
 		}
 		return false

@@ -36,7 +36,7 @@ func TestTriggerRetriesWhatIsNotHandled(t *testing.T) {
 	}
 	for kind, want := range map[string]bool{
 		"SoldOutError": false, "InProgressError": false, "StoreError": false,
-		"ReplayedError": true, "OutcomeUnknownError": true, "KeyReusedError": true, "KeyExpiredError": true, // as in a Trial
+		"ReplayedError": true, "OutcomeUnknownError": true, "KeyReusedError": true, "KeyExpiredError": true, "KeyForgottenError": true, // as in a Trial
 	} {
 		check.Equal(t, final(failure(kind, "")), want)
 	}

@@ -41,8 +41,8 @@ type Function struct {
 	// Final reports whether the trigger does not deliver the event again after
 	// this response. Default: no HTTP status 409, 425, 429 or from 500 up, no
 	// batchItemFailures, and of function errors only ReplayedError,
-	// OutcomeUnknownError, KeyReusedError and KeyExpiredError, as in [Trial]. Set it
-	// if a further error of the function is final, such as a permanent one behind
+	// OutcomeUnknownError, KeyReusedError, KeyExpiredError and KeyForgottenError, as in
+	// [Trial]. Set it if a further error of the function is final, such as a permanent one behind
 	// handlers.Invoke, which keeps its own type.
 	Final func(lambdaruntime.Response) bool
 	// Log receives the function's output. Default: discarded.
