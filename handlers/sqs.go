@@ -60,14 +60,14 @@ type SQSOptions struct {
 	StopGroups bool
 
 	// Unrecorded is how many functions may have begun while their completion is
-	// not recorded yet: as many can run a second time after a crash. A larger
+	// not recorded yet. As many can run a second time after a crash. A larger
 	// number lets the next function start while the completion of the one before
 	// it is on its way. Messages that run in order always wait for it. Default
 	// Concurrency.
 	Unrecorded int
 
 	// Visibility delays the next delivery of a message whose duplicate is still
-	// running until the duplicate's lease has expired: earlier deliveries are in
+	// running until the duplicate's lease has expired. Earlier deliveries are in
 	// vain, and may push the message into the dead-letter queue. Call
 	// sqs.ChangeMessageVisibility here, with the message's ReceiptHandle and the
 	// timeout in seconds, rounded up. Default: the queue's own visibility

@@ -109,7 +109,7 @@ type StreamOptions[E any] struct {
 	// of handlers' own errors.
 	OnFailure func(context.Context, *RecordError)
 
-	// Poison receives a record that fails at every delivery: its body does not
+	// Poison receives a record that fails at every delivery. Its body does not
 	// decode, it has no valid key, its error was [idempotent.Permanent], its key
 	// was used with a different payload, or its outcome is unknown. Send it
 	// somewhere else: with a nil error it is acknowledged. Poison is called for
@@ -122,7 +122,7 @@ type StreamOptions[E any] struct {
 	Poison func(ctx context.Context, r E, err error) error
 
 	// Unrecorded is how many functions may have begun while their completion is
-	// not recorded yet: as many can run a second time after a crash. A larger
+	// not recorded yet. As many can run a second time after a crash. A larger
 	// number lets the next function start while the completion of the one before
 	// it is on its way. Records that run in order always wait for it. Default
 	// Concurrency.

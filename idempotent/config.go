@@ -12,7 +12,7 @@ import (
 // field stands for its default, and a nil *Config for all defaults.
 type Config struct {
 	// Ahead is how many records of a batch package handlers claims before their
-	// turn: their requests to the store are then on the way together, and not one by
+	// turn. Their requests to the store are then on the way together, and not one by
 	// one. The functions still run in the order and concurrency that the handler
 	// promises. A crash leaves the claims until their leases end, and each then costs a
 	// takeover. A window needs about 25 KB a record. Nothing is claimed ahead with
@@ -158,7 +158,7 @@ type Config struct {
 	Reserve time.Duration
 
 	// Resume stores the request with the claim, so that handlers.Resume can finish work
-	// that its caller left behind: a process that dies in the middle of a saga leaves half of
+	// that its caller left behind. A process that dies in the middle of a saga leaves half of
 	// it done until somebody repeats the call, which queues do and browsers do not. It is
 	// for [Wrap], [WrapEffect] and package httpapi. [Do] returns an error, and the
 	// handlers of batches refuse it, as their sources repeat.
@@ -166,7 +166,7 @@ type Config struct {
 	// The request is stored as the JSON to which its type marshals, sealed if there is a
 	// Sealer, and removed at the end of the work. Without a Sealer it can be read in the
 	// table. It makes the record larger, and so the claim and each call that is refused
-	// while the work is in progress. The tables need an index: see docs/http.md. Resume
+	// while the work is in progress. The tables need an index: see docs/steps-and-sagas.md. Resume
 	// excludes Optimistic, records that another library shares, durable functions and
 	// Key.Record. Default false.
 	Resume bool

@@ -92,6 +92,7 @@ type Options struct {
 	ReplayHeader string
 
 	// Resume says what is stored of a request under Config.Resume, which requires it.
+	// Default none.
 	Resume *ResumeOptions
 
 	// Store reports whether a response with this status is stored. Any other
