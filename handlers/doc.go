@@ -39,11 +39,11 @@
 // With Config.RefuseLate, a record whose key was made too long ago runs only if its
 // earlier call can be found: see [idempotent.KeyExpiredError]. Otherwise it is reported as
 // failed at every delivery, until the source gives it up. The source then moves it to a
-// dead-letter queue or a failure destination, if it has one; that of ActiveMQ is the
-// broker's, and Lambda has none for messages of a broker. The record is acknowledged only
-// if the option Late of [SQS] or a stream takes it, and the option Poison is not called. If
-// the key function does not set Key.Issued, it
-// is the time of the innermost event that has one:
+// dead-letter queue or a failure destination, if it has one. For messages of a broker
+// Lambda has none: ActiveMQ moves them to dead letters of its own, and RabbitMQ delivers
+// them until they expire. The record is acknowledged only if the option Late of [SQS] or a
+// stream takes it, and the option Poison is not called. If the key function does not set
+// Key.Issued, it is the time of the innermost event that has one:
 //
 //	source                      made
 //	SQS                         SentTimestamp; a redrive sets it anew
@@ -73,7 +73,8 @@
 //
 // # Direct invocations
 //
-// [Invoke] protects functions that Step Functions or an SDK invokes directly.
+// [Invoke] protects functions that Step Functions or an SDK invokes directly. [Resume]
+// finishes what the callers of such functions, and of HTTP handlers, left behind.
 //
 // # Concurrency
 //
