@@ -61,7 +61,7 @@ type Options struct {
 	Outbox string
 
 	// Resume is for tables with the index [LapsedIndex], by which handlers.Resume finds what
-	// callers left behind: [CreateTable] makes it, and [Store.Scan] with Filter.Lapsed reads
+	// callers left behind. [CreateTable] makes it, and [Store.Scan] with Filter.Lapsed reads
 	// it, and not the whole table. Set it in the resuming function, whose role needs
 	// dynamodb:Scan on the index. The index costs a write unit for each claim, each change
 	// of a lease and each end.
