@@ -36,8 +36,8 @@ func (s *Store) checkCreate(r driver.Record, with any) (*Tx, error) {
 
 // checkRequest returns an error for a record that does not fit into its item with its
 // request. DynamoDB refuses requests far above its limit in ways that depend on their size.
-func checkRequest(r driver.Record, item map[string]types.AttributeValue) error {
-	if size := attribute.ItemSize(item); r.Request != nil && size > attribute.MaxItemSize {
+func checkRequest(item map[string]types.AttributeValue) error {
+	if size := attribute.ItemSize(item); size > attribute.MaxItemSize {
 		return fmt.Errorf("the record has %d bytes with its request; %w", size, errItemSize)
 	}
 	return nil

@@ -26,14 +26,16 @@ func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, w
 	if err != nil {
 		return driver.Record{}, false, s.refused("Create", err)
 	}
-	r.Lease, r.Expires, r.Began = driver.WholeMillis(r.Lease), driver.WholeSeconds(r.Expires), driver.WholeMillis(r.Began)
+	r.Lease, r.Expires = driver.WholeMillis(r.Lease), driver.WholeSeconds(r.Expires)
 	if r.Status != driver.InProgress {
 		r.Lease = time.Time{}
 	}
 	item := s.format.Item(r)
 	s.putResult(item, &r)
-	if err := checkRequest(r, item); err != nil {
-		return driver.Record{}, false, s.refused("Create", err)
+	if r.Request != nil {
+		if err := checkRequest(item); err != nil {
+			return driver.Record{}, false, s.refused("Create", err)
+		}
 	}
 	switch {
 	case t != nil:
