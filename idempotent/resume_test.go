@@ -120,8 +120,9 @@ func TestRequestIsStoredOnlyIfAsked(t *testing.T) {
 		return "", nil
 	})(t.Context(), t).succeeded()
 	check.False(t, adapter.Resumes(x))
+	check.False(t, adapter.Disabled(x))
 	t.Setenv("ONCE_DISABLED", "1")
-	check.False(t, adapter.Resumes(newExecutor(t, store, resumes())))
+	check.True(t, adapter.Disabled(newExecutor(t, store, resumes())), "it stores nothing then")
 }
 
 // Its function is a closure.
