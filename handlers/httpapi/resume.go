@@ -15,7 +15,7 @@ import (
 
 // ResumeOptions say what is stored of a request under Config.Resume, so that
 // handlers.Resume can finish work that its client left behind. See [Resumed] and
-// [ResumedEvent].
+// [ResumedEvent]. Save and Restore are required.
 //
 // Stored are the method, the path, the query, the body, and the headers Content-Type,
 // Options.Header and, with Options.ContinueChains, Once-Key. Of an event of API Gateway it
@@ -31,12 +31,12 @@ type ResumeOptions struct {
 	// Save returns what the handler needs of its caller, as text, and no credentials. A
 	// stored request has none, and no authorizer or middleware runs again before it. The
 	// context is that of the request, in which a middleware may have put the caller. Save
-	// is called for repetitions too. Its error is the call's, and nothing runs. Required.
+	// is called for repetitions too. Its error is the call's, and nothing runs.
 	Save func(ctx context.Context, caller Caller) (string, error)
 
 	// Restore returns the context of the handler that is resumed: ctx with the caller
 	// whose text Save returned. Nothing runs after an error, and the record stays. If
-	// the handler needs nothing of its caller, Restore returns ctx. Required.
+	// the handler needs nothing of its caller, Restore returns ctx.
 	Restore func(ctx context.Context, saved string) (context.Context, error)
 }
 
