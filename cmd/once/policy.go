@@ -13,8 +13,9 @@ const aboutPolicy = `
 Prints the policy of IAM that a role needs on a table in DynamoDB, for accounts
 whose roles are made elsewhere. It asks nothing of AWS.
 
---for names the task: a function (the default), an operator, who lists, releases
-and resolves records, a sweep, or a check, with --function too. For a function,
+--for names the task: a function (the default), the function of handlers.Resume
+(resume), which also scans the index of the table, an operator, who lists, releases
+and resolves records, a sweep, or a check, with --function too. For both functions,
 --operation confines the policy to the records of these operations, which
 excludes keys with Key.Record and tables with a sort key. --group adds the calls
 of group commit (dynamo.Options.Group).
@@ -23,7 +24,7 @@ of group commit (dynamo.Options.Group).
 func printPolicy(_ context.Context, c *call) error {
 	table := c.String("table", "", "the `ARN` of the table")
 	key := c.String("key", "", "the `ARN` of the table's customer managed key")
-	role := c.String("for", "function", "the `name` of the task: function, operator, sweep or check")
+	role := c.String("for", "function", "the `name` of the task: function, resume, operator, sweep or check")
 	group := c.Bool("group", false, "allow what group commit calls")
 	var operations []string
 	c.list("operation", "allow the records of this `operation` alone", &operations)
@@ -37,8 +38,8 @@ func printPolicy(_ context.Context, c *call) error {
 		return endf(codeUsage, "set --table to the ARN of a table: a policy needs its Region and its account")
 	case *key != "" && (wrongKey != nil || encrypts.Service != "kms" || !strings.HasPrefix(encrypts.Resource, "key/")):
 		return endf(codeUsage, "--key is not the ARN of a key: in a policy, an alias names none")
-	case *role != "function" && (*group || operations != nil):
-		return endf(codeUsage, "--group and --operation are for --for function")
+	case *role != "function" && *role != "resume" && (*group || operations != nil):
+		return endf(codeUsage, "--group and --operation are for --for function and --for resume")
 	}
 	for _, name := range operations {
 		if name == "" || strings.ContainsAny(name, "*?$#") {
@@ -49,6 +50,8 @@ func printPolicy(_ context.Context, c *call) error {
 	switch *role {
 	case "function":
 		return writeJSON(c.out, policy.ForFunction(t, operations, *group))
+	case "resume":
+		return writeJSON(c.out, policy.ForResume(t, operations, *group))
 	case "operator":
 		return writeJSON(c.out, policy.ForOperator(t))
 	case "sweep":
@@ -56,5 +59,5 @@ func printPolicy(_ context.Context, c *call) error {
 	case "check":
 		return writeJSON(c.out, policy.ForCheck(t))
 	}
-	return endf(codeUsage, "--for is none of function, operator, sweep and check")
+	return endf(codeUsage, "--for is none of function, resume, operator, sweep and check")
 }

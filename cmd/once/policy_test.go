@@ -17,6 +17,7 @@ func TestPolicyAllowsATaskItsActions(t *testing.T) {
 	s := newScene(t)
 	for task, want := range map[string]string{
 		"function": "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem",
+		"resume":   "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem",
 		"operator": "dynamodb:DeleteItem dynamodb:GetItem dynamodb:Scan dynamodb:UpdateItem",
 		"sweep":    "dynamodb:DeleteItem dynamodb:Scan",
 		"check":    "dynamodb:DescribeContinuousBackups dynamodb:DescribeTable dynamodb:DescribeTimeToLive",
@@ -33,6 +34,14 @@ func TestPolicyConfinesAFunctionToItsOperations(t *testing.T) {
 		"ForAllValues:StringLike": {"dynamodb:LeadingKeys": []any{"pay#*", "refund#*"}},
 		"Null":                    {"dynamodb:LeadingKeys": "false"},
 	})
+}
+
+// The index has the keys of all operations, and a scan has no key: no condition confines it.
+func TestPolicyOfAResumerScansTheIndexAlone(t *testing.T) {
+	s := newScene(t)
+	got := s.policy("--for", "resume", "--operation", "pay")
+	check.Deep(t, got.Statement[0], s.policy("--operation", "pay").Statement[0])
+	check.Deep(t, got.Statement[1:], []policy.Statement{{Effect: "Allow", Action: []string{"dynamodb:Scan"}, Resource: tableARN + "/index/lapsed"}})
 }
 
 func TestPolicyAllowsTheKeyThroughDynamoDBAlone(t *testing.T) {

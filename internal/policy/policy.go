@@ -54,6 +54,13 @@ func ForFunction(t Table, operations []string, group bool) Document {
 	return t.document(Statement{Action: actions, Condition: leadingKeys(operations)})
 }
 
+// ForResume returns the policy of a function of handlers.Resume: that of a function, and a scan
+// of the index of the table, which has keys and leases alone.
+func ForResume(t Table, operations []string, group bool) Document {
+	d := ForFunction(t, operations, group)
+	return Document{d.Version, append(d.Statement, Statement{Effect: "Allow", Action: []string{"dynamodb:Scan"}, Resource: t.ARN + "/index/lapsed"})}
+}
+
 // ForOperator returns the policy of a person who lists, releases and resolves records.
 func ForOperator(t Table) Document {
 	return t.document(Statement{Action: []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:Scan", "dynamodb:UpdateItem"}})
