@@ -77,6 +77,9 @@ func (a *alarms) add(name string, watched []signal) {
 			ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD, EvaluationPeriods: jsii.Number(1),
 			Metric: s.metric, Threshold: jsii.Number(s.threshold(a.props)), TreatMissingData: awscloudwatch.TreatMissingData_NOT_BREACHING,
 		}
+		if s.Missing == "breaching" {
+			props.TreatMissingData = awscloudwatch.TreatMissingData_BREACHING
+		}
 		if s.Hours > 0 {
 			props.EvaluationPeriods, props.DatapointsToAlarm = jsii.Number(24), jsii.Number(s.Hours)
 		}

@@ -69,6 +69,19 @@ func (t *IdempotencyTable) execute(options *ExecuteOptions) statement {
 	return statement{t.arns, actions, leadingKeys(o.Operations)}
 }
 
+// GrantResume allows a function of handlers.Resume what GrantExecute does, and to scan the index
+// of a table with Resume. [NewResume] grants it.
+//
+// GrantResume panics with a [*PropsError] if the table has no index.
+func (t *IdempotencyTable) GrantResume(grantee awsiam.IGrantable, options *ExecuteOptions) awsiam.Grant {
+	t.refuseResume().panic(t.Table, "")
+	var indexes []*string
+	for _, arn := range t.arns {
+		indexes = append(indexes, jsii.String(*arn+"/index/"+lapsedIndex))
+	}
+	return t.GrantExecute(grantee, options).Combine(allow(grantee, indexes, nil, "dynamodb:Scan"))
+}
+
 // GrantCheck allows a person or a pipeline what "once check --function" reads: the settings of
 // the table, and those of functions, of their sources and of roles. Lambda restricts none of its
 // lists to a function.
@@ -91,6 +104,11 @@ func (t *IdempotencyTable) GrantOperate(grantee awsiam.IGrantable) awsiam.Grant 
 // the record is still expired, or it races with a claim.
 func (t *IdempotencyTable) GrantSweep(grantee awsiam.IGrantable) awsiam.Grant {
 	return t.grant(grantee, statement{t.arns, []string{"dynamodb:DeleteItem", "dynamodb:Scan"}, nil})
+}
+
+func (t *IdempotencyTable) refuseResume() (found problems) {
+	found.when(t.Table != nil && !t.props.Resume, "Table: it has no index of leases, and each round would read the whole table; set its prop Resume")
+	return found
 }
 
 const noTable = "Table: it is a literal; make it with NewIdempotencyTable or ImportIdempotencyTable"

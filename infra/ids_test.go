@@ -36,6 +36,9 @@ func TestScopesAndIDsThatCannotBeAreRefused(t *testing.T) {
 		"sweep": func(scope constructs.Construct, id string) {
 			NewSweep(scope, id, &SweepProps{Code: code, Interval: day, Table: NewIdempotencyTable(newStack(), "Table", nil)})
 		},
+		"resume": func(scope constructs.Construct, id string) {
+			NewResume(scope, id, &ResumeProps{Code: code, Operations: []string{"pay"}, Table: NewIdempotencyTable(newStack(), "Table", &IdempotencyTableProps{Resume: true})})
+		},
 		"protect": func(scope constructs.Construct, id string) {
 			stack := newStack()
 			Protect(scope, id, ownFunction(t, stack), &ProtectProps{Table: NewIdempotencyTable(stack, "Table", nil)})

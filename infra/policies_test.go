@@ -37,7 +37,7 @@ func plainPolicy(value any) any {
 func importedTable(stack awscdk.Stack, arn string) *IdempotencyTable {
 	return ImportIdempotencyTable(awsdynamodb.Table_FromTableAttributes(stack, jsii.String("Table"), &awsdynamodb.TableAttributes{
 		EncryptionKey: customerKey(stack), TableArn: &arn,
-	}), nil)
+	}), &ImportedTableProps{Resume: true})
 }
 
 // Each grant, and the policy of a function as data, is what "once policy" prints.
@@ -53,6 +53,7 @@ func TestPoliciesAreThoseOfTheCommand(t *testing.T) {
 	for task, grant := range map[string]func(*IdempotencyTable, awsiam.IGrantable) awsiam.Grant{
 		"--for function": execute(nil),
 		"--for function --group --operation pay --operation refund": execute(grouped),
+		"--for resume":   func(t *IdempotencyTable, g awsiam.IGrantable) awsiam.Grant { return t.GrantResume(g, nil) },
 		"--for operator": (*IdempotencyTable).GrantOperate,
 		"--for sweep":    (*IdempotencyTable).GrantSweep,
 		"--for check":    (*IdempotencyTable).GrantCheck,

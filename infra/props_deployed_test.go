@@ -80,6 +80,10 @@ var deployments = []func(*trial){
 		NewAlarmTopic(tr.stack, "OnCall", try(tr, &AlarmTopicProps{}))
 		NewSweep(tr.stack, "Sweep", try(tr, &SweepProps{Code: zip(tr.t), Configure: tr.inVPC, Interval: day, Table: f.props.Table}))
 	},
+	func(tr *trial) { // a resumer
+		table := NewIdempotencyTable(tr.stack, "Table", &IdempotencyTableProps{Resume: true})
+		NewResume(tr.stack, "Resume", try(tr, &ResumeProps{Code: zip(tr.t), Configure: tr.inVPC, Operations: []string{"pay"}, Table: table}))
+	},
 }
 
 // tokens returns the props of a store with IAM.
@@ -91,7 +95,7 @@ func (s site) tokens() *PostgresStoreProps {
 
 // unseen are the fields that change no template.
 var unseen = map[string]string{
-	"is compared with other props": "ExecuteOptions.Transactions IdempotentFunctionProps.Retention ImportedTableProps.SortKey " +
+	"is compared with other props": "ExecuteOptions.Transactions IdempotentFunctionProps.Retention ImportedTableProps.Resume ImportedTableProps.SortKey " +
 		"KafkaProps.TopicRetention ProtectProps.Retention",
 	"declares a fact":                   "IdempotencyTableProps.Writers RedisStoreProps.MaxMemoryPolicy",
 	"is required without an authorizer": "HTTPAPIProps.Public",
@@ -102,7 +106,7 @@ var instead = map[string]string{
 	"IdempotentFunctionProps.Dispatches": "Table",
 	"IdempotentFunctionProps.Postgres":   "Table", "IdempotentFunctionProps.Redis": "Table", "KafkaProps.BootstrapServers": "ClusterARN",
 	"PostgresStoreProps.DSQL": "Endpoint", "PostgresStoreProps.Secret": "User", "ProtectProps.Postgres": "Table", "ProtectProps.Redis": "Table",
-	"RedisStoreProps.MemoryDB": "ReplicationGroup", "RedisStoreProps.Secret": "User", "SweepProps.Postgres": "Table",
+	"RedisStoreProps.MemoryDB": "ReplicationGroup", "RedisStoreProps.Secret": "User", "ResumeProps.Postgres": "Table", "ResumeProps.Redis": "Table", "SweepProps.Postgres": "Table",
 }
 
 // others returns values that differ from those of the deployments: of one field, of each
@@ -151,7 +155,7 @@ func (tr *trial) others() map[string]any {
 			tr.props.(*IdempotentFunctionProps).Retention = 0
 			return newFunction(tr.t, aside, durable(time.Hour))
 		},
-		"*infra.IdempotencyTable": func() any { return NewIdempotencyTable(aside, "Table", nil) },
+		"*infra.IdempotencyTable": func() any { return NewIdempotencyTable(aside, "Table", &IdempotencyTableProps{Resume: true}) },
 		"*infra.Outbox":           func() any { return NewOutbox(aside, "Outbox", nil) },
 		"*infra.PostgresStore":    func() any { return NewPostgresStore(aside, "Store", tr.postgres()) },
 		"*infra.RedisStore":       func() any { return NewRedisStore(aside, "Store", tr.redis(nil)) },

@@ -28,6 +28,7 @@ type entry struct {
 	Namespace, Metric, Statistic, Dimension string
 	Outcome, Expression, Label              string
 	Graph                                   string // its title; signals with one title share it
+	Missing                                 string // "breaching" rings without data
 	Threshold                               float64
 	Setting                                 string  // the name of the threshold in AlarmsProps
 	Hours                                   float64 // of a day in which the metric reaches the threshold; 0 for 5 min
@@ -40,6 +41,7 @@ var catalog = func() (c struct {
 	Outcomes, Alarming, Reasons []string
 	Operation                   []entry
 	Function, Relay, Sweep      map[string]entry
+	Resume                      map[string]entry
 
 	settings []string
 }) {
@@ -50,7 +52,7 @@ var catalog = func() (c struct {
 		c.Operation[i].Page = cmp.Or(o.Page, c.Pages["operation"])
 		c.settings = append(c.settings, o.Setting)
 	}
-	for kind, all := range map[string]map[string]entry{"function": c.Function, "relay": c.Relay, "sweep": c.Sweep} {
+	for kind, all := range map[string]map[string]entry{"function": c.Function, "relay": c.Relay, "resume": c.Resume, "sweep": c.Sweep} {
 		for name, one := range all {
 			one.Name, one.Page = name, cmp.Or(one.Page, c.Pages[kind], c.Pages["function"])
 			all[name] = one

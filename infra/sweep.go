@@ -76,14 +76,19 @@ func NewSweep(scope constructs.Construct, id string, props *SweepProps) *Sweep {
 	} else {
 		p.Postgres.connect(function, &program)
 	}
-	function.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{MaxEventAge: seconds(min(p.Interval, appcheck.MaxEventAge))})
-	rule := awsevents.NewRule(own, jsii.String("Schedule"), &awsevents.RuleProps{Schedule: awsevents.Schedule_Rate(seconds(p.Interval))})
-	rule.AddTarget(awseventstargets.NewLambdaFunction(function, nil))
+	schedule(own, function, p.Interval, nil)
 	watch := &alarms{scope: own, props: &AlarmsProps{Notify: p.Notify}}
 	dropped := catalog.Sweep["Dropped"]
 	dropped.Advice = id + ": " + dropped.Advice
 	watch.add("", []signal{ofFunction(function, dropped)})
 	return &Sweep{Alarm: watch.made.Ticket[0], Function: function}
+}
+
+// schedule invokes a function at an interval. An event that waits longer is behind the next one.
+func schedule(own constructs.Construct, function awslambda.Function, interval time.Duration, retries *float64) {
+	function.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{MaxEventAge: seconds(min(interval, appcheck.MaxEventAge)), RetryAttempts: retries})
+	rule := awsevents.NewRule(own, jsii.String("Schedule"), &awsevents.RuleProps{Schedule: awsevents.Schedule_Rate(seconds(interval))})
+	rule.AddTarget(awseventstargets.NewLambdaFunction(function, nil))
 }
 
 func (p *SweepProps) refuse(program *IdempotentFunctionProps) problems {

@@ -31,6 +31,11 @@ type IdempotencyTableProps struct {
 	// explicit Region, and either Writers or Strong must be set. Default: none.
 	Replicas []Replica
 
+	// Resume adds the index that a function of [NewResume] reads. Its entries are keys and
+	// leases of records in progress; each costs the writes of a claim and of its end once more.
+	// Default: false.
+	Resume bool
+
 	// Strong makes reads and conditions see the latest write of any Region. It
 	// needs two Replicas, or one and Witness. Such a table has neither time to live
 	// nor transactions, and cannot be changed later. Default: false.
@@ -94,6 +99,12 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 	if !p.SweptElsewhere {
 		table.TimeToLiveAttribute = jsii.String("expiration")
 	}
+	if p.Resume {
+		table.GlobalSecondaryIndexes = &[]*awsdynamodb.GlobalSecondaryIndexPropsV2{{
+			IndexName: jsii.String(lapsedIndex), ProjectionType: awsdynamodb.ProjectionType_KEYS_ONLY,
+			PartitionKey: &awsdynamodb.Attribute{Name: jsii.String("in_progress_expiration"), Type: awsdynamodb.AttributeType_NUMBER},
+		}}
+	}
 	if p.Strong {
 		table.MultiRegionConsistency = awsdynamodb.MultiRegionConsistency_STRONG
 	}
@@ -110,6 +121,9 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 	})
 }
 
+// lapsedIndex is dynamo.LapsedIndex.
+const lapsedIndex = "lapsed"
+
 // configure lets Configure change the props of a table, and reports changes by which records
 // would be lost or out of reach.
 func (p *IdempotencyTableProps) configure(props *awsdynamodb.TablePropsV2) (found problems) {
@@ -125,6 +139,7 @@ func (p *IdempotencyTableProps) configure(props *awsdynamodb.TablePropsV2) (foun
 	found.when(props.Encryption != before.Encryption, "Configure: it changes Encryption; set the prop Key, whose use is then granted")
 	found.when(props.MultiRegionConsistency != before.MultiRegionConsistency || props.Replicas != before.Replicas || props.WitnessRegion != before.WitnessRegion,
 		"Configure: it changes the Regions; set the props Replicas, Strong and Witness")
+	found.when(p.Resume && props.GlobalSecondaryIndexes != before.GlobalSecondaryIndexes, "Configure: it replaces the index of Resume; append to *GlobalSecondaryIndexes in place")
 	expires := equals(props.TimeToLiveAttribute, "expiration")
 	found.when(p.SweptElsewhere && props.TimeToLiveAttribute != nil || !p.SweptElsewhere && !expires, "Configure: it changes TimeToLiveAttribute; set the prop SweptElsewhere")
 	recovery := cmp.Or(props.PointInTimeRecoverySpecification, &awsdynamodb.PointInTimeRecoverySpecification{})
@@ -138,6 +153,10 @@ func equals[T comparable](value *T, wanted T) bool { return value != nil && *val
 // ImportedTableProps are the props of [ImportIdempotencyTable]. They declare facts that
 // CDK does not tell. The zero value of every field is its default.
 type ImportedTableProps struct {
+	// Resume states that the table has the index that a function of [NewResume] reads: "lapsed",
+	// with the attribute of the lease as its partition key, and keys alone. Default: false.
+	Resume bool
+
 	// SortKey is the name of the table's sort key, as in Options.Layout of package
 	// dynamo. Default: none.
 	SortKey string
@@ -159,7 +178,7 @@ func ImportIdempotencyTable(table awsdynamodb.ITable, props *ImportedTableProps)
 	p := orZero(props)
 	return &IdempotencyTable{
 		Table: table, arns: []*string{table.TableArn()}, sortKey: p.SortKey,
-		props: IdempotencyTableProps{Key: table.EncryptionKey()},
+		props: IdempotencyTableProps{Key: table.EncryptionKey(), Resume: p.Resume},
 	}
 }
 

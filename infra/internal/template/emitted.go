@@ -20,7 +20,7 @@ var emitted = []string{
 	"AWS/Lambda Url5xxCount Sum [FunctionName]",
 	"AWS/SQS ApproximateAgeOfOldestMessage Maximum [QueueName]", "AWS/SQS ApproximateNumberOfMessagesVisible Maximum [QueueName]",
 	"Once Calls Sum [operation]", "Once Calls Sum [operation outcome]", "Once LapsedLeases Sum [operation]",
-	"Once Refused Sum [operation]", "Once StoreErrors Sum [operation]", "Once StoreThrottles Sum [operation]",
+	"Once OldestAbandoned Maximum [operation]", "Once Refused Sum [operation]", "Once StoreErrors Sum [operation]", "Once StoreThrottles Sum [operation]",
 }
 
 // named are the types of the resources whose name is the value of a dimension.
