@@ -25,7 +25,7 @@ func TestModulesAreFormatted(t *testing.T) {
 // Each module has tests of its own, with a mock of the provider.
 func TestModules(t *testing.T) {
 	t.Parallel()
-	for _, folder := range []string{"access", "alarms", "function", "queue", "table"} {
+	for _, folder := range []string{"access", "alarms", "function", "queue", "resume", "table"} {
 		t.Run(folder, func(t *testing.T) {
 			t.Parallel()
 			r := newRoot(t, folder)

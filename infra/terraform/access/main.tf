@@ -30,9 +30,16 @@ locals {
     Resource  = var.table.kms_key_arn
   }
 
+  # Its entries are keys and leases: the table itself cannot be scanned.
+  index = {
+    Action   = "dynamodb:Scan"
+    Effect   = "Allow"
+    Resource = "${var.table.arn}/index/lapsed"
+  }
+
   policy = jsonencode({
     Version   = "2012-10-17"
-    Statement = concat([local.records], var.table.kms_key_arn == null ? [] : [local.key])
+    Statement = concat([local.records], var.table.kms_key_arn == null ? [] : [local.key], var.resume ? [local.index] : [])
   })
 }
 

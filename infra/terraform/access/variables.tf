@@ -35,6 +35,13 @@ variable "policy_name" {
   nullable    = false
 }
 
+variable "resume" {
+  description = "The function is one of handlers.Resume, and also scans the index of the table."
+  type        = bool
+  default     = false
+  nullable    = false
+}
+
 variable "role_name" {
   description = "Name of the function's role. It is required, unless attach is false."
   type        = string
@@ -47,6 +54,7 @@ variable "table" {
     arn         = string
     kms_key_arn = optional(string)
     name        = string
+    resume      = optional(bool, false)
     sort_key    = optional(string)
   })
   nullable = false

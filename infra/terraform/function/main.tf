@@ -36,6 +36,7 @@ module "access" {
 
   group_commit = var.group_commit
   operations   = var.restrict_to_operations ? var.operations : null
+  resume       = var.resume
   role_name    = aws_iam_role.this.name
   table        = var.table
 }
@@ -51,6 +52,8 @@ resource "aws_lambda_function" "this" {
   source_code_hash = filebase64sha256(var.filename)
   tags             = var.tags
   timeout          = var.timeout
+
+  reserved_concurrent_executions = var.resume ? 1 : -1 # one round at a time
 
   environment {
     variables = merge(var.environment, var.metrics ? { ONCE_METRICS = "emf" } : {}, {

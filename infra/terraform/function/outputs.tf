@@ -1,11 +1,12 @@
 output "function" {
-  description = "The function, for the modules queue and alarms."
+  description = "The function, for the modules queue, alarms and resume."
   value = {
     arn               = aws_lambda_function.this.arn
     ephemeral         = var.table.ephemeral
     metrics           = var.metrics
     name              = aws_lambda_function.this.function_name
     operations        = var.operations
+    resume            = var.resume
     retention_seconds = var.retention_seconds
     role_name         = aws_iam_role.this.name
     timeout           = var.timeout

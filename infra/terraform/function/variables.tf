@@ -120,6 +120,13 @@ variable "restrict_to_operations" {
   nullable    = false
 }
 
+variable "resume" {
+  description = "The function is one of handlers.Resume: it also scans the index of the table, and one round runs at a time. The module resume makes its schedule."
+  type        = bool
+  default     = false
+  nullable    = false
+}
+
 variable "retention_seconds" {
   description = "Config.Retention of the function's code, which the module queue compares with its retentions. Default: 24 h, that of package idempotent."
   type        = number
@@ -139,6 +146,7 @@ variable "table" {
     ephemeral   = optional(bool, false)
     kms_key_arn = optional(string)
     name        = string
+    resume      = optional(bool, false)
     sort_key    = optional(string)
   })
   nullable = false

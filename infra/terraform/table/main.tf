@@ -17,6 +17,26 @@ resource "aws_dynamodb_table" "this" {
     }
   }
 
+  # For handlers.Resume: records in progress alone have a lease.
+  dynamic "attribute" {
+    for_each = var.resume ? [var.lease] : []
+
+    content {
+      name = attribute.value
+      type = "N"
+    }
+  }
+
+  dynamic "global_secondary_index" {
+    for_each = var.resume ? [var.lease] : []
+
+    content {
+      name            = "lapsed"
+      hash_key        = global_secondary_index.value
+      projection_type = "KEYS_ONLY"
+    }
+  }
+
   point_in_time_recovery {
     enabled = true
   }
@@ -38,8 +58,8 @@ resource "aws_dynamodb_table" "this" {
 
   lifecycle {
     precondition {
-      condition     = length(distinct(compact([var.partition_key, var.sort_key, var.expiration]))) == (var.sort_key == null ? 2 : 3)
-      error_message = "partition_key, sort_key, expiration: they must be different attributes."
+      condition     = length(distinct(compact([var.partition_key, var.sort_key, var.expiration, var.lease]))) == (var.sort_key == null ? 3 : 4)
+      error_message = "partition_key, sort_key, expiration, lease: they must be different attributes."
     }
   }
 }

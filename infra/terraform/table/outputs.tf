@@ -5,6 +5,7 @@ output "table" {
     ephemeral   = var.ephemeral
     kms_key_arn = var.kms_key_arn
     name        = aws_dynamodb_table.this.name
+    resume      = var.resume
     sort_key    = var.sort_key
   }
 }

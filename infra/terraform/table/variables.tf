@@ -18,6 +18,13 @@ variable "kms_key_arn" {
   default     = null
 }
 
+variable "lease" {
+  description = "Attribute of the lease, as in Options.Layout of package dynamo. Only resume needs it."
+  type        = string
+  default     = "in_progress_expiration"
+  nullable    = false
+}
+
 variable "name" {
   description = "Name of the table."
   type        = string
@@ -33,6 +40,13 @@ variable "partition_key" {
   description = "Name of the partition key."
   type        = string
   default     = "id"
+  nullable    = false
+}
+
+variable "resume" {
+  description = "Adds the index that a function of handlers.Resume reads. Its entries are keys and leases of records in progress; each costs the writes of a claim and of its end once more."
+  type        = bool
+  default     = false
   nullable    = false
 }
 

@@ -63,3 +63,27 @@ run "refuses_to_attach_without_a_role" {
     role_name = null
   }
 }
+
+run "scans_the_index_of_leases_alone" {
+  command = plan
+
+  variables {
+    operations = ["pay"]
+    resume     = true
+    table      = { name = "records", arn = "arn:aws:dynamodb:eu-west-1:111122223333:table/records", resume = true }
+  }
+
+  assert {
+    condition     = [for s in jsondecode(output.policy).Statement : s.Resource if contains(flatten([s.Action]), "dynamodb:Scan")] == ["arn:aws:dynamodb:eu-west-1:111122223333:table/records/index/lapsed"]
+    error_message = "It may scan the table, or not the index."
+  }
+}
+
+run "refuses_to_resume_without_the_index" {
+  command         = plan
+  expect_failures = [output.policy]
+
+  variables {
+    resume = true
+  }
+}

@@ -38,3 +38,39 @@ run "refuses_a_key_that_expires" {
     partition_key = "expiration"
   }
 }
+
+run "has_no_index_unless_it_resumes" {
+  command = plan
+
+  assert {
+    condition     = length(aws_dynamodb_table.this.global_secondary_index) == 0 && length(aws_dynamodb_table.this.attribute) == 1
+    error_message = "The table has an index, which costs writes."
+  }
+}
+
+run "has_the_index_of_leases" {
+  command = plan
+
+  variables {
+    resume = true
+  }
+
+  assert {
+    condition     = [for index in aws_dynamodb_table.this.global_secondary_index : "${index.name} ${index.hash_key} ${index.projection_type}"] == ["lapsed in_progress_expiration KEYS_ONLY"]
+    error_message = "The index is a different one."
+  }
+
+  assert {
+    condition     = output.table.resume
+    error_message = "The module access does not know of the index."
+  }
+}
+
+run "refuses_a_lease_that_is_the_key" {
+  command         = plan
+  expect_failures = [aws_dynamodb_table.this]
+
+  variables {
+    lease = "id"
+  }
+}
