@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 )
@@ -15,7 +17,8 @@ end of its name. They are those of the CDK constructs and of the Terraform modul
 
 	once alarms --function OrdersFunction --operation place-order --queue OrdersQueue --dead-letters OrdersQueueDeadLetters --notify OnCall
 
-Each flag but --operation names a resource by its logical ID in the template. The
+For a function of handlers.Resume, --resumes takes the place of --operation.
+Each flag but these two names a resource by its logical ID in the template. The
 alarms of operations need the metrics of package emf. QueueAge rings after 1 h:
 lower it for a queue that keeps its messages for less than 2 h.
 `
@@ -30,9 +33,9 @@ var alarmsJSON []byte
 type alarm struct {
 	Name, Severity, Page, Advice            string
 	Namespace, Metric, Statistic, Dimension string
-	Outcome, Expression, Label              string
+	Outcome, Expression, Label, Missing     string
 	Threshold                               float64
-	Hours                                   int
+	Hours, Period                           int
 
 	ID, Value, Description string
 	Metrics                []metric // of an expression
@@ -41,24 +44,25 @@ type alarm struct {
 
 type metric struct{ ID, Namespace, Name, Dimension, Value, Outcome string }
 
-// Period is that of the metrics of an expression, in seconds.
-func (a *alarm) Period() int {
+// Seconds is the period of its metrics.
+func (a *alarm) Seconds() int {
 	if a.Hours > 0 {
 		return 3600
 	}
-	return 300
+	return cmp.Or(a.Period, 300)
 }
 
 type alarmFlags struct {
 	format, function, api, queue, deadLetters, failures string
 	stream, relay                                       bool
-	operations, notify, page, ticket                    []string
+	operations, resumes, notify, page, ticket           []string
 
 	catalog struct {
 		Documentation   string
 		Pages           map[string]string
 		Operation       []alarm
 		Function, Relay map[string]alarm
+		Resume          map[string]alarm
 	}
 	made []alarm
 }
@@ -67,6 +71,7 @@ func (o *alarmFlags) flags(c *call) {
 	c.StringVar(&o.format, "format", "sam", "the `name` of the format; there is only sam")
 	c.StringVar(&o.function, "function", "", "the `id` of the function")
 	c.list("operation", "the `name` of an operation that writes metrics", &o.operations)
+	c.list("resumes", "the `name` of an operation, of a function of handlers.Resume that is invoked every 5 min", &o.resumes)
 	c.StringVar(&o.api, "api", "", "the `id` of an HTTP API in front of it")
 	c.StringVar(&o.queue, "queue", "", "the `id` of a queue that feeds it")
 	c.StringVar(&o.deadLetters, "dead-letters", "", "the `id` of the dead-letter queue of that queue")
@@ -89,9 +94,14 @@ func (o *alarmFlags) check() error {
 			return endf(codeUsage, "%q is no logical ID, which has letters and digits", id)
 		}
 	}
-	for i, operation := range o.operations {
-		if !dimension.MatchString(operation) || slices.Contains(o.operations[:i], operation) {
-			return endf(codeUsage, "--operation %q is listed twice, or not 1 to 255 ASCII characters without a space or a colon at the beginning", operation)
+	all := slices.Concat(o.operations, o.resumes)
+	for i, operation := range all {
+		if !dimension.MatchString(operation) || slices.Contains(all[:i], operation) {
+			name := "--operation"
+			if i >= len(o.operations) {
+				name = "--resumes"
+			}
+			return endf(codeUsage, name+" %q is listed twice, or not 1 to 255 ASCII characters without a space or a colon at the beginning", operation)
 		}
 	}
 	switch {
@@ -99,8 +109,8 @@ func (o *alarmFlags) check() error {
 		return endf(codeUsage, "--format %q: there is only sam", o.format)
 	case !logicalID.MatchString(o.function):
 		return endf(codeUsage, "set --function to the logical ID of the function, which has letters and digits")
-	case o.relay && len(o.operations) > 0:
-		return endf(codeUsage, "--relay excludes --operation: a relay has none")
+	case o.relay && len(all) > 0:
+		return endf(codeUsage, "--relay excludes --operation and --resumes: a relay has none")
 	}
 	return nil
 }
@@ -118,6 +128,11 @@ func alarms(_ context.Context, c *call) error {
 		return err
 	}
 	o.ofOperations()
+	for _, operation := range o.resumes {
+		abandoned := o.catalog.Resume["Abandoned"]
+		abandoned.Name = "Abandoned"
+		o.add(abandoned, "resume", operation, fmt.Sprintf("%q", operation))
+	}
 	o.ofFunction()
 	return samTemplate.Execute(c.out, o.made)
 }

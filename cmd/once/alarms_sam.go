@@ -106,7 +106,7 @@ var samTemplate = template.Must(template.New("sam").Parse(`
           Expression: {{printf "%q" .Expression}}
           Label: {{.Label}}
           ReturnData: true
-{{- $period := .Period}}
+{{- $period := .Seconds}}
 {{- range .Metrics}}
         - Id: {{.ID}}
           MetricStat:
@@ -123,7 +123,7 @@ var samTemplate = template.Must(template.New("sam").Parse(`
       MetricName: {{.Metric}}
       Dimensions: {{template "dimensions" .}}
       Statistic: {{.Statistic}}
-      Period: {{.Period}}
+      Period: {{.Seconds}}
 {{- end}}
 {{- if .Hours}}
       DatapointsToAlarm: {{.Hours}} # hours of a day
@@ -133,7 +133,7 @@ var samTemplate = template.Must(template.New("sam").Parse(`
 {{- end}}
       ComparisonOperator: GreaterThanOrEqualToThreshold
       Threshold: {{printf "%.0f" .Threshold}}
-      TreatMissingData: notBreaching
+      TreatMissingData: {{or .Missing "notBreaching"}}
 {{- if .Actions}}
       AlarmActions: {{template "refs" .Actions}}
       OKActions: {{template "refs" .Actions}}

@@ -31,6 +31,27 @@ func TestTemplateHasThePrintedAlarms(t *testing.T) {
 	}
 }
 
+// The alarm belongs to the function that resumes, which writes its metric in each round.
+func TestAlarmOfAResumerRingsWithoutData(t *testing.T) {
+	var out, said strings.Builder
+	if code := run(t.Context(), terminal{nil, &out, &said}, []string{"alarms", "--function", "ResumeFunction", "--resumes", "place-order", "--notify", "OnCall"}); code != 0 {
+		t.Fatalf("exit %d\n%s", code, &said)
+	}
+	_, alarm, _ := strings.Cut(out.String(), "PlaceOrderAbandoned:\n")
+	alarm, _, _ = strings.Cut(alarm, "\n\n")
+	for _, line := range []string{
+		"      Namespace: Once", "      MetricName: OldestAbandoned", `      Dimensions: [{Name: operation, Value: "place-order"}]`, "      Statistic: Maximum",
+		"      Period: 1800", "      Threshold: 1800", "      TreatMissingData: breaching", "      AlarmActions: [!Ref OnCall]",
+	} {
+		if !strings.Contains("\n"+alarm+"\n", "\n"+line+"\n") {
+			t.Errorf("no line %q in\n%s", line, alarm)
+		}
+	}
+	if n := strings.Count(out.String(), "AWS::CloudWatch::Alarm"); n != 3 { // its own, and Errors and Throttles
+		t.Errorf("%d alarms", n)
+	}
+}
+
 // No module can embed files of a different one.
 func TestAlarmsAreThoseOfTerraform(t *testing.T) {
 	if original := readText(t, "../../infra/terraform/alarms/alarms.json"); string(alarmsJSON) != original {
