@@ -102,6 +102,9 @@ func (a *actor) claim(ctx context.Context, now time.Time) {
 		ID: a.h.id, Status: driver.InProgress, Owner: a.h.name("owner"), Attempt: 1,
 		Lease: lease, Expires: wholeSeconds(lease.Add(actorRetention)), Fingerprint: "payload",
 	}
+	if a.rnd.IntN(5) > 0 { // else it is the claim of an earlier version
+		r.Began, r.Request = driver.WholeMillis(now), []byte("="+a.h.name("request"))
+	}
 	cutoff := now.Add(-actorSkew)
 	if a.rnd.IntN(10) == 0 {
 		cutoff = time.Time{}
@@ -117,6 +120,9 @@ func (a *actor) takeOver(ctx context.Context, now time.Time) {
 	lease := now.Add(actorLease)
 	f := driver.Fence{ID: a.h.id, Owner: a.met.Owner, Attempt: a.met.Attempt, Lease: a.met.Lease}
 	c := driver.Change{Owner: a.h.name("owner"), Lease: lease, Expires: wholeSeconds(lease.Add(actorRetention)), Fingerprint: "payload"}
+	if a.met.Began.IsZero() {
+		c.Began = driver.WholeMillis(now)
+	}
 	met, ok, err := a.store.Change(ctx, f, c)
 	a.claimed(driver.Fence{ID: a.h.id, Owner: c.Owner, Attempt: f.Attempt + 1, Lease: lease}, met, ok, err)
 }

@@ -60,6 +60,9 @@
 //   - After [idempotent.StoreError] and an unknown outcome, anything that the call
 //     has sent may be applied, at any time or never.
 //
+// Half of the histories have Config.ProviderMemory and RefuseLate: a release without
+// [idempotent.Retryable] then keeps the record.
+//
 // A last call, long after the rest and without faults, must return an answer.
 // The requests that the core makes for a history of Do are a history of the store
 // as well, and are checked as one.

@@ -48,6 +48,7 @@ type doing struct {
 	at      int64  // the latest time that the invocation took for now
 	until   int64  // the earliest end of the lease, if it claims
 	answer  string // doRecord, doReplay, doFinish
+	keeps   bool   // doRelease; also the record of a first attempt
 }
 
 func (d doing) String() string {
@@ -95,7 +96,7 @@ func promises(s doState, d doing) (bool, doState) {
 		return mine || free || s.Answer == d.answer, answered(s, d.answer)
 	case doRelease:
 		// After a lost answer, a different owner may have come in between.
-		return s.Answer == "", freed(s, d, s.Attempt == 1)
+		return s.Answer == "", freed(s, d, s.Attempt == 1 && !d.keeps)
 	case doReplay:
 		return s.Answer == d.answer, s
 	case doConflict, doLose:

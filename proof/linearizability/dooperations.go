@@ -17,7 +17,7 @@ import (
 func doOperations(h *history, all []*invocation) []porcupine.Operation {
 	var ops []porcupine.Operation
 	for _, i := range all {
-		seen, err := i.seen(h.claimOf(i))
+		seen, err := i.seen(h.claimOf(i), h.remembers())
 		if err != nil {
 			h.problem("%v", err)
 		}
@@ -42,7 +42,7 @@ func (h *history) claimOf(i *invocation) (last string) {
 }
 
 // seen returns the operations that the caller and the handler of an invocation know of.
-func (i *invocation) seen(who string) ([]porcupine.Operation, error) {
+func (i *invocation) seen(who string, remembers bool) ([]porcupine.Operation, error) {
 	var ops []porcupine.Operation
 	add := func(d doing, call, ret int64) {
 		d.who = who
@@ -75,7 +75,7 @@ func (i *invocation) seen(who string) ([]porcupine.Operation, error) {
 		}
 		add(doing{kind: doConflict}, settles, i.ret)
 	case i.ran && (i.outcome == idempotent.OutcomeReleased || i.outcome == idempotent.OutcomeTimedOut):
-		add(doing{kind: doRelease}, settles, i.ret)
+		add(doing{kind: doRelease, keeps: remembers && !i.refunded}, settles, i.ret)
 	case i.ran && i.outcome == idempotent.OutcomeUnknown:
 	case fails && store.Executed == i.ran:
 	default:

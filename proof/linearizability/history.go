@@ -65,6 +65,10 @@ func (h *history) rand(client int) *mathrand.Rand {
 	return mathrand.New(mathrand.NewPCG(h.seed, h.number<<8|uint64(client)))
 }
 
+// remembers reports whether the calls of Do have ProviderMemory and RefuseLate: in half of
+// the histories.
+func (h *history) remembers() bool { return h.number%2 == 0 }
+
 // name returns a name that the history has not used yet.
 func (h *history) name(of string) string { return fmt.Sprintf("%s-%08d", of, h.named.Add(1)) }
 

@@ -79,6 +79,11 @@ var breakages = []struct {
 			c.Lease = stored.Lease.Add(time.Millisecond)
 		}
 	}), false, false},
+	{"a takeover that begins anew", broken(func(k kind, _ driver.Record, _ *driver.Fence, c *driver.Change) {
+		if k == takeOver {
+			c.Began = c.Lease
+		}
+	}), false, false},
 	{"a claim over a live record", func(s driver.Store) driver.Store { return forgetful{s} }, true, false},
 }
 

@@ -21,6 +21,8 @@ const (
 	doSkew        = 20 * time.Millisecond
 	doTime        = 8 // leases, of one history
 	processes     = 3
+	// providerMemory outlasts each history: all of its attempts run.
+	providerMemory = time.Hour
 	// enough is the number of answers after which a process stops.
 	enough = 3
 )
@@ -53,6 +55,7 @@ type invocation struct {
 	startedAt      time.Time
 	attempt        int64
 	result         string // of the handler; "" if it asks for a retry
+	refunded       bool   // the handler says that it has done nothing
 	value          string // that the caller received
 	err            error
 	outcome        idempotent.Outcome
@@ -75,6 +78,9 @@ func newProcess(h *history, client int, store driver.Store, lease time.Duration)
 		config.CacheEntries = 4
 	}
 	config.ReadFirst = p.rnd.IntN(3) == 0
+	if h.remembers() {
+		config.ProviderMemory, config.RefuseLate = providerMemory, true
+	}
 	x, err := idempotent.New("linearizability", recorded(store, client, h, p.gate), config)
 	if err != nil {
 		panic(err) // these configurations are valid
@@ -108,7 +114,7 @@ func (p *process) freeze(d time.Duration) {
 func (p *process) invoke(ctx context.Context) *invocation {
 	i := &invocation{client: p.client, lease: p.lease, began: time.Now(), call: p.h.now()}
 	ctx = context.WithValue(ctx, invocationKey{}, i)
-	key := idempotent.Key{Record: p.h.id, Fingerprint: "payload"}
+	key := idempotent.Key{Record: p.h.id, Fingerprint: "payload", Issued: i.began}
 	i.value, i.err = idempotent.Do(ctx, p.x, key, func(ctx context.Context) (string, error) {
 		i.ran, i.startedAt, i.started = true, time.Now(), p.h.now()
 		if claim, ok := idempotent.FromContext(ctx); ok {
@@ -138,6 +144,7 @@ func (p *process) handle(i *invocation) (string, error) {
 	case n < 7:
 		return "", errTryAgain
 	case n < 10:
+		i.refunded = true
 		return "", idempotent.Retryable(errTryAgain)
 	case n < 12:
 		i.result = p.h.name("result")

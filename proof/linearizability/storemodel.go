@@ -83,6 +83,9 @@ func apply(s state, r request) (state, bool) {
 	case takeOver:
 		next.Owner, next.Lease = to.Owner, to.Lease
 		next.Attempt = max(s.Attempt, 1) + 1
+		if !to.Began.IsZero() {
+			next.Began = to.Began
+		}
 	case extend:
 		if s.Lease.IsZero() || !s.Lease.Before(to.Lease) {
 			return s, false
@@ -95,7 +98,7 @@ func apply(s state, r request) (state, bool) {
 			next.Owner = to.Owner
 		}
 		next.Status, next.Data, next.Payload, next.Unavailable = to.Status, to.Data, to.Payload, to.Unavailable
-		next.Lease, next.Steps = time.Time{}, ""
+		next.Lease, next.Steps, next.Request = time.Time{}, "", ""
 	case releaseDelete:
 		if s.Steps != "" {
 			return s, false
