@@ -150,7 +150,8 @@ func TestCallWithinAResumedHandlerIsNotResumed(t *testing.T) {
 	mails, err := idempotent.New("mail", memory.New(0), nil)
 	check.Must(t, err)
 	sent := 0
-	mail := httpapi.Middleware(mails, httpapi.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	ada := httpapi.ScopeFunc(func(context.Context, httpapi.Caller) (string, error) { return "ada", nil })
+	mail := httpapi.Middleware(mails, ada, nil)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		sent++
 		w.WriteHeader(202)
 	}))
