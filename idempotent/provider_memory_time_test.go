@@ -55,12 +55,21 @@ func TestInvocationMustEndBeforeAProviderForgets(t *testing.T) {
 				try(ctx, t, x, mustNotRun(t)).refusedAsForgotten()
 				return
 			}
-			try(ctx, t, x, func(ctx context.Context) (string, error) {
-				deadline, _ := ctx.Deadline()
-				check.Time(t, deadline, stored(t, store).Began.Add(forgottenIn))
-				return "ours", nil
-			}).returned("ours")
+			try(ctx, t, x, seesTheMemory(t, store)).returned("ours")
 		})
+	}
+	onLambdaAgain(t, func(t *testing.T) { // a first attempt, in an invocation that lasts longer
+		store := memory.New(0)
+		try(during(t, 2*time.Hour), t, newExecutor(t, store, remembers()), seesTheMemory(t, store)).returned("ours")
+	})
+}
+
+// seesTheMemory is a handler whose deadline is that of the provider's memory.
+func seesTheMemory(t *testing.T, store driver.Store) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		deadline, _ := ctx.Deadline()
+		check.Time(t, deadline, stored(t, store).Began.Add(forgottenIn))
+		return "ours", nil
 	}
 }
 

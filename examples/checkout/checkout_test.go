@@ -16,6 +16,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/examples/internal/deployed"
+	"github.com/lambda-once/once/examples/internal/program"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
@@ -25,6 +26,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(variantVariable) != "" {
+		program.Start(setUpVariant)
+	}
 	os.Exit(deployed.Main(func() int { return dynamodblocal.Main(m) }))
 }
 
