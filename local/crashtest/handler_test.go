@@ -130,6 +130,30 @@ func TestUnmarkedEffectIsFoundThroughTheStore(t *testing.T) {
 
 func TestHandlerChargesOnceWithADownstreamKey(t *testing.T) {
 	crashtest.RunHandler(t, paying(idempotent.Config{}, keyed))
+	crashtest.RunHandler(t, paying(idempotent.Config{RefuseLate: true, ProviderMemory: 24 * time.Hour}, keyed))
+}
+
+// The charges have no key, as if the provider forgot them at once: no attempt is the
+// second one, and a person is asked.
+func TestHandlerChargesOnceWhileAProviderForgets(t *testing.T) {
+	trial := paying(idempotent.Config{ProviderMemory: 30 * time.Second}, anew)
+	r := crashtest.PlayHandler(t, with(trial, func(one *crashtest.Trial) {
+		check := one.Check
+		one.Check = func() error {
+			if err := check(); !errors.Is(err, errCharged) || !strings.Contains(err.Error(), "charged 0") {
+				return err
+			}
+			return nil // and a person is asked
+		}
+	}))
+	isBrokenAt(t, r)
+	asked := 0
+	for _, result := range r.Results {
+		if strings.HasPrefix(result.Answer, "idempotent: the first attempt") {
+			asked++
+		}
+	}
+	check.True(t, asked > 0, "nobody is asked")
 }
 
 // A step is repeated only if its attempt crashed between its effect and its record.

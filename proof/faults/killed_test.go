@@ -3,6 +3,7 @@ package faults
 import (
 	"errors"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,13 +35,21 @@ func (s *scene) leaseEnd() time.Time {
 	return time.UnixMilli(ms)
 }
 
+// limits are all that can keep a call from running, and that here do not.
+var limits = []string{"-provider-memory=1h", "-refuse-late", "-resume"}
+
 func TestKilledWhileItRuns(t *testing.T) {
 	t.Parallel()
-	for name, afterEffect := range map[string]bool{"before the effect": false, "after the effect": true} {
+	for name, afterEffect := range map[string]bool{
+		"before the effect": false, "after the effect": true, "before the effect, with all limits": false, "after the effect, with all limits": true,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newScene(t)
-			r := s.deploy(lambdaruntime.Function{}, "-lease=10m")
+			s, args := newScene(t), []string{"-lease=10m"}
+			if strings.HasSuffix(name, "limits") {
+				args = append(args, limits...)
+			}
+			r := s.deploy(lambdaruntime.Function{}, args...)
 			c, first := s.play(r, "ok")
 			// After a crash between an effect and its record, the effect is
 			// repeated, as docs/guarantees.md says.
@@ -70,7 +79,7 @@ func TestKilledWhileItRuns(t *testing.T) {
 func TestNeverRunAgain(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	r := s.deploy(lambdaruntime.Function{}, "-lease=10m", "-max-attempts=1")
+	r := s.deploy(lambdaruntime.Function{}, append(limits, "-lease=10m", "-max-attempts=1")...)
 	c, first := s.play(r, "ok")
 	first.effect()
 	s.kill(r, c)
