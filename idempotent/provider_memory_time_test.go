@@ -16,7 +16,10 @@ import (
 // untilCutOff runs until its context ends, and says when that was.
 func untilCutOff(at *time.Time) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
-		<-ctx.Done()
+		select {
+		case <-ctx.Done():
+		case <-time.After(3 * time.Hour): // nobody cuts it off
+		}
 		*at = time.Now()
 		return "", context.Cause(ctx)
 	}
@@ -151,15 +154,21 @@ func TestNothingBeginsAfterAProviderHasForgotten(t *testing.T) {
 		recordIs(t, store, "released, attempt 2, refunds 1")
 	})
 	// Nothing was sent: it begins anew.
-	bubble(t, "the first claim is answered late", func(t *testing.T) {
-		store := memory.New(0)
-		x := newExecutor(t, hooked(store, onFirst(isCreate, delayed(2*time.Hour))), remembers())
-		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
-			claim, _ := idempotent.FromContext(ctx)
-			beganAt(t, claim.Began, time.Now().Add(-50*time.Millisecond))
-			return "ours", nil
-		}).returned("ours").attempt(1)
-	})
+	for name, delay := range map[string]time.Duration{"the first claim is answered late": 2 * time.Hour, "within its lease": 25 * time.Second} {
+		bubble(t, name, func(t *testing.T) {
+			store, config := memory.New(0), remembers()
+			if delay < time.Minute {
+				config.ProviderMemory = 20 * time.Second
+			}
+			x := newExecutor(t, hooked(store, onFirst(isCreate, delayed(delay))), config)
+			try(t.Context(), t, x, func(ctx context.Context) (string, error) {
+				check.Nil(t, ctx.Err())
+				claim, _ := idempotent.FromContext(ctx)
+				beganAt(t, claim.Began, time.Now().Add(-50*time.Millisecond))
+				return "ours", nil
+			}).returned("ours").attempt(1)
+		})
+	}
 }
 
 // Undoing sends requests, too.
