@@ -69,8 +69,9 @@ func stepFunctions(stack awscdk.Stack, orders *infra.IdempotentFunction, ask, re
 	})
 }
 
-func grants(table *infra.IdempotencyTable, outbox *infra.Outbox, service, sweeper, publisher, onCall awsiam.IGrantable) {
+func grants(table *infra.IdempotencyTable, outbox *infra.Outbox, service, resumer, sweeper, publisher, onCall awsiam.IGrantable) {
 	table.GrantExecute(service, &infra.ExecuteOptions{Operations: []string{"place-order"}}) // on ECS, for example
+	table.GrantResume(resumer, nil)
 	table.GrantSweep(sweeper)
 	outbox.GrantMark(publisher)
 	table.GrantOperate(onCall)
@@ -87,7 +88,7 @@ func TestSourcesAndGrantsOfThePagesAreAccepted(t *testing.T) {
 	stack := awscdk.NewStack(app, jsii.String("Shop"), nil)
 	code := filepath.Join(t.TempDir(), "bootstrap.zip")
 	check.Must(t, fake.WriteFunction(code))
-	records := infra.NewIdempotencyTable(stack, "Records", nil)
+	records := infra.NewIdempotencyTable(stack, "Records", &infra.IdempotencyTableProps{Resume: true})
 	orders := infra.NewIdempotentFunction(stack, "Orders", &infra.IdempotentFunctionProps{Code: code, Retention: 28 * 24 * time.Hour, Table: records})
 
 	rule := awsevents.NewRule(stack, jsii.String("Paid"), &awsevents.RuleProps{EventPattern: &awsevents.EventPattern{Source: jsii.Strings("payments")}})
@@ -101,7 +102,7 @@ func TestSourcesAndGrantsOfThePagesAreAccepted(t *testing.T) {
 	role := func(id string) awsiam.Role {
 		return awsiam.NewRole(stack, &id, &awsiam.RoleProps{AssumedBy: awsiam.NewAccountRootPrincipal()})
 	}
-	grants(records, infra.NewOutbox(stack, "Outbox", nil), role("Service"), role("Sweeper"), role("Publisher"), role("OnCall"))
+	grants(records, infra.NewOutbox(stack, "Outbox", nil), role("Service"), role("Resumer"), role("Sweeper"), role("Publisher"), role("OnCall"))
 	pay := infra.NewIdempotentFunction(stack, "Pay", &infra.IdempotentFunctionProps{
 		Code: code, Durable: &infra.DurableOptions{ExecutionTimeout: time.Hour}, Retention: 28 * 24 * time.Hour, Table: records,
 	})

@@ -11,13 +11,20 @@ import (
 )
 
 // ResumeProps are the props of [NewResume]. Code, Operations and one of Table, Postgres and Redis
-// are required; the zero value of every other field is its default. Fields without a comment
-// are as in [IdempotentFunctionProps].
+// are required; the zero value of every other field is its default. Code, Configure, Environment
+// and Execute mean the same as in [IdempotentFunctionProps].
 type ResumeProps struct {
-	Code        string
-	Configure   func(*awslambda.FunctionProps)
+	// Code is the path of a zip or a folder with an executable "bootstrap" for arm64.
+	Code string
+
+	// Configure changes the props of CDK before the function is created. Default: none.
+	Configure func(*awslambda.FunctionProps)
+
+	// Environment adds variables to those of the store. Default: none.
 	Environment map[string]string
-	Execute     *ExecuteOptions
+
+	// Execute narrows or widens the function's permissions on the table. Default: all records.
+	Execute *ExecuteOptions
 
 	// Interval is the time between the starts of two rounds: whole minutes, 1 min to 1 h. It is
 	// also the timeout of the function, up to 15 min. Default: 5 min.
@@ -30,9 +37,14 @@ type ResumeProps struct {
 	// alarm.
 	Operations []string
 
+	// Postgres is the table of the records, in PostgreSQL.
 	Postgres *PostgresStore
-	Redis    *RedisStore
-	Table    *IdempotencyTable // with the prop Resume
+
+	// Redis is the server of the records.
+	Redis *RedisStore
+
+	// Table is the table of the records, with Resume.
+	Table *IdempotencyTable
 }
 
 // A Resume is a scheduled function of handlers.Resume. Create one with [NewResume].
