@@ -64,7 +64,7 @@ func (s *storeScene) leave(config idempotent.Config) (id string, resume func(con
 	wrapped := idempotent.Wrap(x, func(p payment) (idempotent.Key, error) { return idempotent.Key{ID: p.ID}, nil }, func(ctx context.Context, p payment) (receipt, error) {
 		attempts++
 		_, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { return attempts, nil })
-		return receipt{ID: p.ID}, errors.Join(err, map[int]error{1: errCrash}[attempts])
+		return receipt(p), errors.Join(err, map[int]error{1: errCrash}[attempts])
 	})
 	_, err = wrapped(s.Context(), payment{"order-1"})
 	check.Is(s, err, errCrash)

@@ -204,6 +204,30 @@ func TestEachRoundOfAResumerWritesOneLine(t *testing.T) {
 	}
 }
 
+// A function of handlers.Resume finds the observer among others.
+func TestRoundThatResumesNothingWritesHowOldItIs(t *testing.T) {
+	store := memory.New(0)
+	var out bytes.Buffer
+	x, err := idempotent.New("checkout", store, &idempotent.Config{Resume: true, Observer: idempotent.Observers{idempotent.NoObserver{}, observer(t, &emf.Options{Writer: &out})}})
+	check.Must(t, err)
+	key := func(string) (idempotent.Key, error) { return theKey, nil }
+	resume := handlers.Resume(x, idempotent.Wrap(x, key, func(context.Context, string) (string, error) { return secret, nil }), nil)
+	round := func() float64 {
+		t.Helper()
+		out.Reset()
+		_, err := resume(t.Context(), handlers.ResumeEvent{})
+		check.Must(t, err)
+		return document(t, out.Bytes())["OldestAbandoned"].(float64)
+	}
+	check.Equal(t, round(), 0)
+	// It has no request, so that nothing runs.
+	check.Must(t, store.Put(driver.Record{
+		ID: "checkout#1", Status: driver.InProgress, Owner: "dead", Attempt: 1, Lease: time.Now().Add(-time.Hour), Began: time.Now().Add(-2 * time.Hour), Expires: time.Now().Add(time.Hour),
+	}))
+	oldest := round()
+	check.True(t, 3600 <= oldest && oldest < 7200, oldest, "seconds since the lease ended")
+}
+
 // What dashboards and alarms are built on is what a line declares.
 func TestMetricsAreThoseOfALine(t *testing.T) {
 	want := []emf.Metric{
