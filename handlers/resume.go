@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/handlers/internal/lanes"
+	"github.com/lambda-once/once/handlers/internal/resumable"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -58,58 +59,66 @@ type ResumeObserver interface {
 	ObserveAbandoned(ctx context.Context, operation string, oldest time.Duration)
 }
 
-// Resume returns the handler of a scheduled function that finishes the work of x that its
-// callers left behind: the records in progress whose lease has lapsed, and those that were
-// released with finished steps. It takes each over with the request that Config.Resume has
-// stored, and calls wrapped as a repetition of the call would. So steps that are finished do
+// A Resumable is a protected handler with its executor, for [Resume]. [Resumed] makes it, and
+// for HTTP the functions httpapi.Resumed and httpapi.ResumedEvent.
+type Resumable = resumable.Handler
+
+// Resumed protects a handler as [idempotent.Wrap] and [Invoke] do, for stored requests. Pass
+// what they were given. If key makes another key of a stored request than that under which it
+// was stored, nothing runs. Resumed panics with a [*driver.ConfigError] if an argument is nil.
+func Resumed[Req, Resp any](x *idempotent.Executor, key func(Req) (idempotent.Key, error), fn func(context.Context, Req) (Resp, error)) Resumable {
+	protected := Invoke(x, key, fn)
+	return resumable.New(x, func(ctx context.Context, data []byte) error {
+		var request Req
+		if err := json.Unmarshal(data, &request); err != nil {
+			return &idempotent.ResumeError{Reason: "its request does not decode into the type of today", Err: err}
+		}
+		_, err := protected(ctx, request)
+		return err
+	})
+}
+
+// Resume returns the handler of a scheduled function that finishes the work that the callers
+// of a handler have left behind: the records in progress whose lease has lapsed, and those that
+// were released with finished steps. It takes each over with the request that Config.Resume has
+// stored, and calls the handler as a repetition of the call would. So steps that are finished do
 // not run again, and a saga is finished or undone. The result is stored: a client that comes
-// back receives it.
+// back receives it. A panic ends one record and not the rest.
 //
-// wrapped is what [idempotent.Wrap] or [Invoke] returned for x. For HTTP, see
-// httpapi.Resumed. If its key function makes another key of a stored request than the call
-// that stored it, nothing runs. A panic ends one record and not the rest.
+//	lambda.Start(handlers.Resume(handlers.Resumed(x, key, checkout), nil))
 //
 // The store must be a [driver.Operable]; its tables need the index of Config.Resume, or
 // each invocation reads the whole table. Where one runs out of time, the next one in the
 // same process continues. Resume panics with a [*driver.ConfigError] if an argument is
 // wrong.
-func Resume[Req, Resp any](x *idempotent.Executor, wrapped func(context.Context, Req) (Resp, error), o *ResumeOptions) func(context.Context, ResumeEvent) (ResumeReport, error) {
+func Resume(h Resumable, o *ResumeOptions) func(context.Context, ResumeEvent) (ResumeReport, error) {
 	var mistakes driver.Mistakes
-	mistakes.If(x == nil, "handlers: Resume: the executor is nil")
-	mistakes.If(wrapped == nil, "handlers: Resume: the handler is nil")
-	r := &resumer{x: x}
+	r := &resumer{Resumable: h, x: h.Executor()}
 	if o != nil {
 		r.options = *o
 	}
 	mistakes.If(r.options.Concurrency < 0, "handlers: ResumeOptions.Concurrency is %d, below 0", r.options.Concurrency)
 	mistakes.If(r.options.ReleasedAfter < 0, "handlers: ResumeOptions.ReleasedAfter is %v, below 0", r.options.ReleasedAfter)
 	mistakes.Unit("handlers: ResumeOptions.ReleasedAfter", r.options.ReleasedAfter)
-	if x != nil {
-		mistakes.If(!adapter.Resumes(x), "handlers: Resume: Config.Resume is not set: no request is stored")
-		mistakes.If(adapter.Disabled(x), "handlers: Resume: ONCE_DISABLED is set: nothing would be protected")
+	mistakes.If(r.x == nil, "handlers: Resume: the Resumable is the zero value; use Resumed")
+	if r.x != nil {
+		mistakes.If(!adapter.Resumes(r.x), "handlers: Resume: Config.Resume is not set: no request is stored")
+		mistakes.If(adapter.Disabled(r.x), "handlers: Resume: ONCE_DISABLED is set: nothing would be protected")
 		var able bool
-		r.store, able = adapter.StoreOf(x).(driver.Operable)
-		mistakes.If(!able, "handlers: Resume: the store, a %T, cannot be searched: it is no driver.Operable", adapter.StoreOf(x))
+		r.store, able = adapter.StoreOf(r.x).(driver.Operable)
+		mistakes.If(!able, "handlers: Resume: the store, a %T, cannot be searched: it is no driver.Operable", adapter.StoreOf(r.x))
 	}
 	mistakes.Panic()
 	r.options.Concurrency = cmp.Or(r.options.Concurrency, 4)
 	r.options.ReleasedAfter = cmp.Or(r.options.ReleasedAfter, 15*time.Minute)
-	r.call = func(ctx context.Context, data []byte) error {
-		var request Req
-		if err := json.Unmarshal(data, &request); err != nil {
-			return &idempotent.ResumeError{Reason: "its request does not decode into the type of today", Err: err}
-		}
-		_, err := wrapped(ctx, request)
-		return err
-	}
 	return r.run
 }
 
 // resumer resumes the records of one executor.
 type resumer struct {
+	Resumable
 	x       *idempotent.Executor
 	store   driver.Operable
-	call    func(ctx context.Context, request []byte) error
 	options ResumeOptions
 
 	mu    sync.Mutex
@@ -239,7 +248,7 @@ func (v *round) one(ctx context.Context, id string) error {
 	var event idempotent.Event
 	if err == nil {
 		ctx := adapter.With(ctx, adapter.Resumed(met), adapter.Wait(0), adapter.Event(&event), adapter.LastStart(v.lastStart, errResumeTime))
-		err = guarded(func() error { return v.call(ctx, request) })
+		err = guarded(func() error { return v.Call(ctx, request) })
 	}
 	switch event.Outcome {
 	case idempotent.OutcomeTakeover, idempotent.OutcomeReplayed:

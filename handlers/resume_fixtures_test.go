@@ -46,7 +46,7 @@ func newCheckout(t *testing.T, store *memory.Store, config idempotent.Config, o 
 	})
 	c.x = newExecutor(t, store, &config)
 	c.handler = idempotent.Wrap(c.x, keyOfOrder, c.run)
-	c.resume = handlers.Resume(c.x, c.handler, o)
+	c.resume = handlers.Resume(handlers.Resumed(c.x, keyOfOrder, c.run), o)
 	return c
 }
 

@@ -204,7 +204,7 @@ func TestResumeIsOfOneOperation(t *testing.T) {
 		c.abandon(t, "reserve", "o1")
 		other, err := idempotent.New("create-payment-2", c.store, &idempotent.Config{Resume: true})
 		check.Must(t, err)
-		report, err := handlers.Resume(other, idempotent.Wrap(other, keyOfOrder, c.run), nil)(t.Context(), handlers.ResumeEvent{})
+		report, err := handlers.Resume(handlers.Resumed(other, keyOfOrder, c.run), nil)(t.Context(), handlers.ResumeEvent{})
 		check.Must(t, err)
 		check.Equal(t, report, handlers.ResumeReport{Operation: "create-payment-2", Complete: true})
 		record := c.died["o1"]
@@ -225,7 +225,7 @@ func TestTwoResumersRunEachEffectOnce(t *testing.T) {
 		}
 		c.abandon(t, "reserve", ids...)
 		c.charging = func(context.Context, string) error { time.Sleep(time.Second); return nil }
-		second := handlers.Resume(c.x, c.handler, &handlers.ResumeOptions{Concurrency: 7})
+		second := handlers.Resume(handlers.Resumed(c.x, keyOfOrder, c.run), &handlers.ResumeOptions{Concurrency: 7})
 		resumed := make(chan int)
 		for _, resume := range []func(context.Context, handlers.ResumeEvent) (handlers.ResumeReport, error){c.resume, second} {
 			go func() {
@@ -267,7 +267,7 @@ func TestResumeContinuesInTheNextInvocation(t *testing.T) {
 		c := newCheckout(t, memory.New(0), idempotent.Config{}, nil)
 		paged := &pagedStore{Store: c.store}
 		x := newExecutor(t, paged, &idempotent.Config{Resume: true, Margin: 10 * time.Second})
-		resume := handlers.Resume(x, idempotent.Wrap(x, keyOfOrder, c.run), &handlers.ResumeOptions{Concurrency: 1})
+		resume := handlers.Resume(handlers.Resumed(x, keyOfOrder, c.run), &handlers.ResumeOptions{Concurrency: 1})
 		ids := []string{"o1", "o2", "o3", "o4", "o5"}
 		c.abandon(t, "reserve", ids...)
 		c.charging = func(context.Context, string) error { time.Sleep(10 * time.Second); return nil }
@@ -299,7 +299,7 @@ func TestResumeReadsAPageAgainThatItHasNotFinished(t *testing.T) {
 		c := newCheckout(t, memory.New(0), idempotent.Config{}, nil)
 		paged := &pagedStore{Store: c.store}
 		x := newExecutor(t, paged, &idempotent.Config{Resume: true, Margin: 10 * time.Second})
-		resume := handlers.Resume(x, idempotent.Wrap(x, keyOfOrder, c.run), &handlers.ResumeOptions{Concurrency: 1})
+		resume := handlers.Resume(handlers.Resumed(x, keyOfOrder, c.run), &handlers.ResumeOptions{Concurrency: 1})
 		c.abandon(t, "reserve", "o1", "o2", "o3")
 		c.charging = func(context.Context, string) error { time.Sleep(12 * time.Second); return nil }
 		for _, want := range []handlers.ResumeReport{{Resumed: 1}, {Resumed: 1}, {Resumed: 1, Complete: true}} {
@@ -338,7 +338,7 @@ func TestResumeObserverReceivesTheOldestAge(t *testing.T) {
 		oldest, again := &abandonedObserver{}, &abandonedObserver{}
 		c := newCheckout(t, memory.New(0), idempotent.Config{}, nil)
 		x := newExecutor(t, c.store, &idempotent.Config{Resume: true, Observer: idempotent.Observers{oldest, idempotent.Observers{again}}})
-		resume := handlers.Resume(x, idempotent.Wrap(x, keyOfOrder, c.run), nil)
+		resume := handlers.Resume(handlers.Resumed(x, keyOfOrder, c.run), nil)
 		c.abandon(t, "reserve", "o1")
 		c.abandon(t, "reserve", "o2")
 		c.charging = func(context.Context, string) error { return errOutOfStock }
@@ -364,7 +364,7 @@ func TestResumeReturnsTheErrorOfItsStore(t *testing.T) {
 		c := newCheckout(t, memory.New(0), idempotent.Config{}, nil)
 		paged := &pagedStore{Store: c.store}
 		x := newExecutor(t, paged, &idempotent.Config{Resume: true, Observer: oldest})
-		resume := handlers.Resume(x, idempotent.Wrap(x, keyOfOrder, c.run), nil)
+		resume := handlers.Resume(handlers.Resumed(x, keyOfOrder, c.run), nil)
 		c.abandon(t, "reserve", "o1", "o2")
 		down := errors.New("down")
 		paged.scan = func() error { return down }
@@ -388,18 +388,6 @@ func TestResumeReturnsTheErrorOfItsStore(t *testing.T) {
 	})
 }
 
-// Invoke is a Wrap whose errors have names for Step Functions.
-func TestResumeOfInvoke(t *testing.T) {
-	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
-		c.abandon(t, "reserve", "o1")
-		invoked := handlers.Invoke(c.x, keyOfOrder, c.run)
-		report, err := handlers.Resume(c.x, invoked, nil)(t.Context(), handlers.ResumeEvent{})
-		check.Must(t, err)
-		check.Equal(t, report.Resumed, 1)
-		c.did(t, bought("o1"))
-	})
-}
-
 // readOnly is a store without the methods of an operator.
 type readOnly struct{ driver.Store }
 
@@ -413,19 +401,22 @@ func TestResumeMistakes(t *testing.T) {
 		o        *handlers.ResumeOptions
 		mistakes []string
 	}{
-		"nothing":     {nil, nil, nil, []string{"the executor is nil", "the handler is nil"}},
 		"no requests": {newExecutor(t, memory.New(0), nil), handler, nil, []string{"Config.Resume is not set"}},
 		"store":       {newExecutor(t, readOnly{memory.New(0)}, resumes), handler, nil, []string{"it is no driver.Operable"}},
 		"negative":    {x, handler, &handlers.ResumeOptions{Concurrency: -1, ReleasedAfter: -time.Hour}, []string{"Concurrency is -1", "ReleasedAfter is -1h0m0s"}},
 		"unit":        {x, handler, &handlers.ResumeOptions{ReleasedAfter: 15}, []string{"ReleasedAfter is 15ns"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			handlertest.CheckMistakes(t, func() { handlers.Resume(test.x, test.handler, test.o) }, test.mistakes...)
+			handlertest.CheckMistakes(t, func() { handlers.Resume(handlers.Resumed(test.x, keyOfOrder, test.handler), test.o) }, test.mistakes...)
 		})
 	}
+	t.Run("nothing", func(t *testing.T) {
+		handlertest.CheckMistakes(t, func() { handlers.Resumed[order, string](nil, nil, nil) }, "the executor is nil", "the key function is nil", "the handler is nil")
+		handlertest.CheckMistakes(t, func() { handlers.Resume(handlers.Resumable{}, nil) }, "the Resumable is the zero value")
+	})
 	t.Run("disabled", func(t *testing.T) {
 		t.Setenv("ONCE_DISABLED", "1")
-		handlertest.CheckMistakes(t, func() { handlers.Resume(newExecutor(t, memory.New(0), resumes), handler, nil) }, "ONCE_DISABLED is set")
+		handlertest.CheckMistakes(t, func() { handlers.Resume(handlers.Resumed(newExecutor(t, memory.New(0), resumes), keyOfOrder, handler), nil) }, "ONCE_DISABLED is set")
 	})
 	t.Run("batch", func(t *testing.T) {
 		handlertest.CheckMistakes(t, func() {

@@ -61,14 +61,15 @@ func (s *storeScene) leave(config idempotent.Config) (id string, resume func(con
 	id, err = key.RecordID("pay")
 	check.Must(s, err)
 	attempts := 0
-	wrapped := idempotent.Wrap(x, func(p payment) (idempotent.Key, error) { return idempotent.Key{ID: p.ID}, nil }, func(ctx context.Context, p payment) (receipt, error) {
+	keyed := func(p payment) (idempotent.Key, error) { return idempotent.Key{ID: p.ID}, nil }
+	pay := func(ctx context.Context, p payment) (receipt, error) {
 		attempts++
 		_, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { return attempts, nil })
 		return receipt(p), errors.Join(err, map[int]error{1: errCrash}[attempts])
-	})
-	_, err = wrapped(s.Context(), payment{"order-1"})
+	}
+	_, err = idempotent.Wrap(x, keyed, pay)(s.Context(), payment{"order-1"})
 	check.Is(s, err, errCrash)
-	return id, handlers.Resume(x, wrapped, nil)
+	return id, handlers.Resume(handlers.Resumed(x, keyed, pay), nil)
 }
 
 // The function that a person invokes does what the next call would, on every store.

@@ -46,11 +46,10 @@ func setUpVariant(ctx context.Context) (lambda.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	function := handlers.Invoke(x, key, shop.checkout)
 	if os.Getenv(variantVariable) == "resumer" {
-		return lambda.NewHandler(handlers.Resume(x, function, &handlers.ResumeOptions{ReleasedAfter: time.Millisecond})), nil
+		return lambda.NewHandler(handlers.Resume(handlers.Resumed(x, key, shop.checkout), &handlers.ResumeOptions{ReleasedAfter: time.Millisecond})), nil
 	}
-	return lambda.NewHandler(function), nil
+	return lambda.NewHandler(handlers.Invoke(x, key, shop.checkout)), nil
 }
 
 // abandoned is an order whose client goes away.

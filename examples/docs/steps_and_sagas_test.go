@@ -76,8 +76,8 @@ func bookAndResume(store driver.Store, s service) (book booker, resume resumer, 
 		return nil, nil, err
 	}
 
-	book = idempotent.Wrap(x, tripID, s.book) // the function that clients call
-	resume = handlers.Resume(x, book, nil)    // a second function, on a schedule
+	book = idempotent.Wrap(x, tripID, s.book)                          // the function that clients call
+	resume = handlers.Resume(handlers.Resumed(x, tripID, s.book), nil) // a second function, on a schedule
 	return book, resume, nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/lambda-once/once/handlers/internal/resumable"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -111,33 +112,52 @@ func (g *guard) storedForm(ctx context.Context, e *exchange) (form []byte, err e
 	}})
 }
 
-// Resumed returns the handler for handlers.Resume of requests that [Middleware] has stored:
+// Resumed protects a handler as [Middleware] does, for the requests that it has stored:
 //
-//	resume := handlers.Resume(x, httpapi.Resumed(mux), nil)
+//	lambda.Start(handlers.Resume(httpapi.Resumed(x, scope, mux, options), nil))
 //
-// handler is what Middleware returned, or a mux that passes requests on to it. Leave out
-// authentication, which would refuse a request without credentials: the key has the scope
-// with which the request was stored, and Restore puts the caller back. The response is stored
-// and sent to nobody.
-func Resumed(handler http.Handler) func(context.Context, StoredRequest) (struct{}, error) {
-	return resumed("Resumed", handler != nil, func(ctx context.Context, s *storedRequest) error {
+// handler is what Middleware was given. If it has path values of a mux around Middleware, pass
+// a mux with the handler itself. There is no authentication around it, which would refuse a
+// request without credentials: the key has the scope with which the request was stored, and
+// Restore puts the caller back. The response is stored and sent to nobody.
+func Resumed(x *idempotent.Executor, scope Scope, handler http.Handler, o *Options) resumable.Handler {
+	var mistakes driver.Mistakes
+	mistakes.If(handler == nil, "httpapi: Resumed: the handler is nil")
+	mistakes.Panic()
+	protected := Middleware(x, scope, o)(handler)
+	return resumed(x, func(ctx context.Context, s *storedRequest) error {
 		r, err := s.httpRequest(ctx)
 		if err == nil {
-			handler.ServeHTTP(newCapture(http.Header{}, 0), r)
+			protected.ServeHTTP(newCapture(http.Header{}, 0), r)
 		}
 		return err
 	})
 }
 
-// ResumedEvent returns the handler for handlers.Resume of requests that [APIGatewayV2],
-// [APIGateway], [FunctionURL] or [ALB] has stored. handler is what that function returned.
-// Everything else is as in [Resumed].
-func ResumedEvent[Req events.ALBTargetGroupRequest | events.APIGatewayProxyRequest | events.APIGatewayV2HTTPRequest | events.LambdaFunctionURLRequest, Resp any](handler func(context.Context, Req) (Resp, error)) func(context.Context, StoredRequest) (struct{}, error) {
-	return resumed("ResumedEvent", handler != nil, func(ctx context.Context, s *storedRequest) error {
+// ResumedEvent protects a handler as [APIGatewayV2], [APIGateway], [FunctionURL] or [ALB] does,
+// for the requests that it has stored. Pass what that function was given. Everything else is as
+// in [Resumed].
+func ResumedEvent[Req events.ALBTargetGroupRequest | events.APIGatewayProxyRequest | events.APIGatewayV2HTTPRequest | events.LambdaFunctionURLRequest, Resp any](x *idempotent.Executor, scope Scope, fn func(context.Context, Req) (Resp, error), o *Options) resumable.Handler {
+	var protected any
+	switch fn := any(fn).(type) {
+	case func(context.Context, events.ALBTargetGroupRequest) (events.ALBTargetGroupResponse, error):
+		protected = ALB(x, scope, fn, o)
+	case func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error):
+		protected = APIGateway(x, scope, fn, o)
+	case func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error):
+		protected = APIGatewayV2(x, scope, fn, o)
+	case func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error):
+		protected = FunctionURL(x, scope, fn, o)
+	}
+	call, ok := protected.(func(context.Context, Req) (Resp, error))
+	var mistakes driver.Mistakes
+	mistakes.If(!ok, "httpapi: ResumedEvent: no function of this package protects a %T", fn)
+	mistakes.Panic()
+	return resumed(x, func(ctx context.Context, s *storedRequest) error {
 		var event Req
 		err := s.event(&event)
 		if err == nil {
-			_, _ = handler(ctx, event) // the resumption has the error of the call
+			_, _ = call(ctx, event) // the resumption has the error of the call
 		}
 		return err
 	})
@@ -158,17 +178,18 @@ func resumptionIn(ctx context.Context) *resumption {
 
 // resumed returns the handler that has send pass a request to an adapter, and returns the
 // error of its call.
-func resumed(name string, ok bool, send func(context.Context, *storedRequest) error) func(context.Context, StoredRequest) (struct{}, error) {
-	var mistakes driver.Mistakes
-	mistakes.If(!ok, "httpapi: %s: the handler is nil", name)
-	mistakes.Panic()
-	return func(ctx context.Context, request StoredRequest) (none struct{}, _ error) {
-		p := &resumption{request: &request.stored, err: &idempotent.ResumeError{Reason: "its handler has passed the request to none that package httpapi protects"}}
-		if err := send(context.WithValue(ctx, resumptionKey{}, p), p.request); err != nil {
-			return none, &idempotent.ResumeError{Reason: "its request is none of this handler", Err: err}
+func resumed(x *idempotent.Executor, send func(context.Context, *storedRequest) error) resumable.Handler {
+	return resumable.New(x, func(ctx context.Context, data []byte) error {
+		p := &resumption{request: new(storedRequest)}
+		err := json.Unmarshal(data, p.request)
+		if err == nil {
+			err = send(context.WithValue(ctx, resumptionKey{}, p), p.request)
 		}
-		return none, p.err
-	}
+		if err != nil {
+			return &idempotent.ResumeError{Reason: "its request is none of this handler", Err: err}
+		}
+		return p.err
+	})
 }
 
 // restore returns the context of the handler. Calls that the handler makes are none of the

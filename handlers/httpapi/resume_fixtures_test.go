@@ -91,7 +91,7 @@ func without[V any](headers map[string]V, secrets *[]string) map[string]V {
 // resumable is a handler behind an adapter, of which requests can be resumed.
 type resumable struct {
 	send    httpEndpoint
-	resumed func(context.Context, httpapi.StoredRequest) (struct{}, error)
+	resumed handlers.Resumable
 	// seen are the requests of its runs.
 	seen []seenRequest
 	// answers returns the response of a run.
@@ -128,12 +128,13 @@ var resumableKinds = []struct {
 func resumableEvents[Req events.ALBTargetGroupRequest | events.APIGatewayProxyRequest | events.APIGatewayV2HTTPRequest | events.LambdaFunctionURLRequest, Resp any](protect protection[Req, Resp], event func(testing.TB, httpCall) map[string]any) func(testing.TB, *idempotent.Executor, httpapi.Scope, *httpapi.Options) *resumable {
 	return func(t testing.TB, x *idempotent.Executor, scope httpapi.Scope, o *httpapi.Options) *resumable {
 		h := &resumable{}
-		protected := protect(x, scope, func(ctx context.Context, e Req) (response Resp, _ error) {
+		handler := func(ctx context.Context, e Req) (response Resp, _ error) {
 			status, err := h.see(ctx, seenEvent(t, e))
 			check.Nil(t, convert(map[string]any{"statusCode": status, "body": "done"}, &response))
 			return response, err
-		}, o)
-		h.resumed = httpapi.ResumedEvent(protected)
+		}
+		protected := protect(x, scope, handler, o)
+		h.resumed = httpapi.ResumedEvent(x, scope, handler, o)
 		h.send = func(ctx context.Context, c httpCall) (httpReply, error) {
 			c = c.orDefaults()
 			members := event(t, c)
@@ -184,7 +185,7 @@ func seenEvent(t testing.TB, event any) (s seenRequest) {
 func resumableMiddleware(t testing.TB, x *idempotent.Executor, scope httpapi.Scope, o *httpapi.Options) *resumable {
 	h := &resumable{}
 	mux := http.NewServeMux()
-	mux.Handle("/", httpapi.Middleware(x, scope, o)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		check.Nil(t, err)
 		check.Equal(t, r.ContentLength, int64(len(body)))
@@ -197,8 +198,9 @@ func resumableMiddleware(t testing.TB, x *idempotent.Executor, scope httpapi.Sco
 		}
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, "done")
-	})))
-	h.resumed = httpapi.Resumed(mux)
+	})
+	mux.Handle("/", httpapi.Middleware(x, scope, o)(handler))
+	h.resumed = httpapi.Resumed(x, scope, handler, o)
 	authenticated := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "" {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -251,7 +253,7 @@ func (d *deserted) desert(c httpCall) httpReply {
 
 func (d *deserted) resume() handlers.ResumeReport {
 	d.t.Helper()
-	report, err := handlers.Resume(d.x, d.resumed, nil)(d.t.Context(), handlers.ResumeEvent{})
+	report, err := handlers.Resume(d.resumed, nil)(d.t.Context(), handlers.ResumeEvent{})
 	check.Must(d.t, err)
 	report.Oldest = 0
 	return report

@@ -13,13 +13,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// A StoredRequest is a request that Config.Resume has stored. It is decoded by
-// handlers.Resume.
-type StoredRequest struct{ stored storedRequest }
-
-// UnmarshalJSON decodes the stored form.
-func (r *StoredRequest) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &r.stored) }
-
+// storedRequest is a request as Config.Resume stores it.
 type storedRequest struct {
 	Scope   string      `json:"scope,omitempty"`
 	Caller  string      `json:"caller,omitempty"`

@@ -106,12 +106,14 @@ func FuzzResumedRequest(f *testing.F) {
 // directMiddleware needs no server: a client would refuse most of what is sent.
 func directMiddleware(x *idempotent.Executor) *resumable {
 	h := &resumable{}
-	handler := httpapi.Middleware(x, httpapi.NoIdentity(), &httpapi.Options{Resume: savingUser()})(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	inner := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body := new(strings.Builder)
 		_, _ = io.Copy(body, r.Body)
 		_, _ = h.see(r.Context(), seenRequest{Body: body.String()})
-	}))
-	h.resumed = httpapi.Resumed(handler)
+	})
+	o := &httpapi.Options{Resume: savingUser()}
+	handler := httpapi.Middleware(x, httpapi.NoIdentity(), o)(inner)
+	h.resumed = httpapi.Resumed(x, httpapi.NoIdentity(), inner, o)
 	h.send = func(ctx context.Context, c httpCall) (httpReply, error) {
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(c.body)).WithContext(ctx)
 		r.URL.Path, r.URL.RawQuery = c.path, c.query
@@ -127,16 +129,15 @@ func TestResumedRequestPassesThroughAMux(t *testing.T) {
 	store := &hooked{Store: memory.New(0)}
 	x := newExecutor(t, store, &idempotent.Config{Resume: true})
 	var seen []string
-	mux := http.NewServeMux()
-	mux.Handle("POST shop.example/orders/{id}", httpapi.Middleware(x, httpapi.NoIdentity(), &httpapi.Options{Resume: savingUser()})(
-		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			seen = append(seen, r.Host+" "+r.PathValue("id")+" "+r.Header.Get("Host"))
-		})))
+	mux, o := http.NewServeMux(), &httpapi.Options{Resume: savingUser()}
+	mux.HandleFunc("POST shop.example/orders/{id}", func(_ http.ResponseWriter, r *http.Request) {
+		seen = append(seen, r.Host+" "+r.PathValue("id")+" "+r.Header.Get("Host"))
+	})
 	r := httptest.NewRequest(http.MethodPost, "http://shop.example/orders/7", strings.NewReader(`{}`))
 	r.Header.Set("Idempotency-Key", "k")
-	mux.ServeHTTP(httptest.NewRecorder(), r)
+	httpapi.Middleware(x, httpapi.NoIdentity(), o)(mux).ServeHTTP(httptest.NewRecorder(), r)
 	store.plant(t, func(r *driver.Record) { r.Lease = time.UnixMilli(1) })
-	report, err := handlers.Resume(x, httpapi.Resumed(mux), nil)(t.Context(), handlers.ResumeEvent{})
+	report, err := handlers.Resume(httpapi.Resumed(x, httpapi.NoIdentity(), mux, o), nil)(t.Context(), handlers.ResumeEvent{})
 	check.Must(t, err)
 	check.Equal(t, report.Resumed, 1)
 	check.Slice(t, seen, []string{"shop.example 7 ", "shop.example 7 "})
@@ -156,13 +157,14 @@ func TestCallWithinAResumedHandlerIsNotResumed(t *testing.T) {
 		w.WriteHeader(202)
 	}))
 	var status []int
-	handler := httpapi.Middleware(x, httpapi.NoIdentity(), &httpapi.Options{Resume: savingUser()})(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	o := &httpapi.Options{Resume: savingUser()}
+	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		w := postKeyed(mail, func(inner *http.Request) { *inner = *inner.WithContext(r.Context()) })
 		status = append(status, w.Code)
-	}))
-	postKeyed(handler)
+	})
+	postKeyed(httpapi.Middleware(x, httpapi.NoIdentity(), o)(handler))
 	store.plant(t, func(r *driver.Record) { r.Lease = time.UnixMilli(1) })
-	report, err := handlers.Resume(x, httpapi.Resumed(handler), nil)(t.Context(), handlers.ResumeEvent{})
+	report, err := handlers.Resume(httpapi.Resumed(x, httpapi.NoIdentity(), handler, o), nil)(t.Context(), handlers.ResumeEvent{})
 	check.Must(t, err)
 	check.Equal(t, report.Resumed, 1)
 	check.Slice(t, status, []int{202, 202})
@@ -398,18 +400,6 @@ func (reversed) Open(_ context.Context, at driver.Place, sealed []byte) ([]byte,
 	return data, nil
 }
 
-// A handler that the package does not protect is named: its work would not be recorded.
-func TestResumedHandlerWithoutProtectionIsNamed(t *testing.T) {
-	store := &hooked{Store: memory.New(0)}
-	x := newExecutor(t, store, &idempotent.Config{Resume: true})
-	postKeyed(httpapi.Middleware(x, httpapi.NoIdentity(), &httpapi.Options{Resume: savingUser()})(http.NotFoundHandler()))
-	store.plant(t, func(r *driver.Record) { r.Lease = time.UnixMilli(1) })
-	d := &deserted{t: t, x: x, resumable: &resumable{resumed: httpapi.Resumed(http.NotFoundHandler())}}
-	check.Contains(t, d.left(), "to none that package httpapi protects")
-	d.resumed = httpapi.ResumedEvent(func(context.Context, v2Request) (v2Response, error) { return v2Response{}, nil })
-	check.Contains(t, d.left(), "to none that package httpapi protects")
-}
-
 // A record that no function of this package has stored is not a request.
 func TestRecordOfAnotherHandlerIsLeft(t *testing.T) {
 	forEachResumable(t, nil, func(t *testing.T, d *deserted) {
@@ -443,8 +433,12 @@ func TestResumeOptionsMistakes(t *testing.T) {
 			resumableMiddleware(t, resuming, headerScope(), &httpapi.Options{Resume: savingUser(), Header: name})
 		}, name+" is a header with credentials")
 	}
-	handlertest.CheckMistakes(t, func() { httpapi.Resumed(nil) }, "Resumed: the handler is nil")
-	handlertest.CheckMistakes(t, func() { httpapi.ResumedEvent[v2Request, v2Response](nil) }, "ResumedEvent: the handler is nil")
+	handlertest.CheckMistakes(t, func() { httpapi.Resumed(resuming, headerScope(), nil, nil) }, "Resumed: the handler is nil")
+	handlertest.CheckMistakes(t, func() {
+		httpapi.ResumedEvent[v2Request, v2Response](resuming, headerScope(), nil, &httpapi.Options{Resume: savingUser()})
+	}, "the handler is nil")
+	other := func(context.Context, v2Request) (string, error) { return "", nil }
+	handlertest.CheckMistakes(t, func() { httpapi.ResumedEvent(resuming, headerScope(), other, nil) }, "no function of this package protects a func(context.Context, events.APIGatewayV2HTTPRequest) (string, error)")
 }
 
 // ONCE_DISABLED changes no mistake, and stores nothing.
@@ -452,10 +446,10 @@ func TestDisabledExecutorStoresNoRequest(t *testing.T) {
 	t.Setenv("ONCE_DISABLED", "true")
 	store := &hooked{Store: memory.New(0)}
 	x := newExecutor(t, store, &idempotent.Config{Resume: true})
-	handler := httpapi.Middleware(x, httpapi.NoIdentity(), &httpapi.Options{Resume: savingUser()})(http.NotFoundHandler())
-	check.Equal(t, postKeyed(handler).Code, 404)
+	o := &httpapi.Options{Resume: savingUser()}
+	check.Equal(t, postKeyed(httpapi.Middleware(x, httpapi.NoIdentity(), o)(http.NotFoundHandler())).Code, 404)
 	check.Equal(t, store.last.ID, "")
-	handlertest.CheckMistakes(t, func() { handlers.Resume(x, httpapi.Resumed(handler), nil) }, "ONCE_DISABLED is set")
+	handlertest.CheckMistakes(t, func() { handlers.Resume(httpapi.Resumed(x, httpapi.NoIdentity(), http.NotFoundHandler(), o), nil) }, "ONCE_DISABLED is set")
 }
 
 // A chain continues as in the first run.

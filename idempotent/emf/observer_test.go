@@ -211,7 +211,7 @@ func TestRoundThatResumesNothingWritesHowOldItIs(t *testing.T) {
 	x, err := idempotent.New("checkout", store, &idempotent.Config{Resume: true, Observer: idempotent.Observers{idempotent.NoObserver{}, observer(t, &emf.Options{Writer: &out})}})
 	check.Must(t, err)
 	key := func(string) (idempotent.Key, error) { return theKey, nil }
-	resume := handlers.Resume(x, idempotent.Wrap(x, key, func(context.Context, string) (string, error) { return secret, nil }), nil)
+	resume := handlers.Resume(handlers.Resumed(x, key, func(context.Context, string) (string, error) { return secret, nil }), nil)
 	round := func() float64 {
 		t.Helper()
 		out.Reset()

@@ -33,17 +33,18 @@ func run(ctx context.Context) error {
 		return err
 	}
 	s := shop{url: os.Getenv("PROVIDER_URL"), order: order}
-	api := httpapi.APIGatewayV2(x, httpapi.JWTClaim("sub"), s.serve, &httpapi.Options{Resume: &httpapi.ResumeOptions{
+	scope, options := httpapi.JWTClaim("sub"), &httpapi.Options{Resume: &httpapi.ResumeOptions{
 		Save: func(_ context.Context, caller httpapi.Caller) (string, error) {
 			return fmt.Sprint(caller.Claims["sub"]), nil
 		},
 		Restore: func(ctx context.Context, saved string) (context.Context, error) {
 			return context.WithValue(ctx, customer{}, saved), nil
 		},
-	}})
+	}}
 	if os.Getenv("ROLE") == "resume" {
-		lambda.Start(handlers.Resume(x, httpapi.ResumedEvent(api), &handlers.ResumeOptions{ReleasedAfter: time.Second}))
+		lambda.Start(handlers.Resume(httpapi.ResumedEvent(x, scope, s.serve, options), &handlers.ResumeOptions{ReleasedAfter: time.Second}))
 	}
+	api := httpapi.APIGatewayV2(x, scope, s.serve, options)
 	lambda.Start(func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		// As a middleware that has verified a token.
 		return api(context.WithValue(ctx, customer{}, e.RequestContext.Authorizer.JWT.Claims["sub"]), e)
