@@ -104,7 +104,7 @@ func onQueueOf[T any](x *idempotent.Executor, key keyMaker, failed *received) an
 
 // noSources are exported functions with an executor that are no source of records.
 var noSources = []string{
-	"Invoke", // its events are the user's own types, and so are their times
+	"Invoke",  // its events are the user's own types, and so are their times
 	"Resumed", // its records are there
 }
 

@@ -416,12 +416,14 @@ func TestResumeMistakes(t *testing.T) {
 	})
 	t.Run("disabled", func(t *testing.T) {
 		t.Setenv("ONCE_DISABLED", "1")
-		handlertest.CheckMistakes(t, func() { handlers.Resume(handlers.Resumed(newExecutor(t, memory.New(0), resumes), keyOfOrder, handler), nil) }, "ONCE_DISABLED is set")
+		handlertest.CheckMistakes(t, func() {
+			handlers.Resume(handlers.Resumed(newExecutor(t, memory.New(0), resumes), keyOfOrder, handler), nil)
+		}, "ONCE_DISABLED is set")
 	})
 	t.Run("batch", func(t *testing.T) {
 		handlertest.CheckMistakes(t, func() {
 			handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[order]) error { return nil }, nil)
 		}, "its source repeats what was left behind")
 	})
-	check.True(t, slices.Contains(noSources, "Resume"))
+	check.True(t, slices.Contains(noSources, "Resumed"))
 }
