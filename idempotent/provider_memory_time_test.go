@@ -129,8 +129,9 @@ func TestNothingBeginsAfterAProviderHasForgotten(t *testing.T) {
 			before := stored(t, store)
 			x := newExecutor(t, store, remembers())
 			try(inTurn(t, func(ctx context.Context) error {
-				<-ctx.Done()
-				check.Time(t, time.Now(), before.Began.Add(forgottenIn))
+				var at time.Time
+				_, _ = untilCutOff(&at)(ctx)
+				check.Time(t, at, before.Began.Add(forgottenIn))
 				return turn(ctx)
 			}), t, x, mustNotRun(t)).is(idempotent.ErrTimedOut).ended(idempotent.OutcomeNotRun).attempt(0)
 			recordIs(t, store, "released, attempt 2, refunds 1")

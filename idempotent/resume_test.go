@@ -229,7 +229,7 @@ func TestRequestIsSealedForItsRecord(t *testing.T) {
 		asResult := r
 		asResult.Status, asResult.Data = driver.Completed, r.Request[1:]
 		check.Must(t, store.Put(asResult))
-		try(t.Context(), t, newExecutor(t, store, sealing()), mustNotRun(t)).is(idempotent.ErrResultUnavailable)
+		try(t.Context(), t, newExecutor(t, store, sealing()), mustNotRun(t)).is(idempotent.ErrResultUnavailable).is(errForged)
 		check.Must(t, store.Put(r))
 		return "", nil
 	})(t.Context(), t).succeeded()
