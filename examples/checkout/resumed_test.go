@@ -42,7 +42,7 @@ func setUpVariant(ctx context.Context) (lambda.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := idempotent.New("checkout", store, &idempotent.Config{Resume: true, ProviderMemory: 24 * time.Hour, Observer: idempotent.NoObserver{}})
+	x, err := idempotent.New("checkout", store, &idempotent.Config{RefuseLate: true, ProviderMemory: 24 * time.Hour, Resume: true, Observer: idempotent.NoObserver{}})
 	if err != nil {
 		return nil, err
 	}
