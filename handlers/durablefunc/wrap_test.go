@@ -256,8 +256,8 @@ func TestDurablePanicsWithAConfigError(t *testing.T) {
 		"Codec":        {idempotent.Config{Codec: otherCodec{}}, time.Hour, "Codec"},
 		"FailOpen":     {idempotent.Config{OnStoreError: idempotent.FailOpen}, time.Hour, "FailOpen"},
 		"Lease":        {idempotent.Config{Lease: time.Minute}, time.Hour, "Lease"},
-		"Resume":       {idempotent.Config{Resume: true}, time.Hour, "Config.Resume"},
-		"memory":       {idempotent.Config{ProviderMemory: time.Hour}, time.Hour, "Config.ProviderMemory"},
+		"Resume":       {idempotent.Config{Resume: true}, time.Hour, "its service resumes it"},
+		"memory":       {idempotent.Config{ProviderMemory: time.Hour}, time.Hour, "Config.ProviderMemory: it may pause"},
 		"Wait":         {idempotent.Config{Wait: time.Second}, time.Hour, "Wait"},
 	} {
 		handlertest.CheckMistakes(t, func() {
