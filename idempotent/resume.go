@@ -26,18 +26,13 @@ func (w *wrapped[Req, Resp]) encodeRequest() ([]byte, error) { return json.Marsh
 func (w *wrappedEffect[Req]) encodeRequest() ([]byte, error) { return json.Marshal(w.request) }
 
 // requireRequest panics if Config.Resume is set and JSON does not carry a request of
-// type T. It tries the zero value: the request of a Lambda function comes from JSON, so
-// only the type can lose something.
+// type T. A handler that is resumed would run with another one.
 func requireRequest[T any](of string, x *Executor) {
 	if !x.config.Resume {
 		return
 	}
-	var zero, again T
-	reason, _ := canonical.Lost(reflect.TypeFor[T]())
-	if data, err := json.Marshal(zero); reason == "" && (err != nil || json.Unmarshal(data, &again) != nil || !reflect.DeepEqual(zero, again)) {
-		reason = fmt.Sprintf("JSON does not carry the zero value of type %T to an equal one", zero)
-	}
 	var mistakes driver.Mistakes
+	reason := canonical.Uncarried(reflect.TypeFor[T]())
 	mistakes.If(reason != "", "idempotent: %s with Config.Resume: the request: %s", of, reason)
 	mistakes.Panic()
 }
@@ -63,6 +58,9 @@ func (c *call) encodeRequest(ctx context.Context) ([]byte, error) {
 	})
 	if err != nil {
 		return nil, &StoreError{Op: "store the request", Err: err}
+	}
+	if size := len(stored.Data); size > payloadAbove {
+		return nil, &InvalidPayloadError{Offset: -1, Reason: fmt.Sprintf("with %d bytes it is too large to be stored; at most %d are", size, payloadAbove)}
 	}
 	return form.EncodeStep(stored), nil
 }

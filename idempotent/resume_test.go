@@ -134,6 +134,25 @@ func TestDoHasNoRequestToStore(t *testing.T) {
 	recordIs(t, store, "no record")
 }
 
+// Steps need the rest of the record.
+func TestRequestThatIsTooLargeIsRefused(t *testing.T) {
+	store := memory.New(0)
+	run := func(config *idempotent.Config, bytes int) error {
+		x := newExecutor(t, store, config)
+		handler := idempotent.WrapEffect(x, func(string) (idempotent.Key, error) { return theKey, nil }, func(context.Context, string) error { return nil })
+		return handler(t.Context(), strings.Repeat("x", bytes-2)) // and two quotes
+	}
+	err := run(resumes(), 256<<10+1)
+	check.Is(t, err, idempotent.ErrInvalidPayload)
+	check.Says(t, err, "with 262145 bytes it is too large to be stored; at most 262144 are")
+	recordIs(t, store, "no record")
+	spills := resumes()
+	spills.Payloads = newShelf()
+	check.Nil(t, run(spills, 256<<10+1))
+	check.Must(t, store.Put(driver.Record{ID: recordID(t, theKey)}))
+	check.Nil(t, run(resumes(), 256<<10))
+}
+
 // unequal has a zero value that JSON does not carry.
 type unequal struct{ Names []string }
 
