@@ -35,7 +35,8 @@ func (c *call) startLease(hold protocol.Hold, record driver.Record) *lease {
 	c.mode.Hold, c.attempt = hold, record.Attempt
 	s := &f.steps
 	s.x, s.identity, s.tally, s.mode, s.invocation = c.x, c.identity, c.tally, c.mode, c.Invocation
-	s.owner, s.attempt, s.stored, s.known = record.Owner, record.Attempt, record.Steps, maps.Clone(record.Steps)
+	s.owner, s.attempt, s.request = record.Owner, record.Attempt, len(record.Request)
+	s.stored, s.known = record.Steps, maps.Clone(record.Steps)
 	f.earlier, c.runs = c.runs, f.handlerRun
 	return &lease{record: record, frame: f}
 }

@@ -197,6 +197,7 @@ type steps struct {
 	tally      *tally
 	mode       protocol.Mode     // in which the run began; read only
 	stored     map[string][]byte // by earlier attempts; read only
+	request    int               // the bytes of the stored request
 	invocation time.Time         // its end, or zero
 
 	mu         sync.Mutex

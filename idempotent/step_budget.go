@@ -27,7 +27,7 @@ const (
 func (s *steps) writeWithBudget(ctx context.Context, values map[string][]byte, failureNote int) error {
 	s.mu.Lock()
 	before := s.know(values)
-	_, large := form.Budget(s.known, failureNote)
+	_, large := form.Budget(s.known, s.request, failureNote)
 	if large && s.budgetLock == nil {
 		s.budgetLock = make(chan struct{}, 1)
 	}
@@ -42,7 +42,7 @@ func (s *steps) writeWithBudget(ctx context.Context, values map[string][]byte, f
 	case <-handler.Done(): // the write has one try
 	}
 	s.mu.Lock()
-	room, _ := form.Budget(s.known, failureNote)
+	room, _ := form.Budget(s.known, s.request, failureNote)
 	values[form.BudgetStep] = form.FillBudget(room)
 	maps.Copy(before, s.know(map[string][]byte{form.BudgetStep: values[form.BudgetStep]}))
 	s.mu.Unlock()

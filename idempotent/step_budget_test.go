@@ -24,7 +24,7 @@ func limited(t *testing.T, store *memory.Store) *proxy {
 func limitedTo(limit int, t *testing.T, store *memory.Store) *proxy {
 	const besideSteps = 500
 	return hooked(store, on(isChange, func(w write) (driver.Record, bool, error) {
-		size := besideSteps
+		size := besideSteps + len(stored(t, store).Request)
 		for name, data := range stored(t, store).Steps {
 			if _, replaced := w.change.Steps[name]; !replaced {
 				size += len(name) + len(data) + 1
@@ -66,6 +66,22 @@ func (l *largeSaga) run(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return "", l.fail
+}
+
+// The request takes room that steps and their undoing need.
+func TestSagaBesideALargeRequestIsUndoneOnce(t *testing.T) {
+	long := idempotent.Permanent(errors.New(strings.Repeat("sold out; ", 200)))
+	for size := 155_000; size < 159_500; size += 250 {
+		saga := &largeSaga{size: size, fail: long}
+		x := newExecutor(t, limited(t, memory.New(0)), resumes())
+		handler := idempotent.Wrap(x, func(string) (idempotent.Key, error) { return theKey, nil }, func(ctx context.Context, _ string) (string, error) { return saga.run(ctx) })
+		var err error
+		for range 3 {
+			_, err = handler(t.Context(), strings.Repeat("x", 250_000))
+		}
+		check.Is(t, err, idempotent.ErrReplayed, size)
+		check.Equal(t, saga.undone, 1, size)
+	}
 }
 
 // Whatever the size of its result, a step is undone once, and the call has

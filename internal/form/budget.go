@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// budgetAbove is the size of all steps, in bytes, above which a record has
+	// budgetAbove is the size of all steps and the request, in bytes, above which a record has
 	// a compensation budget. DynamoDB's limit is 400 KB, so smaller records
 	// have the room anyway.
 	budgetAbove = 256 << 10
@@ -14,11 +14,11 @@ const (
 	noteBytes = 16
 )
 
-// Budget returns the compensation budget of a record with these steps, in
-// bytes: failureNote for the failure note, and a note for each step that can be
+// Budget returns the compensation budget of a record with these steps, and a request of so
+// many bytes, in bytes: failureNote for the failure note, and a note for each step that can be
 // undone. It reports whether the record is large enough to need a budget.
-func Budget(steps map[string][]byte, failureNote int) (size int, large bool) {
-	total, size := 0, failureNote
+func Budget(steps map[string][]byte, request, failureNote int) (size int, large bool) {
+	total, size := request, failureNote
 	for name, data := range steps {
 		total += len(name) + len(data)
 		if IsUndoable(data) {
