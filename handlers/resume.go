@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -23,8 +24,8 @@ type ResumeOptions struct {
 	// Concurrency is how many records run at the same time. Default 4.
 	Concurrency int
 	// ReleasedAfter is how long after it began a record is resumed whose last attempt
-	// returned an error and left finished steps. Its caller knows of the error, and may
-	// repeat the call until then. Default 15 min.
+	// returned an error, and which has finished steps or was attempted before. Its caller
+	// may know of the error, and repeat the call until then. Default 15 min.
 	ReleasedAfter time.Duration
 }
 
@@ -46,16 +47,16 @@ type ResumeReport struct {
 	Waiting int `json:"waiting"`
 	// Left cannot be resumed. The log has a line for each that says why.
 	Left int `json:"left"`
-	// Oldest is how many seconds ago the oldest of Failed and Left was left behind.
+	// Oldest is how many seconds ago the oldest of Failed and Left began.
 	Oldest int64 `json:"oldest_seconds"`
-	// Complete reports that the invocation had time for all records.
+	// Complete reports that the invocation came to the last record, and had time for it.
 	Complete bool `json:"complete"`
 }
 
 // A ResumeObserver is an [idempotent.Observer] that also counts what was left behind.
 type ResumeObserver interface {
 	// ObserveAbandoned receives, for each invocation of a function of [Resume], how long
-	// ago the oldest record was left behind that it has not resumed. It is 0 if there is none.
+	// ago the oldest record began that it could not resume. It is 0 if there is none.
 	ObserveAbandoned(ctx context.Context, operation string, oldest time.Duration)
 }
 
@@ -80,7 +81,7 @@ func Resumed[Req, Resp any](x *idempotent.Executor, key func(Req) (idempotent.Ke
 
 // Resume returns the handler of a scheduled function that finishes the work that the callers
 // of a handler have left behind: the records in progress whose lease has lapsed, and those that
-// were released with finished steps. It takes each over with the request that Config.Resume has
+// were released with finished steps or after a second attempt. It takes each over with the request that Config.Resume has
 // stored, and calls the handler as a repetition of the call would. So steps that are finished do
 // not run again, and a saga is finished or undone. The result is stored: a client that comes
 // back receives it. A panic ends one record and not the rest.
@@ -89,7 +90,7 @@ func Resumed[Req, Resp any](x *idempotent.Executor, key func(Req) (idempotent.Ke
 //
 // The store must be a [driver.Operable]; its tables need the index of Config.Resume, or
 // each invocation reads the whole table. Where one runs out of time, the next one in the
-// same process continues. Resume panics with a [*driver.ConfigError] if an argument is
+// same process continues with what is behind. Resume panics with a [*driver.ConfigError] if an argument is
 // wrong.
 func Resume(h Resumable, o *ResumeOptions) func(context.Context, ResumeEvent) (ResumeReport, error) {
 	var mistakes driver.Mistakes
@@ -176,19 +177,25 @@ func (v *round) search(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("handlers: Resume: search for records that were left behind: %w", err)
 		}
+		searched := time.Since(began)
 		var ids []string
 		for _, e := range page.Entries {
 			ids = append(ids, e.ID)
 		}
-		if err := v.resume(ctx, ids); err != nil {
-			return err // the next invocation reads this page again
+		// In any order, and on with the next page if the time is up: records that take all of
+		// the time, each time, must not keep the rest from being resumed.
+		rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+		err = v.resume(ctx, ids)
+		if err == nil || err == errResumeTime {
+			v.after = page.Next
 		}
-		if v.after = page.Next; v.after == "" {
+		switch {
+		case err != nil:
+			return err
+		case v.after == "":
 			v.report.Complete = true
 			return nil
-		}
-		// Without an index, the search takes half of the time, and calls have the rest.
-		if !v.pause(ctx, time.Since(began)) {
+		case !v.pause(ctx, searched): // without an index, the search takes half of the server's time
 			return errResumeTime
 		}
 	}
@@ -239,9 +246,13 @@ func (v *round) resume(ctx context.Context, ids []string) error {
 func (v *round) one(ctx context.Context, id string) error {
 	met, err := v.store.Get(ctx, id)
 	switch {
-	case err != nil:
+	case errors.Is(err, driver.ErrUnavailable), errors.Is(err, driver.ErrDenied), ctx.Err() != nil:
 		return fmt.Errorf("handlers: Resume: read a record that was left behind: %w", err)
-	case met.Status != driver.InProgress || !met.Lapsed(v.cutoff()) || !v.isAbandoned(met):
+	case err != nil:
+		met.ID = id
+		v.left(ctx, met, err)
+		return nil
+	case met.Status != driver.InProgress || !met.Lapsed(v.cutoff()) || met.Expired(v.cutoff()) || !v.isAbandoned(met):
 		return nil // since the search, or its caller may still repeat the call
 	}
 	request, err := adapter.Request(ctx, v.x, met)
@@ -251,33 +262,34 @@ func (v *round) one(ctx context.Context, id string) error {
 		err = guarded(func() error { return v.Call(ctx, request) })
 	}
 	switch event.Outcome {
-	case idempotent.OutcomeTakeover, idempotent.OutcomeReplayed:
+	case idempotent.OutcomeExecuted, idempotent.OutcomeTakeover, idempotent.OutcomeReplayed:
 		v.count(&v.report.Resumed)
 	case idempotent.OutcomeConflict, idempotent.OutcomeLeaseLost: // another caller has it
 	case idempotent.OutcomeNotRun, "":
-		switch {
-		case errors.Is(err, errResumeTime):
+		if errors.Is(err, errResumeTime) {
 			return errResumeTime
-		case errors.Is(err, idempotent.ErrOutcomeUnknown):
-			v.count(&v.report.Waiting)
-		default:
-			v.left(ctx, met, err)
 		}
+		v.left(ctx, met, err)
 	default:
-		if event.Permanent {
+		switch waits := event.Attempt == 0 && errors.Is(err, idempotent.ErrOutcomeUnknown); {
+		case event.Permanent:
 			v.count(&v.report.Resumed)
-			return nil
+		case waits:
+			v.count(&v.report.Waiting) // its outcome rings, round for round
+		default:
+			v.count(&v.report.Failed)
+			v.note(met)
 		}
-		v.count(&v.report.Failed)
-		v.note(met)
 	}
 	return nil
 }
 
 // isAbandoned reports whether nobody will repeat the call of a record whose lease is over.
+// The caller of a first attempt that failed without a step has its error, and nothing to
+// undo. A later attempt may be one of ours.
 func (v *round) isAbandoned(met driver.Record) bool {
 	return !met.Lease.Equal(driver.LeaseEnded) || v.named ||
-		len(met.Steps) > 0 && time.Since(met.Began) > v.options.ReleasedAfter
+		(len(met.Steps) > 0 || met.Attempt > 1) && time.Since(met.Began) > v.options.ReleasedAfter
 }
 
 func (v *round) count(n *int) {
@@ -296,11 +308,11 @@ func (v *round) left(ctx context.Context, met driver.Record, err error) {
 
 // note keeps the age of the oldest record that stays behind.
 func (v *round) note(met driver.Record) {
-	since := met.Lease
-	if since.IsZero() || since.Equal(driver.LeaseEnded) {
-		since = met.Began
-	}
+	since := met.Began // the lease is that of the last attempt, which may be ours
 	if since.IsZero() {
+		since = met.Lease
+	}
+	if since.IsZero() || since.Equal(driver.LeaseEnded) {
 		return
 	}
 	v.mu.Lock()

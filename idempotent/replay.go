@@ -17,11 +17,12 @@ import (
 func (c *call) withoutRun(ctx context.Context, v protocol.Verdict, met driver.Record) conclusion {
 	e := c.refusal(ctx, v, met)
 	switch {
-	case c.options.Resumed == nil || v == protocol.ReplayRecord:
+	case c.options.Resumed == nil, v == protocol.ReplayRecord:
+	case v == protocol.OutcomeLost, v == protocol.KeyForgotten: // it rings until a person decides
 	case v == protocol.RefuseLate:
 		return conclusion{outcome: OutcomeNotRun, err: &ResumeError{Reason: "it is gone"}}
 	default:
-		e.outcome = OutcomeNotRun // no client has made a call, and the record has rung its alarm
+		e.outcome = OutcomeNotRun // no client has made a call
 	}
 	return e
 }
