@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/handlers/internal/resumable"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -18,8 +19,8 @@ import (
 // handlers.Resume can finish work that its client left behind. See [Resumed] and
 // [ResumedEvent]. Save and Restore are required.
 //
-// Stored are the method, the path, the query, the body, and the headers Content-Type,
-// Options.Header and, with Options.ContinueChains, Once-Key. Of an event of API Gateway it
+// Stored are the method, the path, the query, the body, and the headers Content-Encoding,
+// Content-Type, Options.Header and, with Options.ContinueChains, Once-Key. Of an event of API Gateway it
 // is also the route, the path parameters and the stage. All else is empty in a request that
 // is resumed.
 type ResumeOptions struct {
@@ -43,8 +44,8 @@ type ResumeOptions struct {
 
 // credentials are headers that are never stored.
 var credentials = []string{
-	"Authorization", "Cookie", "Proxy-Authorization", "X-Amz-Security-Token", "X-Amzn-Oidc-Accesstoken", "X-Amzn-Oidc-Data",
-	"X-Api-Key", "X-Auth-Token", "X-Csrf-Token", "X-Forwarded-Access-Token", "X-Xsrf-Token",
+	"Authorization", "Cf-Access-Jwt-Assertion", "Cookie", "Proxy-Authorization", "X-Amz-Security-Token", "X-Amzn-Oidc-Accesstoken", "X-Amzn-Oidc-Data",
+	"X-Api-Key", "X-Auth-Token", "X-Csrf-Token", "X-Forwarded-Access-Token", "X-Goog-Iap-Jwt-Assertion", "X-Ms-Token-Aad-Access-Token", "X-Vault-Token", "X-Xsrf-Token",
 }
 
 // checkResume adds the mistakes of options for an executor that stores requests, or does
@@ -72,7 +73,7 @@ func (o *Options) resume() *ResumeOptions {
 		return nil
 	}
 	full := *o.Resume
-	full.Headers = []string{"Content-Type", o.Header}
+	full.Headers = []string{"Content-Encoding", "Content-Type", o.Header}
 	if o.ContinueChains {
 		full.Headers = append(full.Headers, ChainHeader)
 	}
@@ -85,6 +86,11 @@ func (o *Options) resume() *ResumeOptions {
 // MarshalJSON returns the stored form of the request. It is called only before the call
 // creates its record under Config.Resume.
 func (e *exchange) MarshalJSON() ([]byte, error) { return e.store() }
+
+// UnmarshalJSON returns an error: the stored form is read as a storedRequest.
+func (e *exchange) UnmarshalJSON([]byte) error {
+	return errors.New("httpapi: an exchange is not read from JSON")
+}
 
 var errKeyHeader error = &driver.ConfigError{Err: errors.New("httpapi: Options.Key does not return the same key for the request as it would be stored: list all headers that it reads in ResumeOptions.Headers")}
 
@@ -192,6 +198,8 @@ func resumed(x *idempotent.Executor, send func(context.Context, *storedRequest) 
 	})
 }
 
+var errForeignContext = errors.New("httpapi: its context does not come from the one that it was given")
+
 // restore returns the context of the handler. Calls that the handler makes are none of the
 // resumption.
 func (g *guard) restore(ctx context.Context, p *resumption) (context.Context, error) {
@@ -200,6 +208,9 @@ func (g *guard) restore(ctx context.Context, p *resumption) (context.Context, er
 		return ctx, nil // of another executor, whose key is another
 	}
 	restored, err := g.options.Resume.Restore(ctx, p.request.Caller)
+	if err == nil && adapter.EventOf(restored) != adapter.EventOf(ctx) {
+		err = errForeignContext // the call would be one of its own, and not the resumption
+	}
 	if err != nil {
 		p.err = &idempotent.ResumeError{Reason: "ResumeOptions.Restore returned an error: " + idempotent.SafeText(err), Err: err}
 	}

@@ -171,6 +171,37 @@ func TestCallWithinAResumedHandlerIsNotResumed(t *testing.T) {
 	check.Equal(t, sent, 1)
 }
 
+// The body is that which the client has encoded.
+func TestResumedRequestHasItsContentEncoding(t *testing.T) {
+	store := &hooked{Store: memory.New(0)}
+	x := newExecutor(t, store, &idempotent.Config{Resume: true})
+	var encodings []string
+	o := &httpapi.Options{Resume: savingUser()}
+	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		encodings = append(encodings, r.Header.Get("Content-Encoding"))
+	})
+	postKeyed(httpapi.Middleware(x, httpapi.NoIdentity(), o)(handler), func(r *http.Request) { r.Header.Set("Content-Encoding", "gzip") })
+	store.plant(t, func(r *driver.Record) { r.Lease = time.UnixMilli(1) })
+	_, err := handlers.Resume(httpapi.Resumed(x, httpapi.NoIdentity(), handler, o), nil)(t.Context(), handlers.ResumeEvent{})
+	check.Must(t, err)
+	check.Slice(t, encodings, []string{"gzip", "gzip"})
+}
+
+// The call would otherwise be none of the resumption, and could begin anew.
+func TestRestoreOfAContextOfItsOwnResumesNothing(t *testing.T) {
+	store := &hooked{Store: memory.New(0)}
+	x := newExecutor(t, store, &idempotent.Config{Resume: true})
+	runs := 0
+	o := &httpapi.Options{Resume: savingUser()}
+	o.Resume.Restore = func(context.Context, string) (context.Context, error) { return context.Background(), nil }
+	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { runs++ })
+	postKeyed(httpapi.Middleware(x, httpapi.NoIdentity(), o)(handler))
+	store.plant(t, func(r *driver.Record) { r.Lease = time.UnixMilli(1) })
+	d := &deserted{t: t, x: x, resumable: &resumable{resumed: httpapi.Resumed(x, httpapi.NoIdentity(), handler, o)}}
+	check.Contains(t, d.left(), "ResumeOptions.Restore returned an error")
+	check.Equal(t, runs, 1)
+}
+
 // A request that is resumed has the key of its first run, or does not run.
 func TestRequestWithAnotherKeyTodayIsLeft(t *testing.T) {
 	suffix := ""
