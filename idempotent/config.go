@@ -164,11 +164,12 @@ type Config struct {
 	// handlers of batches refuse it, as their sources repeat.
 	//
 	// The request is stored as the JSON to which its type marshals, sealed if there is a
-	// Sealer, and removed at the end of the work. Without a Sealer it can be read in the
-	// table. It makes the record larger, and so the claim and each call that is refused
-	// while the work is in progress. The tables need an index: see docs/steps-and-sagas.md. Resume
-	// excludes Optimistic, records that another library shares, durable functions and
-	// Key.Record. Default false.
+	// Sealer, until the end of the work. Without a Sealer it can be read in the table. With
+	// more than 256 KiB it goes to Payloads, where it stays, or is refused. It makes the
+	// record larger, and so the claim and each call that is refused while the work is in
+	// progress; duplicates encode it, too. The tables need an index: see
+	// docs/steps-and-sagas.md. Resume excludes Optimistic, records that another library
+	// shares, durable functions and Key.Record. Default false.
 	Resume bool
 
 	// Retention is how long a finished record is kept, and so how late a
