@@ -135,8 +135,11 @@ func (o *Options) format(plain bool, mistakes driver.Mistakes) (*recorditem.Form
 		Layout: recorditem.Layout(o.Layout), Native: o.Data == Native, Plain: plain,
 	})
 	mistakes.If(err != nil, "%w", err)
+	if o.Group == 0 {
+		return f, mistakes.Err() // without a list of names in each cold start
+	}
 	for _, name := range recorditem.Layout(o.Layout).Names() {
-		if o.Group > 0 && name != "" && !isPlain(name) {
+		if name != "" && !isPlain(name) {
 			mistakes.Add("dynamo: Options.Group cannot be used with the attribute name %.40q: PartiQL has no words for it", name)
 		}
 	}

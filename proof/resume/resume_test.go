@@ -200,12 +200,8 @@ func TestAbandonedSagaIsFinishedOrUndone(t *testing.T) {
 	for name, w := range worlds {
 		for _, declined := range []bool{false, true} {
 			all := calls(t, w, declined)
-			points := []string{"after"}
-			if name == "DynamoDB" {
-				points = append(points, "before") // which the others differ in least
-			}
 			for number := 1; number <= all; number++ {
-				for _, when := range points {
+				for _, when := range []string{"before", "after"} {
 					// Not by t.Parallel, which bounds by processors what waits for leases.
 					running.Go(func() {
 						slots <- struct{}{}

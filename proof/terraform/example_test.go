@@ -125,6 +125,8 @@ const harmless = `
 module "idempotency" {
   expiration  = "ttl"
   kms_key_arn = "arn:aws:kms:eu-west-1:123456789012:key/a"
+  lease       = "lease"
+  resume      = true
   tags        = { team = "pay" }
 }
 module "orders" {
@@ -136,6 +138,7 @@ module "orders" {
   metrics                = false
   operations             = ["place-order", "cancel-order"]
   restrict_to_operations = false
+  resume                 = true
   retention_seconds      = 2592000
   tags                   = { team = "pay" }
   timeout                = 20

@@ -28,7 +28,9 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x, err := idempotent.New("checkout", store, &idempotent.Config{Resume: true, ClockSkew: 100 * time.Millisecond})
+	x, err := idempotent.New("checkout", store, &idempotent.Config{
+		Resume: true, ProviderMemory: 24 * time.Hour, RefuseLate: true, Retention: time.Hour, ClockSkew: 100 * time.Millisecond,
+	})
 	if err != nil {
 		return err
 	}
