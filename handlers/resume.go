@@ -81,17 +81,18 @@ func Resumed[Req, Resp any](x *idempotent.Executor, key func(Req) (idempotent.Ke
 
 // Resume returns the handler of a scheduled function that finishes the work that the callers
 // of a handler have left behind: the records in progress whose lease has lapsed, and those that
-// were released with finished steps or after a second attempt. It takes each over with the request that Config.Resume has
-// stored, and calls the handler as a repetition of the call would. So steps that are finished do
-// not run again, and a saga is finished or undone. The result is stored: a client that comes
-// back receives it. A panic ends one record and not the rest.
+// were released with finished steps or after a second attempt. It takes each over with the
+// request that Config.Resume has stored, and calls the handler as a repetition of the call
+// would. So steps that are finished do not run again, and a saga is finished or undone. The
+// result is stored: a client that comes back receives it. A panic ends one record and not the
+// rest.
 //
 //	lambda.Start(handlers.Resume(handlers.Resumed(x, key, checkout), nil))
 //
 // The store must be a [driver.Operable]; its tables need the index of Config.Resume, or
 // each invocation reads the whole table. Where one runs out of time, the next one in the
-// same process continues with what is behind. Resume panics with a [*driver.ConfigError] if an argument is
-// wrong.
+// same process continues with what is behind. Resume panics with a [*driver.ConfigError] if an
+// argument is wrong.
 func Resume(h Resumable, o *ResumeOptions) func(context.Context, ResumeEvent) (ResumeReport, error) {
 	var mistakes driver.Mistakes
 	r := &resumer{Resumable: h, x: h.Executor()}
@@ -246,7 +247,9 @@ func (v *round) resume(ctx context.Context, ids []string) error {
 func (v *round) one(ctx context.Context, id string) error {
 	met, err := v.store.Get(ctx, id)
 	switch {
-	case errors.Is(err, driver.ErrUnavailable), errors.Is(err, driver.ErrDenied), ctx.Err() != nil:
+	case ctx.Err() != nil:
+		return errResumeTime
+	case errors.Is(err, driver.ErrUnavailable), errors.Is(err, driver.ErrDenied):
 		return fmt.Errorf("handlers: Resume: read a record that was left behind: %w", err)
 	case err != nil:
 		met.ID = id
