@@ -164,8 +164,8 @@ func TestAgeIsThatOfTheFirstAttempt(t *testing.T) {
 	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
 		c.abandon(t, "reserve", "o1")
 		r := c.died["o1"]
-		r.Attempt, r.Lease = 20, driver.WholeMillis(time.Now().Add(-2*time.Minute))
 		time.Sleep(time.Hour)
+		r.Attempt, r.Lease = 20, driver.WholeMillis(time.Now().Add(-2*time.Minute))
 		check.Must(t, c.store.Put(r))
 		c.charging = func(context.Context, string) error { return errors.New("again") }
 		c.round(t, handlers.ResumeReport{Failed: 1, Oldest: 3720})
