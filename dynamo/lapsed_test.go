@@ -44,9 +44,6 @@ var resumingOptions = map[string]*Options{
 func TestConformanceWithTheIndexOfLapsedRecords(t *testing.T) {
 	for name, o := range resumingOptions {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && o.Layout.SortKey == "" {
-				t.Skip("a composite key has more to get wrong")
-			}
 			t.Parallel()
 			storetest.Run(t, func(t *testing.T) storetest.Harness {
 				s := inOwnTable(t, o)
