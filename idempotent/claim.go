@@ -126,15 +126,15 @@ func (c *call) nextRound(ctx context.Context, a *claiming) conclusion {
 	if err := c.CheckStart(); err != nil {
 		return conclusion{outcome: OutcomeNotRun, err: err}
 	}
-	if !c.hasTime(ctx, c.leaseFrom(c.now), time.Time{}) {
-		return c.noTime(ctx, nil)
-	}
 	if a.round++; a.round > maxRounds {
 		return c.inProgress(a.met, nil)
 	}
 	if a.round > 1 {
 		c.x.pause(ctx, time.Duration(a.round)*4*time.Millisecond)
 		a.now = c.look()
+	}
+	if a.lease = c.leaseFrom(a.now); !c.hasTime(ctx, a.lease, time.Time{}) {
+		return c.noTime(ctx, nil)
 	}
 	return conclusion{}
 }
@@ -155,7 +155,7 @@ func (c *call) claimAnew(ctx context.Context, a *claiming) (*lease, conclusion) 
 		}
 	}
 	return c.sendClaim(ctx, a, "claim", driver.ReleaseDelete, c.FailOpen, func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
-		return c.createAs(ctx, a.owner, a.now, c.request)
+		return c.createAs(ctx, a, c.request)
 	})
 }
 

@@ -14,13 +14,12 @@ import (
 // The writes that take a record and give it back.
 
 // createAs creates the record.
-func (w *writer) createAs(ctx context.Context, owner string, now time.Time, request []byte) protocol.Reply {
-	lease := w.leaseFrom(now)
+func (w *writer) createAs(ctx context.Context, a *claiming, request []byte) protocol.Reply {
 	fresh := driver.Record{
-		ID: w.id, Status: driver.InProgress, Owner: owner, Attempt: 1, Lease: lease,
-		Expires: w.expiresInProgress(time.Time{}, lease), Began: time.UnixMilli(now.UnixMilli()), Fingerprint: w.fingerprint, Request: request,
+		ID: w.id, Status: driver.InProgress, Owner: a.owner, Attempt: 1, Lease: a.lease,
+		Expires: w.expiresInProgress(time.Time{}, a.lease), Began: time.UnixMilli(a.now.UnixMilli()), Fingerprint: w.fingerprint, Request: request,
 	}
-	return replyOf(w.x.store.Create(ctx, fresh, now.Add(-w.x.config.ClockSkew), nil))
+	return replyOf(w.x.store.Create(ctx, fresh, a.now.Add(-w.x.config.ClockSkew), nil))
 }
 
 // takeOver takes over a record whose lease has lapsed.

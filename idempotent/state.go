@@ -99,6 +99,7 @@ type claiming struct {
 	token string
 	owner string    // that a claim of met has, or would have
 	now   time.Time // of the decision
+	lease time.Time // of a record that the call would create
 	round int
 	// lapsed reports whether the last write took over a lease that had lapsed.
 	lapsed bool
