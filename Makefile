@@ -51,15 +51,19 @@ test:
 		rm -f "$$ONCE_NOT_RUN"; exit $$code
 
 # The longest steps first.
-TESTS   = test-proof test-infra test-root test-examples test-postgres test-sqslocal test-grouped test-once test-bench test-explore test-redis
-GO_TEST = test -race -vet=off
+TESTS   = test-proof test-infra test-root test-examples test-postgres test-sqslocal test-grouped test-once test-mutants test-bench test-explore test-redis
+GO_TEST = test -race $(IF_NEW)
+# Each test binary contains a number of the whole tree, so that go test repeats a result
+# only if nothing has changed. By itself it sees no change outside of the module of a
+# test, nor in what the test compiles.
+IF_NEW  = -vet=off -ldflags "-B 0x$$(index=$$(mktemp -u); GIT_INDEX_FILE=$$index git add -A && GIT_INDEX_FILE=$$index git write-tree; rm -f $$index)"
 
 .PHONY: $(TESTS)
 
 # The race detector would take minutes, and allocates.
 test-explore:
 	@echo "== the explored schedules, the orders of small events, and the allocations of a duplicate"
-	@go test -count=1 -run '^(TestExploreSchedules|TestDuplicateAllocations|TestPromisesHoldInEveryOrderOfSmallEvents)$$' ./idempotent ./handlers/internal/lanes
+	@go test $(IF_NEW) -run '^(TestExploreSchedules|TestDuplicateAllocations|TestPromisesHoldInEveryOrderOfSmallEvents)$$' ./idempotent ./handlers/internal/lanes
 
 test-root:
 	@echo "== the library, against DynamoDB Local"
@@ -77,11 +81,9 @@ test-redis:
 	@echo "== the store on Redis, against a real server, a replica and a cluster"
 	@go -C redis $(GO_TEST) ./...
 
-# The pages are outside of the module, so the cache does not see their changes.
 test-examples:
 	@echo "== the examples, compiled, and the pages, against DynamoDB Local"
-	@$(WITH_DYNAMODB) go -C examples $(GO_TEST) $$(go -C examples list ./... | grep -v '/docs$$')
-	@$(WITH_DYNAMODB) go -C examples $(GO_TEST) -count=1 ./docs
+	@$(WITH_DYNAMODB) go -C examples $(GO_TEST) ./...
 
 test-sqslocal:
 	@echo "== the queue, and what survives kills behind it: a minute"
@@ -91,10 +93,14 @@ test-once:
 	@echo "== the operator's command, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go -C cmd/once $(GO_TEST) ./...
 
-# The proof reads the tree outside of its module, so the cache does not see its changes.
 test-proof:
 	@echo "== the proof: faults, crash matrix, and 300 concurrent histories of all stores, each linearizable"
-	@$(WITH_DYNAMODB) go -C proof $(GO_TEST) -count=1 -timeout 30m $$(go -C proof list ./... | grep -v /bench)
+	@$(WITH_DYNAMODB) go -C proof $(GO_TEST) -timeout 30m $$(go -C proof list ./... | grep -Ev "/(bench|mutants)$$")
+
+# The compiler's own checks, hundreds of times: the race detector would make them minutes.
+test-mutants:
+	@echo "== the mutants fit the code and compile"
+	@go -C proof test $(IF_NEW) ./mutants
 
 test-bench:
 	@echo "== the bench, in its short form"
@@ -102,7 +108,7 @@ test-bench:
 
 test-infra:
 	@echo "== the deployment, synthesized"
-	@go -C infra test -vet=off -count=1 ./...
+	@go -C infra test $(IF_NEW) ./...
 
 # For the daily loop: the root module alone, with the deep explorations cut short.
 test-short:

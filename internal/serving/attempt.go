@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"net"
 	"os"
 	"path/filepath"
@@ -48,7 +49,7 @@ func (k Kind) attempt(ctx context.Context, o Options, program Program) (url stri
 		return "", nil, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	port, err := FreePort()
+	port, err := o.port()
 	if err != nil {
 		return "", nil, err
 	}
@@ -109,6 +110,21 @@ func (k Kind) await(ctx context.Context, url string, p *supervise.Process, said 
 // portTaken reports whether the output of a program says so, in C's spelling or in Go's.
 func portTaken(said *Tail) bool {
 	return strings.Contains(strings.ToLower(said.String()), "address already in use")
+}
+
+// port returns a free port. A command gets the same one at its next run, if it is still
+// free: go test repeats a result only where the environment is the same.
+func (o Options) port() (string, error) {
+	if o.command != "" {
+		name := fnv.New32a()
+		_, _ = name.Write([]byte(o.command)) // never fails
+		// Below the ports that Linux and macOS give to connections.
+		l, err := net.Listen("tcp", fmt.Sprint(":", 20_000+name.Sum32()%10_000))
+		if err == nil {
+			return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), l.Close()
+		}
+	}
+	return FreePort()
 }
 
 // FreePort returns a port that is free on all interfaces, because a JVM binds them all.

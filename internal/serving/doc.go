@@ -30,4 +30,6 @@ type Options struct {
 	// Timeout limits the start of the server without fetching. Default: one
 	// minute.
 	Timeout time.Duration
+
+	command string // that runs beside the server, if it is one
 }

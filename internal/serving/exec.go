@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 )
@@ -26,7 +27,7 @@ func Exec[S Server](args []string, start Starter[S], address func(S) string) (co
 
 	// The first signal stops a start, because fetching can take minutes.
 	ctx, stop := signal.NotifyContext(context.Background(), forwarded...)
-	server, err := start(ctx, &Options{Log: os.Stderr})
+	server, err := start(ctx, &Options{Log: os.Stderr, command: strings.Join(args, " ")})
 	stop()
 	if err != nil {
 		return 1, err

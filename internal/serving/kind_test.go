@@ -5,6 +5,7 @@ package serving
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -114,4 +115,19 @@ func TestStartTakesAnotherPortIfTheFirstIsTaken(t *testing.T) {
 		t.Errorf("address %s after the ports %v; the first lives: %v", addr, ports, alive(t, filepath.Join(dir, "first")))
 	}
 	check.Nil(t, stop())
+}
+
+func TestACommandGetsItsPortAgainWhileItIsFree(t *testing.T) {
+	o := Options{command: "that of this test alone"}
+	port, err := o.port()
+	check.Must(t, err)
+	l, err := net.Listen("tcp", ":"+port)
+	check.Must(t, err)
+	other, err := o.port()
+	check.Must(t, err)
+	check.Differ(t, other, port, "while it is taken")
+	check.Nil(t, l.Close())
+	again, err := o.port()
+	check.Must(t, err)
+	check.Equal(t, again, port)
 }
