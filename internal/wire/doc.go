@@ -49,7 +49,7 @@ type Request struct {
 	// Operation is the operation of an AWS SDK, such as PutItem; otherwise the method
 	// and the path. Of a client that uses the proxy for all hosts, it is the method and
 	// the host. With PostgreSQL it is the commands that are sent together, such as
-	// "update, commit", or empty for a ping. With Redis it is empty.
+	// "update, commit", or empty for a ping. With Redis it is the command.
 	Operation string
 	// Header is the header of an HTTP request.
 	Header http.Header

@@ -19,7 +19,13 @@ func (resp) begin(*session) error { return nil }
 
 func (resp) ask(s *session) ([]byte, string, error) {
 	unit, err := respValue(s.asks)
-	return unit, "", err
+	return unit, command(unit), err
+}
+
+// command returns the name of a command: the first string of its array.
+func command(unit []byte) string {
+	parts := strings.SplitN(string(unit), "\r\n", 4)
+	return strings.ToLower(parts[min(2, len(parts)-1)])
 }
 
 func (resp) answer(from *bufio.Reader) ([]byte, error) { return respValue(from) }

@@ -163,7 +163,10 @@ func TestRedisCommandsHaveTheirFate(t *testing.T) {
 		value, err := respValue(in)
 		return string(value), err
 	}
-	fate = (*Request).Send
+	fate = func(r *Request) (*Response, error) {
+		check.Equal(t, r.Operation, "get")
+		return r.Send()
+	}
 	want := fmt.Sprintf("$%d\r\n%s\r\n", len(get), get)
 	if got, err := ask(); got != want || err != nil {
 		t.Errorf("got %q, %v; want %q", got, err, want)

@@ -63,7 +63,7 @@ type Function struct {
 // A Server is a server that a function calls. The function reads its URL from an
 // environment variable. The server must be a local one, which does not check
 // signatures: requests do not reach it under the host that they were signed for.
-// Each round trip to PostgreSQL is a call; see [lambdaruntime.Wire.To].
+// Each round trip to PostgreSQL is a call, and each command to Redis; see [lambdaruntime.Wire.To].
 type Server struct {
 	// Variable is the environment variable. Required.
 	Variable string
@@ -142,7 +142,7 @@ func (f Function) checkEnv() error {
 // host returns host and port of a URL on this machine, or "".
 func host(text string) string {
 	u, err := url.Parse(text)
-	if err != nil || !slices.Contains([]string{"http", "https", "postgres", "postgresql"}, u.Scheme) {
+	if err != nil || !slices.Contains([]string{"http", "https", "postgres", "postgresql", "redis"}, u.Scheme) {
 		return ""
 	}
 	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {

@@ -44,7 +44,8 @@ type Wire struct {
 // RuntimeAPI is the Server of calls to the Lambda Runtime API.
 const RuntimeAPI = "lambda"
 
-// A Call is one request of a function to a server, and of PostgreSQL one round trip.
+// A Call is one request of a function to a server. To PostgreSQL it is a round trip, and to
+// Redis a command.
 type Call struct {
 	// Number counts the calls on a wire from 1, in the order of their arrival,
 	// from all processes.
@@ -53,8 +54,8 @@ type Call struct {
 	Server string
 	// Operation is the operation of an AWS SDK, such as PutItem. For the Runtime
 	// API it is the end of the path: next, response or error. For PostgreSQL it is
-	// the commands that are sent together, such as "begin" or "update, commit".
-	// Otherwise it is the method and the path.
+	// the commands that are sent together, such as "begin" or "update, commit". For
+	// Redis it is the command. Otherwise it is the method and the path.
 	Operation string
 }
 

@@ -1,6 +1,7 @@
 package lambdaruntime
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,25 +17,28 @@ import (
 //
 // The server of a target that begins with postgres:// or postgresql:// is PostgreSQL. It
 // must ask for no password, and the function must not encrypt its connections, nor use
-// COPY.
+// COPY. That of a target that begins with redis:// is Redis. The function must speak
+// version 2 of the protocol.
 func (w *Wire) To(server, target string) (string, error) {
 	to, err := url.Parse(target)
 	if err != nil || to.Host == "" {
 		return "", fmt.Errorf("lambdaruntime: the URL of %s is %q", server, target)
 	}
-	listen, address := wire.HTTP, target
-	isPostgres := to.Scheme == "postgres" || to.Scheme == "postgresql"
-	if isPostgres {
-		listen, address = wire.PostgreSQL, to.Host
-		if to.Port() == "" {
-			address = net.JoinHostPort(to.Hostname(), "5432")
-		}
+	listen, address, port := wire.HTTP, target, ""
+	switch to.Scheme {
+	case "postgres", "postgresql":
+		listen, port = wire.PostgreSQL, "5432"
+	case "redis":
+		listen, port = wire.Redis, "6379"
+	}
+	if port != "" {
+		address = net.JoinHostPort(to.Hostname(), cmp.Or(to.Port(), port))
 	}
 	proxy, err := w.listen(server, listen, address, w.carry(server))
 	if err != nil {
 		return "", err
 	}
-	if !isPostgres {
+	if port == "" {
 		return proxy.URL(), nil
 	}
 	to.Host = proxy.Addr()

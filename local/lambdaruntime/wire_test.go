@@ -3,6 +3,7 @@ package lambdaruntime_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/internal/wire"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/postgreslocal"
 )
@@ -205,6 +207,33 @@ func countsRoundTrips(t *testing.T, database string) {
 	check.Nil(t, wire.Close())
 	_, err = postgreslocal.Run(t.Context(), to)
 	check.Failed(t, err, "the wire is open after Close")
+}
+
+func TestWireToRedis(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(nil) // receives nothing
+	t.Cleanup(server.Close)
+	pongs, err := wire.Redis(server.Listener.Addr().String(), func(*wire.Request) (*wire.Response, error) {
+		return &wire.Response{Body: []byte("+PONG\r\n")}, nil
+	})
+	check.Must(t, err)
+	w := lambdaruntime.NewWire()
+	t.Cleanup(func() { check.Nil(t, errors.Join(w.Close(), pongs.Close())) })
+	to, err := w.To("redis", "redis://"+pongs.Addr()+"/1")
+	check.Must(t, err)
+	u, err := url.Parse(to)
+	check.Must(t, err)
+	check.Equal(t, u.Scheme+u.Path, "redis/1")
+	conn, err := net.Dial("tcp", u.Host)
+	check.Must(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "*1\r\n$4\r\nPING\r\n")
+	check.Must(t, err)
+	answer := make([]byte, 7)
+	_, err = io.ReadFull(conn, answer)
+	check.Nil(t, err)
+	check.Equal(t, string(answer), "+PONG\r\n")
+	check.Slice(t, names(w.Calls()), []string{"redis ping"})
 }
 
 // Otherwise its calls would go uncounted.
