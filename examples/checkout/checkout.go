@@ -33,8 +33,9 @@ type receipt struct {
 }
 
 type shop struct {
-	orders   string // the table
 	services services
+	// place adds the order to the transaction of the call: that of orders, in DynamoDB.
+	place func(context.Context, receipt) (receipt, error)
 }
 
 // checkout has two steps with undo functions, and a transaction. A crash repeats no
@@ -58,13 +59,15 @@ func (s *shop) checkout(ctx context.Context, o order) (receipt, error) {
 // orderID escapes its parts: order b/c of customer a is not order c of customer a/b.
 func orderID(o order) string { return url.PathEscape(o.Customer) + "/" + url.PathEscape(o.OrderID) }
 
+type orders struct{ table string }
+
 // place writes nothing itself: the transaction is committed when the handler has
 // returned.
 //
 // An existing order with the same charge is this order, placed before its record
 // expired: the services remember their keys for longer. To refuse it would refund
 // the charge of a placed order.
-func (s *shop) place(ctx context.Context, r receipt) (receipt, error) {
+func (o orders) place(ctx context.Context, r receipt) (receipt, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return receipt{}, err
@@ -72,7 +75,7 @@ func (s *shop) place(ctx context.Context, r receipt) (receipt, error) {
 	tx := dynamo.Collect(ctx)
 	isNew := expression.AttributeNotExists(expression.Name("id"))
 	isThis := expression.Name("charge").Equal(expression.Value(r.Charge))
-	tx.Put(s.orders, r, dynamo.If(isNew.Or(isThis)).Else(func(*dynamo.TransactionError) error {
+	tx.Put(o.table, r, dynamo.If(isNew.Or(isThis)).Else(func(*dynamo.TransactionError) error {
 		return idempotent.Permanent(&OrderExistsError{OrderID: r.OrderID})
 	}))
 	tx.Publish(driver.OutboxMessage{Aggregate: r.ID, Destination: "order-events", Type: "OrderPlaced", Body: body})

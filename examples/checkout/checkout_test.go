@@ -26,10 +26,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(variantVariable) != "" {
-		program.Start(setUpVariant)
+	if os.Getenv(roleVariable) != "" {
+		program.Start(setUpRole)
 	}
-	os.Exit(deployed.Main(func() int { return dynamodblocal.Main(m) }))
+	os.Exit(deployed.Main(func() int { return dynamodblocal.Main(withPostgreSQL{m}) }))
 }
 
 // function is the compiled function with tables and services of its own.

@@ -63,7 +63,7 @@ func key(o order) (idempotent.Key, error) {
 }
 
 func newShop() (*shop, error) {
-	s := &shop{orders: os.Getenv("ORDERS_TABLE"), services: services{url: os.Getenv("PROVIDER_URL")}}
+	s := &shop{services: services{url: os.Getenv("PROVIDER_URL")}, place: orders{table: os.Getenv("ORDERS_TABLE")}.place}
 	for _, name := range []string{"ORDERS_TABLE", "OUTBOX_TABLE", "PROVIDER_URL"} {
 		if os.Getenv(name) == "" {
 			return nil, fmt.Errorf("%s is not set", name)

@@ -1,201 +1,206 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/lambda-once/once/dynamo/dynamoenv"
-	"github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/providers"
-	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// A variant of the function stores requests, and another one resumes what it has left
-// behind. The binary of the test is both: $CHECKOUT_VARIANT says which.
-const variantVariable = "CHECKOUT_VARIANT"
-
-func setUpVariant(ctx context.Context) (lambda.Handler, error) {
-	shop, err := newShop()
-	if err != nil {
-		return nil, err
-	}
-	store, err := dynamoenv.Open(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	x, err := idempotent.New("checkout", store, &idempotent.Config{RefuseLate: true, ProviderMemory: 24 * time.Hour, Resume: true, Observer: idempotent.NoObserver{}})
-	if err != nil {
-		return nil, err
-	}
-	if os.Getenv(variantVariable) == "resumer" {
-		return lambda.NewHandler(handlers.Resume(handlers.Resumed(x, key, shop.checkout), &handlers.ResumeOptions{ReleasedAfter: time.Millisecond})), nil
-	}
-	return lambda.NewHandler(handlers.Invoke(x, key, shop.checkout)), nil
-}
-
-// abandoned is an order whose client goes away.
-type abandoned struct {
+// A trial is one order, whose client calls once and goes away.
+type trial struct {
 	*testing.T
-	client                  *dynamodb.Client
-	records, orders, outbox string
-	services                *providers.Providers
-	url                     string
+	world
+	order    order
+	services *providers.Providers
+	url      string // of the services
 }
 
-func newAbandoned(t *testing.T) *abandoned {
+func newTrial(t *testing.T, w func(*testing.T) world, card string) *trial {
 	t.Helper()
-	client, records := dynamodblocal.NewTable(t)
-	_, orders := dynamodblocal.NewTable(t)
-	a := &abandoned{T: t, client: client, records: records, orders: orders, outbox: "outbox-" + records, services: providers.New()}
-	check.Must(t, outbox.CreateTable(t.Context(), client, a.outbox))
-	server := httptest.NewServer(a.services)
+	one := &trial{T: t, world: w(t), order: theOrder("o-1"), services: providers.New()}
+	one.order.Card = card
+	server := httptest.NewServer(one.services)
 	t.Cleanup(server.Close)
-	a.url = server.URL
-	return a
+	one.url = server.URL
+	return one
 }
 
-// invoke invokes a variant once, in a process that is killed at a call, or at none.
-func (a *abandoned) invoke(variant string, event any, number int, at lambdaruntime.Point) (calls []lambdaruntime.Call, answer lambdaruntime.Response, crashed bool) {
-	a.Helper()
-	wire := lambdaruntime.NewWire()
-	endpoint, err := wire.To("dynamodb", os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"))
-	check.Must(a, err)
-	services, err := wire.To("services", a.url)
-	check.Must(a, err)
-	if number > 0 {
-		wire.KillAt(number, at)
-	}
+// A kill is a call at which a process is killed. The zero value kills none.
+type kill struct {
+	lambdaruntime.Call
+	at lambdaruntime.Point
+}
+
+// invoke invokes a function once, in a process of its own, and reports whether that was
+// killed.
+func (t *trial) invoke(role string, event any, k kill) (answer lambdaruntime.Response, wire *lambdaruntime.Wire, killed bool) {
+	t.Helper()
+	wire = lambdaruntime.NewWire()
+	store, err := wire.To("store", t.world.url)
+	check.Must(t.T, err)
+	services, err := wire.To("services", t.url)
+	check.Must(t.T, err)
+	wire.KillAt(k.Number, k.at)
 	binary, err := os.Executable()
-	check.Must(a, err)
-	function, err := lambdaruntime.Start(a.Context(), lambdaruntime.Function{
-		Name: variant, Binary: binary, Timeout: leaseOfVariant - time.Second, InitTimeout: time.Minute, Wire: wire,
-		Env: []string{
-			variantVariable + "=" + variant, "AWS_ENDPOINT_URL_DYNAMODB=" + endpoint, "PROVIDER_URL=" + services,
-			"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_REGION=us-east-1",
-			"IDEMPOTENCY_TABLE=" + a.records, "ORDERS_TABLE=" + a.orders, "OUTBOX_TABLE=" + a.outbox,
-		},
+	check.Must(t.T, err)
+	function, err := lambdaruntime.Start(t.Context(), lambdaruntime.Function{
+		// No lease lapses by itself, however slow the machine is.
+		Name: role, Binary: binary, Timeout: time.Minute, InitTimeout: time.Minute, Wire: wire,
+		Env: append(slices.Clip(t.env), roleVariable+"="+role, t.server+"="+store, "PROVIDER_URL="+services),
 	})
-	check.Must(a, err)
+	check.Must(t.T, err)
 	payload, err := json.Marshal(event)
-	check.Must(a, err)
-	answer, err = function.Invoke(a.Context(), payload)
-	_, crashed = errors.AsType[*lambdaruntime.CrashedError](err)
-	_, never := errors.AsType[*lambdaruntime.InitError](err)
-	if crashed = crashed || never; !crashed {
-		check.Must(a, err)
+	check.Must(t.T, err)
+	answer, err = function.Invoke(t.Context(), payload)
+	check.Nil(t.T, errors.Join(function.Close(), wire.Close()))
+	if _, killed = wire.Struck(); !killed {
+		check.Must(t.T, err)
 	}
-	calls = wire.Calls()
-	check.Nil(a, errors.Join(function.Close(), wire.Close()))
-	return calls, answer, crashed
+	return answer, wire, killed
 }
 
-// leaseOfVariant is the longest lease of a variant: its timeout, and the skew of clocks.
-const leaseOfVariant = 9 * time.Second
-
-// lapse ends the leases of the dead by hand, so that no test waits for them.
-func (a *abandoned) lapse() {
-	a.Helper()
-	for _, item := range deployed.Items(a.T, a.client, a.records) {
-		if _, runs := item["in_progress_expiration"]; !runs {
-			continue
+// record returns the record of the order.
+func (t *trial) record() (r driver.Record) {
+	t.Helper()
+	for after := ""; ; {
+		page, err := t.Scan(t.Context(), driver.Filter{}, after)
+		check.Must(t.T, err)
+		for _, e := range page.Entries {
+			check.True(t.T, r.ID == "" || r.ID == e.ID, "two records")
+			r = e.Record
 		}
-		update := "SET in_progress_expiration = :past"
-		_, err := a.client.UpdateItem(a.Context(), &dynamodb.UpdateItemInput{
-			TableName: &a.records, Key: map[string]types.AttributeValue{"id": item["id"]}, UpdateExpression: &update,
-			ExpressionAttributeValues: map[string]types.AttributeValue{":past": &types.AttributeValueMemberN{Value: strconv.FormatInt(time.Now().Add(-time.Minute).UnixMilli(), 10)}},
+		if after = page.Next; after == "" {
+			return r
+		}
+	}
+}
+
+// lapse ends the lease of the dead, so that no test waits for it: an attempt that died long
+// ago takes over.
+func (t *trial) lapse() {
+	t.Helper()
+	if r := t.record(); r.Owner != "" && r.Status == driver.InProgress {
+		_, ok, err := t.Change(t.Context(), driver.Fence{ID: r.ID, Owner: r.Owner, Attempt: r.Attempt, Lease: r.Lease},
+			driver.Change{Owner: "dead", Lease: time.Now().Add(-time.Minute), Expires: r.Expires})
+		check.Nil(t.T, err)
+		check.True(t.T, ok, r.ID)
+	}
+}
+
+// resume lets the resumer run once in each of several processes at once.
+func (t *trial) resume(kills ...kill) {
+	t.Helper()
+	var round sync.WaitGroup
+	for _, k := range kills {
+		round.Go(func() {
+			answer, _, killed := t.invoke(resumer, handlers.ResumeEvent{}, k)
+			if killed {
+				return
+			}
+			check.True(t.T, answer.FunctionError == nil, answer.FunctionError)
+			var report handlers.ResumeReport
+			check.Nil(t.T, json.Unmarshal(answer.Payload, &report))
+			check.Equal(t.T, report.Failed+report.Waiting+report.Left, 0, string(answer.Payload))
+			check.True(t.T, report.Complete)
 		})
-		check.Must(a, err)
+	}
+	round.Wait()
+}
+
+// judge requires that the saga is finished or undone, with each effect once, or has not
+// begun.
+func (t *trial) judge(begun bool) {
+	t.Helper()
+	status, want, placed := driver.Completed, []string{"/reservations", "/charges"}, 1
+	switch {
+	case !begun:
+		status, want, placed = driver.Absent, nil, 0
+	case t.order.Card == providers.Declined:
+		status, want, placed = driver.Failed, []string{"/reservations", "/releases"}, 0
+	}
+	var done []string
+	for _, e := range t.services.Effects() {
+		done = append(done, e.Path)
+	}
+	check.Slice(t.T, done, want)
+	r := t.record()
+	check.Equal(t.T, r.Status, status)
+	check.Equal(t.T, len(r.Request), 0, "the request is left")
+	for _, n := range t.placed() {
+		check.Equal(t.T, n, placed, "orders, or messages")
 	}
 }
 
-// ended describes what is left: the state of the record and all effects.
-func (a *abandoned) ended() string {
-	a.Helper()
-	state := "no record"
-	for _, item := range deployed.Items(a.T, a.client, a.records) {
-		status, _ := item["status"].(*types.AttributeValueMemberS)
-		state = status.Value
-		if _, left := item["request"]; left && state != "INPROGRESS" {
-			state += " with its request"
-		}
-	}
-	for _, e := range a.services.Effects() {
-		state += " " + e.Path
-	}
-	return fmt.Sprintf("%s, orders %d, messages %d", state, len(deployed.Items(a.T, a.client, a.orders)), len(deployed.Items(a.T, a.client, a.outbox)))
-}
-
-// The function is killed before and after each of its calls, and its client never comes
-// back. In the first round of the resumer there are two at once, one of which is killed as
-// well, each time somewhere else.
+// The function is killed before and after each of its calls, and its client never repeats
+// the request. Two resumers meet, one of which is killed as well, each time somewhere else.
+// After a second round all is done once, or undone.
 func TestAbandonedOrdersAreFinishedOrUndone(t *testing.T) {
-	for name, test := range map[string]struct{ card, done string }{
-		"finished": {"card_1", "COMPLETED /reservations /charges, orders 1, messages 1"},
-		"undone":   {providers.Declined, "FAILED /reservations /releases, orders 0, messages 0"},
-	} {
-		o := theOrder("o-1")
-		o.Card = test.card
-		calm := newAbandoned(t)
-		calls, _, _ := calm.invoke("function", o, 0, 0)
-		check.Equal(t, calm.ended(), test.done, name, "undisturbed")
-		slots := make(chan struct{}, 6)
-		var group sync.WaitGroup
-		var mu sync.Mutex
-		ends := map[string]int{}
-		for i, call := range calls {
-			for _, at := range []lambdaruntime.Point{lambdaruntime.Before, lambdaruntime.After} {
-				a := newAbandoned(t)
-				group.Go(func() {
-					slots <- struct{}{}
-					defer func() { <-slots }()
-					a.play(o, call.Number, at, 2+i%8)
-					mu.Lock()
-					defer mu.Unlock()
-					end := a.ended()
-					ends[end]++
-					// Without a record, nothing has begun.
-					if want := []string{test.done, "no record, orders 0, messages 0"}; !slices.Contains(want, end) {
-						t.Errorf("%s: killed %v %s %s: %s", name, at, call.Server, call.Operation, end)
-					}
-				})
+	var running sync.WaitGroup
+	defer running.Wait()
+	slots := make(chan struct{}, 6)
+	for name, w := range worlds {
+		for _, card := range []string{"card_1", providers.Declined} {
+			newTrial(t, w, card).undisturbed() // sends the scripts to Redis
+			calls := newTrial(t, w, card).undisturbed()
+			// The number of the call before the first one to a service.
+			claim := slices.IndexFunc(calls, func(c lambdaruntime.Call) bool { return c.Server == "services" })
+			for _, call := range calls[1 : len(calls)-1] { // the others ask for an event
+				for _, at := range []lambdaruntime.Point{lambdaruntime.Before, lambdaruntime.After} {
+					begun := call.Number > claim || call.Number == claim && at == lambdaruntime.After
+					// The fourth call of a resumer is about its first one to the record.
+					second := 4 + (call.Number*5+int(at))%(len(calls)-call.Number+2)
+					// Not by t.Parallel, which bounds by processors what waits for processes.
+					running.Go(func() {
+						slots <- struct{}{}
+						defer func() { <-slots }()
+						t.Run(fmt.Sprintf("%s, %s, %v %d of %d, %s %s", name, card, at, call.Number, len(calls), call.Server, call.Operation), func(t *testing.T) {
+							newTrial(t, w, card).abandoned(kill{call, at}, second, begun)
+						})
+					})
+				}
 			}
 		}
-		group.Wait()
-		t.Logf("%s: %d calls: %v", name, len(calls), ends)
-		check.True(t, ends[test.done] > len(calls), name)
 	}
 }
 
-// play kills the function, and lets two rounds of the resumer pass.
-func (a *abandoned) play(o order, number int, at lambdaruntime.Point, resumerDies int) {
-	_, _, _ = a.invoke("function", o, number, at)
-	a.lapse()
-	var round sync.WaitGroup
-	round.Go(func() { a.invoke("resumer", handlers.ResumeEvent{}, resumerDies, lambdaruntime.After) })
-	round.Go(func() { a.invoke("resumer", handlers.ResumeEvent{}, 0, 0) })
-	round.Wait()
-	a.lapse()
-	_, answer, crashed := a.invoke("resumer", handlers.ResumeEvent{}, 0, 0)
-	if crashed || answer.FunctionError != nil || !strings.Contains(string(answer.Payload), `"complete":true`) {
-		a.Errorf("the second round: %s", answer.Payload)
+// undisturbed returns the calls of a process that nobody kills.
+func (t *trial) undisturbed() []lambdaruntime.Call {
+	t.Helper()
+	_, wire, _ := t.invoke(api, sent(t.order), kill{})
+	t.judge(true)
+	return wire.Calls()
+}
+
+// abandoned plays an order whose process is killed, and a resumer at its call of that number.
+func (t *trial) abandoned(first kill, second int, begun bool) {
+	_, wire, _ := t.invoke(api, sent(t.order), first)
+	struck, _ := wire.Struck()
+	check.Equal(t.T, struck, first.Call)
+	t.lapse()
+	t.resume(kill{}, kill{lambdaruntime.Call{Number: second}, first.at})
+	t.lapse()
+	t.resume(kill{})
+	t.judge(begun)
+	// A client that comes back receives the answer, and nothing happens again.
+	answer, _, _ := t.invoke(api, sent(t.order), kill{})
+	if t.order.Card == providers.Declined {
+		check.True(t.T, answer.FunctionError != nil, string(answer.Payload))
+		check.Equal(t.T, deployed.Failure(answer.FunctionError), "CardDeclinedError")
+	} else {
+		check.Contains(t.T, string(answer.Payload), "reservations-1")
 	}
+	t.judge(true)
 }
