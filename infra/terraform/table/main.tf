@@ -41,14 +41,10 @@ resource "aws_dynamodb_table" "this" {
     enabled = true
   }
 
-  # Without the block, DynamoDB owns the key.
-  dynamic "server_side_encryption" {
-    for_each = var.kms_key_arn == null ? [] : [var.kms_key_arn]
-
-    content {
-      enabled     = true
-      kms_key_arn = server_side_encryption.value
-    }
+  # Stated without a key, too: the provider keeps the key of a table if the block is removed.
+  server_side_encryption {
+    enabled     = var.kms_key_arn != null # false: a key that DynamoDB owns
+    kms_key_arn = var.kms_key_arn
   }
 
   ttl {

@@ -74,3 +74,24 @@ run "refuses_a_lease_that_is_the_key" {
     lease = "id"
   }
 }
+
+run "has_a_key_of_yours" {
+  variables {
+    kms_key_arn = "arn:aws:kms:eu-west-1:111122223333:key/a"
+  }
+
+  assert {
+    condition     = aws_dynamodb_table.this.server_side_encryption[0].enabled
+    error_message = "DynamoDB owns the key."
+  }
+}
+
+# The roles of the functions lose the key, too.
+run "gives_the_key_up" {
+  command = plan
+
+  assert {
+    condition     = !aws_dynamodb_table.this.server_side_encryption[0].enabled
+    error_message = "The table keeps the key, and nobody could read it."
+  }
+}
