@@ -79,6 +79,8 @@ type row struct {
 	// plan of each history, and not the timing of its goroutines.
 	seed  uint64
 	lease time.Duration // of histories of Do
+	// between, if it is not nil, comes between each resumer and the store.
+	between func(driver.Store) driver.Store
 
 	mu       sync.Mutex
 	wrong    []verdict
@@ -169,7 +171,7 @@ func (r *row) checkDo(t *testing.T, store driver.Store, number int) {
 	play := func(t *testing.T) {
 		h = r.history(t, number)
 		h.delay = func() { time.Sleep(r.lease / 20) }
-		all = playDo(h, store, r.lease)
+		all = playDo(h, store, r.lease, r.between)
 	}
 	if r.InMemory {
 		synctest.Test(t, play)

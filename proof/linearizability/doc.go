@@ -63,6 +63,12 @@
 // Half of the histories have Config.ProviderMemory and RefuseLate: a release without
 // [idempotent.Retryable] then keeps the record.
 //
+// Half of them have Config.Resume. Their calls are those of a wrapped handler, because Do has
+// no request to store, and a resumer of package handlers is one more process. What it runs is
+// an attempt like any other, whose result no caller receives, and never the first one. If
+// the resumer reports that the record is finished, there is an answer. It is told the record
+// and does not search: a search may be behind, and is no operation on one record.
+//
 // A last call, long after the rest and without faults, must return an answer.
 // The requests that the core makes for a history of Do are a history of the store
 // as well, and are checked as one.
@@ -71,6 +77,7 @@
 //
 // The tests take single conditions out of a store: the owner of a completion, of
 // an extension, of a step and of a release, the lease of a takeover, and more.
-// Each is noticed within one run. Do does not show all of them: its heartbeat
-// does not depend on the fence of extensions, because the completion has one.
+// Each is noticed within one run, and so is a resumer that takes over a live lease. Do
+// does not show all of them: its heartbeat does not depend on the fence of extensions,
+// because the completion has one.
 package linearizability

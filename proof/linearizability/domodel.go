@@ -26,6 +26,7 @@ const (
 	doRecord          // the handler's result becomes the answer
 	doRelease         // the handler's error frees the key
 	doReplay          // the caller receives the answer
+	doFind            // a resumer reports that there is an answer
 	doConflict        // the caller is told that another runs
 	doLose            // the caller is told that another has replaced it
 	doCreate          // [a copy of the claim]
@@ -36,7 +37,7 @@ const (
 )
 
 func (k doKind) String() string {
-	return [...]string{"end", "run", "record", "release", "replay", "conflict", "lose",
+	return [...]string{"end", "run", "record", "release", "replay", "find", "conflict", "lose",
 		"[create]", "[take over]", "[finish]", "[delete]", "[keep]"}[k]
 }
 
@@ -99,6 +100,8 @@ func promises(s doState, d doing) (bool, doState) {
 		return s.Answer == "", freed(s, d, s.Attempt == 1 && !d.keeps)
 	case doReplay:
 		return s.Answer == d.answer, s
+	case doFind:
+		return s.Answer != "", s
 	case doConflict, doLose:
 		return s.Owner != "" && !mine, s
 	case doCreate:

@@ -51,6 +51,9 @@ func (i *invocation) seen(who string, remembers bool) ([]porcupine.Operation, er
 	settles := i.call
 	if i.ran {
 		settles = i.ended
+		if i.resumes && i.attempt < 2 {
+			return ops, fmt.Errorf("a resumer runs as attempt %d", i.attempt)
+		}
 		add(doing{
 			kind: doRun, attempt: i.attempt, at: i.startedAt.UnixMilli(),
 			until: i.began.Add(i.lease).Truncate(time.Millisecond).UnixMilli(),
@@ -63,6 +66,9 @@ func (i *invocation) seen(who string, remembers bool) ([]porcupine.Operation, er
 	running, conflicts := errors.AsType[*idempotent.InProgressError](i.err)
 	store, fails := errors.AsType[*idempotent.StoreError](i.err)
 	switch {
+	case i.resumes && (i.outcome == idempotent.OutcomeReplayed || i.outcome == idempotent.OutcomeLeaseLost && !errors.Is(i.err, idempotent.ErrLeaseLost)):
+		add(doing{kind: doFind}, settles, i.ret)
+	case i.resumes && !i.ran && (i.outcome == "" || i.outcome == idempotent.OutcomeNotRun): // there is nothing to resume, or no time
 	case i.err == nil && received == i.result, i.ran && i.outcome == idempotent.OutcomeFailed && received == i.result:
 		add(doing{kind: doRecord, answer: received}, settles, i.ret)
 	case i.err == nil, errors.Is(i.err, idempotent.ErrReplayed):

@@ -69,6 +69,10 @@ func (h *history) rand(client int) *mathrand.Rand {
 // the histories.
 func (h *history) remembers() bool { return h.number%2 == 0 }
 
+// resumes reports whether the calls of Do are those of a wrapped handler with Config.Resume,
+// beside a resumer: in half of the histories, of which half remember.
+func (h *history) resumes() bool { return h.number%12 >= 6 }
+
 // name returns a name that the history has not used yet.
 func (h *history) name(of string) string { return fmt.Sprintf("%s-%08d", of, h.named.Add(1)) }
 
@@ -236,10 +240,11 @@ func (h *history) operations() []porcupine.Operation {
 	return append(all, operation(endClient, request{kind: end}, answer{}, last, h.tick()))
 }
 
-// The clients of the checker beside the callers: of copies, and of the end.
+// The clients of the checker beside the callers: of copies, of the end, and the resumer.
 const (
 	copyClient = actors + 1 + iota
 	endClient
+	resumerClient
 )
 
 func operation(client int, in, out any, call, ret int64) porcupine.Operation {

@@ -149,6 +149,9 @@ func TestHistoriesTryBothSidesOfEveryWrite(t *testing.T) {
 	for _, outcome := range []string{"conflict", "executed", "failed", "lease lost", "released", "replayed", "takeover", "timed out", "unknown"} {
 		check.Differ(t, r.tally["Do: "+outcome], 0, "no call of Do ends as", outcome)
 	}
+	for _, outcome := range []string{"conflict", "failed", "released", "replayed", "takeover"} {
+		check.Differ(t, r.tally["Resume: "+outcome], 0, "no round of a resumer ends as", outcome)
+	}
 	if n := r.tally["runs of handlers"]; n < r.Histories/3 {
 		t.Errorf("%d runs of handlers in %d histories", n, r.Histories)
 	}

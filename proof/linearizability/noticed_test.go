@@ -106,6 +106,38 @@ func TestEveryBreakageIsNoticedInOneRun(t *testing.T) {
 	}
 }
 
+// impatient is the store of a resumer that takes every lease for one that has lapsed, and
+// takes over whatever lease there is.
+type impatient struct{ driver.Store }
+
+func (s impatient) Get(ctx context.Context, id string) (driver.Record, error) {
+	r, err := s.Store.Get(ctx, id)
+	if leased(r.Lease) {
+		r.Lease = r.Lease.Add(-time.Hour)
+	}
+	return r, err
+}
+
+func (s impatient) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	if kindOf(c) == takeOver && leased(f.Lease) {
+		f.Lease = f.Lease.Add(time.Hour)
+	}
+	return s.Store.Change(ctx, f, c)
+}
+
+func leased(lease time.Time) bool { return !lease.IsZero() && !lease.Equal(driver.LeaseEnded) }
+
+// The store itself is right: only Do shows that its caller is not.
+func TestAResumerThatDoesNotWaitIsNoticedInOneRun(t *testing.T) {
+	r := newRow(t, &Options{InMemory: true, Histories: 300})
+	r.between = func(s driver.Store) driver.Store { return impatient{s} }
+	r.run(t, openMemory(t))
+	r.mustNotice(t, true)
+	for _, v := range r.wrong {
+		check.Contains(t, v.what, "Do,", "not a fault of the store")
+	}
+}
+
 // unfencedClient drops the owner from the condition of updates, in requests of
 // their own and in shared ones.
 type unfencedClient struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
@@ -27,11 +28,12 @@ const (
 	enough = 3
 )
 
-// process calls Do with one key, again and again. It has an Executor of its own,
-// as each execution environment has.
+// process calls Do or a wrapped handler with one key, again and again. It has an Executor
+// of its own, as each execution environment has.
 type process struct {
 	h      *history
 	x      *idempotent.Executor
+	call   func(context.Context) (string, error)
 	client int
 	lease  time.Duration
 	rnd    *rand.Rand
@@ -43,12 +45,14 @@ type process struct {
 	thaws  time.Time
 }
 
-// invocation is one call of Do, as its caller and its handler saw it.
+// invocation is one call of Do or of a wrapped handler, as its caller and its handler saw
+// it, or one round of a resumer.
 type invocation struct {
 	client    int
 	call, ret int64
 	began     time.Time
 	lease     time.Duration
+	resumes   bool // nobody receives value
 
 	ran            bool
 	started, ended int64 // of the handler
@@ -65,7 +69,8 @@ type invocationKey struct{}
 
 var errTryAgain = errors.New("try again")
 
-func newProcess(h *history, client int, store driver.Store, lease time.Duration) *process {
+// newProcess returns a process that calls the store that open returns.
+func newProcess(h *history, client int, lease time.Duration, open func(*process) driver.Store) *process {
 	p := &process{h: h, client: client, lease: lease, rnd: h.rand(client), chance: h.rand(client + 100)}
 	config := &idempotent.Config{
 		ClockSkew: doSkew, Lease: lease, Reserve: doReserve,
@@ -81,12 +86,22 @@ func newProcess(h *history, client int, store driver.Store, lease time.Duration)
 	if h.remembers() {
 		config.ProviderMemory, config.RefuseLate = providerMemory, true
 	}
-	x, err := idempotent.New("linearizability", recorded(store, client, h, p.gate), config)
+	config.Resume = h.resumes()
+	x, err := idempotent.New(h.id, open(p), config)
 	if err != nil {
 		panic(err) // these configurations are valid
 	}
-	p.x = x
+	p.x, p.call = x, p.do
+	if config.Resume {
+		wrapped := idempotent.Wrap(x, h.key, func(ctx context.Context, _ string) (string, error) { return p.run(ctx) })
+		p.call = func(ctx context.Context) (string, error) { return wrapped(ctx, theRequest) }
+	}
 	return p
+}
+
+// newCaller returns a process that makes calls.
+func newCaller(h *history, client int, store driver.Store, lease time.Duration) *process {
+	return newProcess(h, client, lease, func(p *process) driver.Store { return recorded(store, client, h, p.gate) })
 }
 
 // Observe implements [idempotent.Observer].
@@ -110,21 +125,27 @@ func (p *process) freeze(d time.Duration) {
 	p.gate()
 }
 
-// invoke calls Do once.
+// invoke makes one call.
 func (p *process) invoke(ctx context.Context) *invocation {
 	i := &invocation{client: p.client, lease: p.lease, began: time.Now(), call: p.h.now()}
-	ctx = context.WithValue(ctx, invocationKey{}, i)
-	key := idempotent.Key{Record: p.h.id, Fingerprint: "payload", Issued: i.began}
-	i.value, i.err = idempotent.Do(ctx, p.x, key, func(ctx context.Context) (string, error) {
-		i.ran, i.startedAt, i.started = true, time.Now(), p.h.now()
-		if claim, ok := idempotent.FromContext(ctx); ok {
-			i.attempt = claim.Attempt
-		}
-		defer func() { i.ended = p.h.now() }()
-		return p.handle(i)
-	})
+	i.value, i.err = p.call(context.WithValue(ctx, invocationKey{}, i))
 	i.ret, i.outcome = p.h.now(), p.event.Outcome
 	return i
+}
+
+func (p *process) do(ctx context.Context) (string, error) {
+	return idempotent.Do(ctx, p.x, idempotent.Key{Record: p.h.id, Fingerprint: "payload", Issued: time.Now()}, p.run)
+}
+
+// run is the handler.
+func (p *process) run(ctx context.Context) (string, error) {
+	i := ctx.Value(invocationKey{}).(*invocation)
+	i.ran, i.startedAt, i.started = true, time.Now(), p.h.now()
+	if claim, ok := idempotent.FromContext(ctx); ok {
+		i.attempt = claim.Attempt
+	}
+	defer func() { i.ended = p.h.now() }()
+	return p.handle(i)
 }
 
 // handle has an effect, and ends in one of the ways in which handlers do. It
@@ -155,35 +176,55 @@ func (p *process) handle(i *invocation) (string, error) {
 }
 
 // playDo makes a history of Do: processes that call it at the same time with
-// one key, and long after them one more call without faults.
-func playDo(h *history, store driver.Store, lease time.Duration) []*invocation {
+// one key, and long after them one more call without faults. In histories with
+// Config.Resume, a resumer runs beside them, and calls the store through between.
+func playDo(h *history, store driver.Store, lease time.Duration, between func(driver.Store) driver.Store) []*invocation {
 	var mu sync.Mutex
 	var all []*invocation
-	var running sync.WaitGroup
+	play := func(p *process, pause time.Duration, ends func(*invocation) bool) {
+		for began := time.Now(); time.Since(began) < doTime*lease; {
+			time.Sleep(upTo(p.rnd, pause))
+			ctx, cancel := h.t.Context(), context.CancelFunc(func() {})
+			if p.rnd.IntN(8) == 0 { // a caller that leaves
+				ctx, cancel = context.WithTimeout(ctx, upTo(p.rnd, lease))
+			}
+			i := p.invoke(ctx)
+			cancel()
+			mu.Lock()
+			all = append(all, i)
+			mu.Unlock()
+			if ends(i) {
+				return
+			}
+		}
+	}
+	var running, resuming sync.WaitGroup
 	for client := range processes {
-		p := newProcess(h, client, store, lease)
 		running.Go(func() {
-			for answers, began := 0, time.Now(); answers < enough && time.Since(began) < doTime*lease; {
-				time.Sleep(upTo(p.rnd, lease/2))
-				ctx, cancel := h.t.Context(), context.CancelFunc(func() {})
-				if p.rnd.IntN(8) == 0 { // a caller that leaves
-					ctx, cancel = context.WithTimeout(ctx, upTo(p.rnd, lease))
-				}
-				i := p.invoke(ctx)
-				cancel()
+			answers := 0
+			play(newCaller(h, client, store, lease), lease/2, func(i *invocation) bool {
 				if i.err == nil || errors.Is(i.err, idempotent.ErrReplayed) {
 					answers++
 				}
-				mu.Lock()
-				all = append(all, i)
-				mu.Unlock()
-			}
+				return answers == enough
+			})
+		})
+	}
+	var over atomic.Bool
+	if h.resumes() {
+		resuming.Go(func() {
+			play(newResumer(h, store, lease, between).process, lease/8, func(*invocation) bool { return over.Load() })
 		})
 	}
 	running.Wait()
+	over.Store(true)
+	resuming.Wait()
 	h.settle()
 	time.Sleep(2*lease + 3*doSkew) // the longest lease lapses
-	p := newProcess(h, processes, store, lastLease)
+	if h.resumes() {
+		all = append(all, newResumer(h, store, lastLease, between).last(h.t.Context()))
+	}
+	p := newCaller(h, processes, store, lastLease)
 	p.calm = true
 	last := p.invoke(h.t.Context())
 	if last.err != nil && !errors.Is(last.err, idempotent.ErrReplayed) {

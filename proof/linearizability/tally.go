@@ -39,7 +39,11 @@ func (c tally) requests(h *history) {
 
 func (c tally) invocations(all []*invocation) {
 	for _, i := range all {
-		c["Do: "+string(i.outcome)]++
+		by := "Do: "
+		if i.resumes {
+			by = "Resume: "
+		}
+		c[by+string(i.outcome)]++
 		if i.ran {
 			c["runs of handlers"]++
 		}
