@@ -35,6 +35,21 @@ const (
 )
 
 func (c checkout) world(ctx context.Context, s *stage) (*kill.World, error) {
+	w, err := c.set(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return w.World, nil
+}
+
+// set is a world with its tables and services.
+type set struct {
+	*kill.World
+	outboxTables
+	services *providers.Providers
+}
+
+func (c checkout) set(ctx context.Context, s *stage) (*set, error) {
 	t, err := s.outboxTables(ctx)
 	if err != nil {
 		return nil, err
@@ -59,7 +74,7 @@ func (c checkout) world(ctx context.Context, s *stage) (*kill.World, error) {
 		}
 		services.ServeHTTP(out, in)
 	}))
-	return &kill.World{
+	return &set{outboxTables: t, services: services, World: &kill.World{
 		Servers: []kill.Server{s.dynamodb(), {Name: "services", Variable: "PROVIDER_URL", URL: server.URL}},
 		Env:     []string{"IDEMPOTENCY_TABLE=" + t.records, "ORDERS_TABLE=" + t.orders, "OUTBOX_TABLE=" + t.outbox},
 		Event:   fmt.Appendf(nil, `{"orderId":"o-17","customer":"c-1","sku":"cup","quantity":2,"amount":1299,"card":%q}`, c.card),
@@ -77,7 +92,7 @@ func (c checkout) world(ctx context.Context, s *stage) (*kill.World, error) {
 			}
 			return c.judge(services, placed, len(messages), r), err
 		},
-	}, nil
+	}}, nil
 }
 
 // closing returns a function that stops a server of a world.

@@ -5,16 +5,26 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/kill"
 	"github.com/lambda-once/once/internal/providers"
 	"github.com/lambda-once/once/local/lambdaruntime"
+	"github.com/lambda-once/once/proof/internal/tables"
 )
 
 // requested returns services that received a request at each of the paths.
 func requested(t *testing.T, c checkout, paths ...string) *providers.Providers {
 	t.Helper()
 	services := providers.New()
+	request(t, services, c, paths...)
+	return services
+}
+
+func request(t *testing.T, services *providers.Providers, c checkout, paths ...string) {
+	t.Helper()
 	for i, path := range paths {
 		body := `{"card":"` + c.card + `"}`
 		if path == release || path == refund {
@@ -27,7 +37,6 @@ func requested(t *testing.T, c checkout, paths ...string) *providers.Providers {
 	if n := len(services.Effects()); n != len(paths) {
 		t.Fatalf("%d effects of %q", n, paths)
 	}
-	return services
 }
 
 // made returns the ID that a request to a path undoes.
@@ -79,6 +88,69 @@ func TestWhatIsLeftOfACheckout(t *testing.T) {
 				t.Errorf("%s: %v", r.Seen, wrong)
 			}
 		})
+	}
+}
+
+// What is half done counts before the client is back, who would finish it.
+func TestWhatAResumerLeaves(t *testing.T) {
+	server, err := tables.Start(t.Context(), nil)
+	check.Must(t, err)
+	s := &stage{Server: server}
+	defer func() { check.Nil(t, s.close()) }()
+	for name, c := range map[string]struct {
+		record driver.Status
+		paths  []string
+		want   string
+	}{
+		"nothing":                 {driver.Absent, nil, ""},
+		"an effect of no record":  {driver.Absent, []string{reserve}, "no record is finished"},
+		"a record in progress":    {driver.InProgress, []string{reserve, release}, "no record is finished"},
+		"a finished record alone": {driver.Failed, []string{reserve}, "0 releases, want 1"},
+		"all is undone":           {driver.Failed, []string{reserve, release}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := abandoned{checkout{card: providers.Declined, failure: "CardDeclinedError"}}
+			w, err := a.set(t.Context(), s)
+			check.Must(t, err)
+			defer func() { check.Nil(t, w.Close()) }()
+			request(t, w.services, a.checkout, c.paths...)
+			if c.record != driver.Absent {
+				store, _, err := w.scan(t.Context(), s)
+				check.Must(t, err)
+				_, _, err = store.Create(t.Context(), driver.Record{ID: "x", Status: c.record, Owner: "a", Attempt: 1, Expires: time.Now().Add(time.Hour), Lease: leaseOf(c.record)}, time.Time{}, nil)
+				check.Must(t, err)
+			}
+			broken, err := w.left(t.Context(), s, new(kill.Run))
+			check.Must(t, err)
+			if c.want == "" {
+				check.Nil(t, broken)
+			} else {
+				check.Says(t, broken, c.want)
+			}
+		})
+	}
+}
+
+func leaseOf(s driver.Status) time.Time {
+	if s == driver.InProgress {
+		return time.Now()
+	}
+	return time.Time{}
+}
+
+func TestWhatAResumerReports(t *testing.T) {
+	for payload, c := range map[string]struct{ complete, more bool }{
+		`{"operation":"checkout","complete":true}`:              {true, false},
+		`{"operation":"checkout","resumed":1,"complete":true}`:  {true, true},
+		`{"operation":"checkout","complete":false}`:             {false, true},
+		`{"operation":"checkout","failed":1,"complete":true}`:   {false, true},
+		`{"operation":"checkout","waiting":1,"complete":true}`:  {false, true},
+		`{"operation":"checkout","left":1,"complete":true}`:     {false, true},
+		`{"errorType":"StoreError","errorMessage":"no answer"}`: {false, true},
+	} {
+		r := lambdaruntime.Response{Payload: []byte(payload)}
+		check.Equal(t, isComplete(r), c.complete, payload)
+		check.Equal(t, nothingMore(lambdaruntime.Response{}, r) != nil, c.more, payload)
 	}
 }
 

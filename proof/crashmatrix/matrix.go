@@ -14,7 +14,7 @@ import (
 
 // Run plays all modes, and prints every point and a summary. It returns an error
 // that lists the broken promises. root is the folder of the repository, where the
-// examples are compiled.
+// programs are compiled.
 func Run(ctx context.Context, out io.Writer, root string) error {
 	return run(ctx, out, root, modes)
 }
@@ -139,7 +139,7 @@ func (m *matrix) String() string {
 		}
 		rows = append(rows, []any{call, at, r.Retries, r.Seen, verdict})
 	}
-	return fmt.Sprintf("\n%s (examples/%s): %s\n\n%s", m.name, m.example, m.promise, kill.Table(rows))
+	return fmt.Sprintf("\n%s (%s): %s\n\n%s", m.name, m.program, m.promise, kill.Table(rows))
 }
 
 // summary returns a line for every mode.

@@ -8,10 +8,10 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// mode is one way in which a compiled example has its effects.
+// mode is one way in which a compiled program has its effects.
 type mode struct {
 	name    string
-	example string // its folder in examples
+	program string // its folder in the repository
 	promise string // what holds at every point
 	// harmful means that the promise must be broken at one point at least, or
 	// the matrix shows nothing.
@@ -27,6 +27,8 @@ type mode struct {
 	// first is where a process is killed before the run, which then begins with
 	// a takeover after the lease. The zero value means nowhere.
 	first kill.Point
+	// same compares the first answer with a later one. Nil compares the payloads.
+	same func(first, later lambdaruntime.Response) error
 	// world creates the world of one run, which shares nothing with further runs. Its Check
 	// stores in the result which effects it has seen.
 	world func(context.Context, *stage) (*kill.World, error)
@@ -34,85 +36,105 @@ type mode struct {
 
 var modes = []mode{
 	{
-		name: "plain", example: "transfer", harmful: true, depends: true,
+		name: "plain", program: "examples/transfer", harmful: true, depends: true,
 		promise: "one debit and one credit; two separate updates cannot keep it",
 		world:   transferIn("plain"),
 	},
 	{
-		name: "transactional", example: "transfer", exactly: true,
+		name: "transactional", program: "examples/transfer", exactly: true,
 		promise: "one debit and one credit",
 		world:   transferIn("transactional"),
 	},
 	{
-		name: "optimistic", example: "transfer", exactly: true,
+		name: "optimistic", program: "examples/transfer", exactly: true,
 		promise: "one debit and one credit",
 		world:   transferIn("optimistic"),
 	},
 	{
-		name: "transactional, twice", example: "transfer",
+		name: "transactional, twice", program: "examples/transfer",
 		promise: "one debit and one credit, though a first process was killed behind its claim",
 		first:   after(2, "dynamodb", "PutItem"),
 		world:   transferIn("transactional"),
 	},
 	{
-		name: "PostgreSQL, plain", example: "transfer", harmful: true, depends: true, database: true,
+		name: "PostgreSQL, plain", program: "examples/transfer", harmful: true, depends: true, database: true,
 		promise: "one debit and one credit; two separate updates cannot keep it",
 		world:   transferInPostgreSQL("plain"),
 	},
 	{
-		name: "PostgreSQL, transactional", example: "transfer", exactly: true, database: true,
+		name: "PostgreSQL, transactional", program: "examples/transfer", exactly: true, database: true,
 		promise: "one debit and one credit, in the transaction in which the call completes",
 		world:   transferInPostgreSQL("transactional"),
 	},
 	{
-		name: "PostgreSQL, collected", example: "transfer", exactly: true, database: true,
+		name: "PostgreSQL, collected", program: "examples/transfer", exactly: true, database: true,
 		promise: "one debit and one credit, without a connection while the handler runs",
 		world:   transferInPostgreSQL("collected"),
 	},
 	{
-		name: "PostgreSQL, optimistic", example: "transfer", database: true,
+		name: "PostgreSQL, optimistic", program: "examples/transfer", database: true,
 		promise: "one debit and one credit",
 		world:   transferInPostgreSQL("optimistic"),
 	},
 	{
-		name: "steps", example: "checkout", depends: true,
+		name: "steps", program: "examples/checkout", depends: true,
 		promise: "a step at a service that knows no keys is done once, or twice if killed between it and its record",
 		world:   checkout{forgetful: true}.world,
 	},
 	{
-		name: "steps with keys", example: "checkout",
+		name: "steps with keys", program: "examples/checkout",
 		promise: "a step at a service that honours its downstream key is done once",
 		world:   checkout{}.world,
 	},
 	{
-		name: "steps with keys, twice", example: "checkout",
+		name: "steps with keys, twice", program: "examples/checkout",
 		promise: "the same, though a first process was killed between a step and its record",
 		first:   after(3, "services", "POST "+reserve),
 		world:   checkout{}.world,
 	},
 	{
-		name: "saga, a step fails", example: "checkout",
+		name: "saga, a step fails", program: "examples/checkout",
 		promise: "what was done is undone, once, and nothing is placed",
 		world:   checkout{card: providers.Declined, failure: "CardDeclinedError"}.world,
 	},
 	{
-		name: "saga, the commit fails", example: "checkout",
+		name: "saga, the commit fails", program: "examples/checkout",
 		promise: "what was done is undone, once, and nothing is placed",
 		world:   checkout{exists: true, failure: "OrderExistsError"}.world,
 	},
 	{
-		name: "saga, its reason goes away", example: "checkout",
+		name: "saga, its reason goes away", program: "examples/checkout",
 		promise: "what has begun to be undone is not placed, though nothing refuses it any more",
 		world:   checkout{exists: true, relents: true, failure: "OrderExistsError"}.world,
 	},
 	{
-		name: "saga, twice", example: "checkout",
+		name: "saga, twice", program: "examples/checkout",
 		promise: "the same, though a first process was killed while it undid a step",
 		first:   after(11, "services", "POST "+refund),
 		world:   checkout{exists: true, failure: "OrderExistsError"}.world,
 	},
 	{
-		name: "outbox", example: "relay",
+		name: "options", program: shop,
+		promise: "the same as steps with keys, under RefuseLate, ProviderMemory and Resume",
+		world:   abandoned{}.repeated,
+	},
+	{
+		name: "resumed", program: shop,
+		promise: "a resumer finishes what has begun, once, and the client that comes back is answered",
+		world:   abandoned{}.resumed,
+	},
+	{
+		name: "resumed, the commit fails", program: shop,
+		promise: "a resumer undoes what was done, once, and the client that comes back is answered",
+		world:   abandoned{checkout{exists: true, failure: "OrderExistsError"}}.resumed,
+	},
+	{
+		name: "resumer", program: shop, same: nothingMore,
+		promise: "the same, though a first process was killed between a step and its record, and the resumer is",
+		world:   abandoned{checkout{exists: true, failure: "OrderExistsError"}}.resumer,
+	},
+	{
+		name: "outbox", program: "examples/relay",
 		promise: "every message is out, in order, none is marked before, and one that is out again has the same deduplication id",
 		world:   relay,
 	},

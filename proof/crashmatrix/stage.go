@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"time"
 
@@ -30,12 +31,12 @@ type stage struct {
 	*tables.Server
 	postgres *postgreslocal.Server // nil if no mode uses it
 	schema   string                // of examples/transfer in PostgreSQL
-	binaries map[string]string     // by example
+	binaries map[string]string     // by program
 	slots    chan struct{}         // bounds how many run at once
 }
 
 // newStage starts DynamoDB Local, and PostgreSQL for a mode that uses it, and compiles the
-// examples of the modes. root is the folder of the repository.
+// programs of the modes. root is the folder of the repository.
 func newStage(ctx context.Context, root string, modes []mode) (s *stage, err error) {
 	s = &stage{binaries: map[string]string{}, slots: make(chan struct{}, atOnce)}
 	if s.Server, err = tables.Start(ctx, nil); err != nil {
@@ -52,8 +53,8 @@ func newStage(ctx context.Context, root string, modes []mode) (s *stage, err err
 				return nil, err
 			}
 		}
-		if s.binaries[m.example] == "" {
-			s.binaries[m.example], err = lambdaruntime.Build(ctx, filepath.Join(root, "examples"), "./"+m.example)
+		if s.binaries[m.program] == "" {
+			s.binaries[m.program], err = lambdaruntime.Build(ctx, filepath.Join(root, m.program), ".")
 			if err != nil {
 				return nil, err
 			}
@@ -81,11 +82,15 @@ func (s *stage) dynamodb() kill.Server {
 
 // scene returns the scene of a mode.
 func (s *stage) scene(m mode) *kill.Scene {
+	same := samePayload
+	if m.same != nil {
+		same = m.same
+	}
 	return &kill.Scene{
-		Function: lambdaruntime.Function{Name: m.example, Binary: s.binaries[m.example], Env: s.Env(), Timeout: timeout},
+		Function: lambdaruntime.Function{Name: path.Base(m.program), Binary: s.binaries[m.program], Env: s.Env(), Timeout: timeout},
 		World:    func(ctx context.Context) (*kill.World, error) { return m.world(ctx, s) },
 		Expected: refusedUntilTheLeaseLapses,
-		Same:     samePayload,
+		Same:     same,
 		First:    m.first,
 		// The lease ends a skew after the invocation, and has lapsed a skew
 		// after that.

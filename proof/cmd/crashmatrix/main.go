@@ -1,4 +1,4 @@
-// Command crashmatrix kills the compiled examples before and after every network call
+// Command crashmatrix kills compiled programs before and after every network call
 // that they make. It prints the effects that remain when the caller has its answer:
 //
 //	go -C proof run ./cmd/crashmatrix
