@@ -71,7 +71,7 @@ func TestLineOfARecordTellsAReplayedFailureFromANewOne(t *testing.T) {
 		lines := logged(t, func() { _, _ = deliver(t.Context(), handler, event) })
 		check.Equal(t, len(lines), 1, outcome)
 		isLine(t, lines[0], map[string]any{"msg": "record failed", "operation": "create-payment", "outcome": outcome, "error": "declined"})
-		check.Equal(t, len(fmt.Sprint(lines[0]["key_hash"])), 64, outcome)
+		check.Equal(t, len(fmt.Sprint(lines[0]["record_id"])), len("create-payment#")+64, outcome)
 	}
 	_, _ = deliver(t.Context(), observed, event)
 	check.Equal(t, len(failures.Failed), 1)

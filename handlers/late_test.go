@@ -249,7 +249,7 @@ func TestLateContinuesTheChainOfTheRecord(t *testing.T) {
 func TestLateReceivesNoErrorOfAHandler(t *testing.T) {
 	failed := &received{}
 	handler := handlers.SQS(newExecutor(t, memory.New(0), refusing(nil, 0)), nil, func(context.Context, handlers.SQSMessage[order]) error {
-		return &idempotent.KeyExpiredError{KeyHash: "of another call"}
+		return &idempotent.KeyExpiredError{RecordID: "of another call"}
 	}, &handlers.SQSOptions{OnFailure: failed.Receive, Late: func(context.Context, events.SQSMessage, *idempotent.KeyExpiredError) error {
 		t.Error("Late is called")
 		return nil

@@ -79,7 +79,7 @@ func (e *RecordError) log(ctx context.Context, text string) {
 	}
 	for _, of := range []slog.Attr{
 		slog.String("operation", e.Event.Operation),
-		slog.String("key_hash", e.Event.KeyHash),
+		slog.String("record_id", e.Event.RecordID),
 		slog.String("outcome", string(e.Event.Outcome)),
 	} {
 		if of.Value.String() != "" {

@@ -306,7 +306,7 @@ func (v *round) left(ctx context.Context, met driver.Record, err error) {
 	v.count(&v.report.Left)
 	v.note(met)
 	slog.Default().LogAttrs(ctx, slog.LevelError, "work that its caller left behind is not resumed",
-		slog.String("operation", v.x.Operation()), slog.String("record", met.ID), slog.String("error", idempotent.SafeText(err)))
+		slog.String("operation", v.x.Operation()), slog.String("record_id", met.ID), slog.String("error", idempotent.SafeText(err)))
 }
 
 // note keeps the age of the oldest record that stays behind.

@@ -24,7 +24,7 @@ func (c *checkout) abandonAtOnce(t *testing.T) (id string) {
 	var died driver.Record
 	dies := idempotent.Wrap(c.x, keyOfOrder, func(ctx context.Context, _ order) (string, error) {
 		claim, _ := idempotent.FromContext(ctx)
-		r, err := c.store.Get(ctx, c.x.Operation()+"#"+claim.KeyHash)
+		r, err := c.store.Get(ctx, claim.RecordID)
 		died = r
 		return "", errors.Join(errDied, err)
 	})
@@ -142,7 +142,7 @@ func TestRecordThatCannotBeReadIsLeft(t *testing.T) {
 		}
 		lines := logged(t, func() { check.Equal(t, inRounds(t, 1, resume), 4) })
 		check.Equal(t, len(lines), 1)
-		isLine(t, lines[0], map[string]any{"record": c.idOf("o1")})
+		isLine(t, lines[0], map[string]any{"record_id": c.idOf("o1")})
 	})
 }
 

@@ -100,7 +100,7 @@ func (c *checkout) die(ctx context.Context, step, id string) error {
 		return nil
 	}
 	claim, _ := idempotent.FromContext(ctx)
-	record, err := c.store.Get(ctx, c.x.Operation()+"#"+claim.KeyHash)
+	record, err := c.store.Get(ctx, claim.RecordID)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.died[id] = record

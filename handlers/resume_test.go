@@ -191,7 +191,7 @@ func TestResumeNamesWhatItCannotResume(t *testing.T) {
 				check.Must(t, c.store.Put(record))
 				lines := logged(t, func() { c.round(t, handlers.ResumeReport{Resumed: 1, Left: 1, Oldest: 120}) })
 				check.Equal(t, len(lines), 1)
-				isLine(t, lines[0], map[string]any{"level": "ERROR", "operation": "create-payment", "record": c.idOf("o1")})
+				isLine(t, lines[0], map[string]any{"level": "ERROR", "operation": "create-payment", "record_id": c.idOf("o1")})
 				check.Contains(t, fmt.Sprint(lines[0]["error"]), test.why)
 				c.did(t, map[string]int{"reserve o1": 1, "reserve o2": 1, "charge o2": 1, "mail o2": 1})
 			})

@@ -83,7 +83,7 @@ func (c *call) dispatch(ctx context.Context, key Key, keyErr error) conclusion {
 	}
 	if c.outer.nests(x.storeID, c.id) {
 		// It would wait for itself.
-		return conclusion{outcome: OutcomeFailed, err: &NestedCallError{KeyHash: c.hash, Operation: x.operation}}
+		return conclusion{outcome: OutcomeFailed, err: &NestedCallError{RecordID: c.shown, Operation: x.operation}}
 	}
 	// With the skew, a record that has expired by any clock is not replayed.
 	if record, ok := x.cache.Get(c.id, c.now.Add(x.config.ClockSkew)); ok {
@@ -129,7 +129,7 @@ func (c *call) withoutKey(ctx context.Context, err error) conclusion {
 // report observes a call. After a panic, its conclusion is empty.
 func (c *call) report(ctx context.Context, e conclusion) {
 	event := Event{
-		Operation: c.x.operation, KeyHash: c.hash, Attempt: c.attempt,
+		Operation: c.x.operation, RecordID: c.shown, KeyHash: c.hash, Attempt: c.attempt,
 		// After a panic of a store or a codec, the outcome is unknown.
 		Outcome: cmp.Or(e.outcome, c.abandoned, OutcomeUnknown),
 		Lapsed:  c.lapsed, Joined: c.joined, Cached: c.cached, Permanent: c.permanent,

@@ -162,7 +162,7 @@ func (c *call) claimAnew(ctx context.Context, a *claiming) (*lease, conclusion) 
 // claimLapsed takes over a record whose lease has lapsed.
 func (c *call) claimLapsed(ctx context.Context, a *claiming) (*lease, conclusion) {
 	if len(a.met.Steps) > 0 && c.mode.IsExecution() {
-		return nil, conclusion{outcome: OutcomeFailed, err: &StepsLeftError{KeyHash: c.hash}}
+		return nil, conclusion{outcome: OutcomeFailed, err: &StepsLeftError{RecordID: c.shown}}
 	}
 	if e := c.askFirst(ctx, a.met); e.outcome != "" {
 		return nil, e

@@ -78,7 +78,7 @@ func (c *call) failure(ctx context.Context, l *lease, cause error, undone []stri
 	change, err := c.finishedWith(ctx, l, driver.Failed, data)
 	if err != nil {
 		c.tally.suppress(err)
-		c.tally.suppress(&ResultUnavailableError{KeyHash: c.hash, Failed: true, Reason: change.Unavailable})
+		c.tally.suppress(&ResultUnavailableError{RecordID: c.shown, Failed: true, Reason: change.Unavailable})
 	}
 	return change, nil
 }
@@ -87,7 +87,7 @@ func (c *call) failure(ctx context.Context, l *lease, cause error, undone []stri
 func (c *call) recorded(l *lease, r driver.Record) conclusion {
 	c.share(r)
 	if r.Unavailable != "" {
-		c.tally.suppress(&ResultUnavailableError{KeyHash: c.hash, Reason: r.Unavailable})
+		c.tally.suppress(&ResultUnavailableError{RecordID: c.shown, Reason: r.Unavailable})
 	}
 	switch {
 	case c.mode.HasFailedOpen():
@@ -124,11 +124,11 @@ func (c *call) notRecorded(l *lease, op string, err, handler error) conclusion {
 
 // outcomeUnknown ends a call whose transaction may or may not be committed.
 func (w *writer) outcomeUnknown(cause error) conclusion {
-	return conclusion{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: w.hash, Err: cause}}
+	return conclusion{outcome: OutcomeUnknown, err: &OutcomeUnknownError{RecordID: w.shown, Err: cause}}
 }
 
 func (w *writer) leaseLost(l *lease) *LeaseLostError {
-	return &LeaseLostError{KeyHash: w.hash, Attempt: l.record.Attempt}
+	return &LeaseLostError{RecordID: w.shown, Attempt: l.record.Attempt}
 }
 
 // finish completes or fails the record, and ends the call. handler is the error

@@ -147,7 +147,7 @@ func TestRecordWithoutDataHasNoResult(t *testing.T) {
 			r := try(t.Context(), t, x, mustNotRun(t)).with("").ended(idempotent.OutcomeReplayed)
 			lost := check.As[*idempotent.ResultUnavailableError](t, r.err, name)
 			check.False(t, lost.Failed, name)
-			check.Equal(t, lost.KeyHash, r.event.KeyHash, name)
+			check.Equal(t, lost.RecordID, r.event.RecordID, name)
 			check.Differ(t, lost.Reason, "", name)
 		}
 		_, err := idempotent.Do(t.Context(), x, theKey, func(context.Context) (any, error) { return mustNotRun(t)(t.Context()) })

@@ -14,9 +14,8 @@ import (
 // A Claim describes the call that a handler runs under.
 type Claim struct {
 	Operation string
-	// KeyHash is the hash of the key, as in the record's id, or "" if the call
-	// has no key.
-	KeyHash string
+	// RecordID and KeyHash are as in an [Event].
+	RecordID, KeyHash string
 	// Attempt is the number of this claim in the life of the record. Claims
 	// that were refunded count too. It is 0 in a run without the store.
 	Attempt int64

@@ -142,9 +142,9 @@ func (c *call) join(ctx context.Context) conclusion {
 				return c.replay(ctx, *record)
 			}
 		case <-left.C:
-			return conclusion{outcome: OutcomeConflict, err: &InProgressError{KeyHash: c.hash, Err: errWaitOver}}
+			return conclusion{outcome: OutcomeConflict, err: &InProgressError{RecordID: c.shown, Err: errWaitOver}}
 		case <-ctx.Done():
-			return conclusion{outcome: OutcomeConflict, err: &InProgressError{KeyHash: c.hash, Err: gaveUp(ctx)}}
+			return conclusion{outcome: OutcomeConflict, err: &InProgressError{RecordID: c.shown, Err: gaveUp(ctx)}}
 		}
 	}
 }

@@ -34,7 +34,7 @@ var (
 // An InProgressError reports that a call with the same key is already running.
 // Retry later: the retry receives the result, or takes over when the lease ends.
 type InProgressError struct {
-	KeyHash string
+	RecordID string
 	// Until is the end of the lease, or the zero time if it is unknown. A
 	// heartbeat may move it. A retry takes over when Config.ClockSkew has passed
 	// since.
@@ -54,12 +54,12 @@ func (e *InProgressError) SafeText() string { return e.text(SafeText) }
 func (e *InProgressError) text(of func(error) string) string {
 	switch {
 	case e.Until.IsZero() && e.Err != nil && e.Err != errWaitOver:
-		return fmt.Sprintf("idempotent: key %s is in progress; retry later: %s", short(e.KeyHash), of(e.Err))
+		return fmt.Sprintf("idempotent: key %s is in progress; retry later: %s", e.RecordID, of(e.Err))
 	case e.Until.IsZero():
-		return fmt.Sprintf("idempotent: key %s is in progress; retry later", short(e.KeyHash))
+		return fmt.Sprintf("idempotent: key %s is in progress; retry later", e.RecordID)
 	}
 	until := e.Until.UTC().Format("15:04:05Z")
-	return fmt.Sprintf("idempotent: key %s is in progress until %s; retry after that", short(e.KeyHash), until)
+	return fmt.Sprintf("idempotent: key %s is in progress until %s; retry after that", e.RecordID, until)
 }
 
 // Is reports whether target is [ErrInProgress].
@@ -125,13 +125,13 @@ func invalidPayload(err error) error {
 // retry ends in the same way. Check whether the work was done. If it was not, send it with
 // a new key.
 type KeyExpiredError struct {
-	KeyHash string
-	Issued  time.Time     // Key.Issued
-	Age     time.Duration // of the key, when the call was refused
+	RecordID string
+	Issued   time.Time     // Key.Issued
+	Age      time.Duration // of the key, when the call was refused
 }
 
 func (e *KeyExpiredError) Error() string {
-	return fmt.Sprintf("idempotent: key %s was issued %v ago, and its record may have expired; check whether the work was done, and use a new key if it was not", short(e.KeyHash), e.Age.Round(time.Second))
+	return fmt.Sprintf("idempotent: key %s was issued %v ago, and its record may have expired; check whether the work was done, and use a new key if it was not", e.RecordID, e.Age.Round(time.Second))
 }
 
 // SafeText returns the whole text.
@@ -146,13 +146,13 @@ func (e *KeyExpiredError) Is(target error) bool { return target == ErrKeyExpired
 // and nothing runs until a person has checked: "once resolve" records what was done, and
 // after "once release" the next call runs as a first attempt.
 type KeyForgottenError struct {
-	KeyHash  string
+	RecordID string
 	Began    time.Time // when the first attempt made its claim
 	Attempts int64     // those that count
 }
 
 func (e *KeyForgottenError) Error() string {
-	return fmt.Sprintf("idempotent: the first attempt with key %s began at %s, and a provider may have forgotten its keys; check what was done, then resolve or release the record", short(e.KeyHash), e.Began.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("idempotent: the first attempt with key %s began at %s, and a provider may have forgotten its keys; check what was done, then resolve or release the record", e.RecordID, e.Began.UTC().Format(time.RFC3339))
 }
 
 // SafeText returns the whole text.
@@ -165,10 +165,10 @@ func (e *KeyForgottenError) Is(target error) bool {
 
 // A KeyReusedError reports that the key was used before with a different payload.
 // Nothing was run. The client must use a new key for a new request.
-type KeyReusedError struct{ KeyHash string }
+type KeyReusedError struct{ RecordID string }
 
 func (e *KeyReusedError) Error() string {
-	return fmt.Sprintf("idempotent: key %s was used with another payload; use a new key for a new request", short(e.KeyHash))
+	return fmt.Sprintf("idempotent: key %s was used with another payload; use a new key for a new request", e.RecordID)
 }
 
 // SafeText returns the whole text.
@@ -187,12 +187,12 @@ func (e *KeyReusedError) Is(target error) bool { return target == ErrKeyReused }
 // A LeaseLostError is also the cause (context.Cause) of a handler's context that
 // was cancelled because the lease was lost.
 type LeaseLostError struct {
-	KeyHash string
-	Attempt int64 // of the call that lost it
+	RecordID string
+	Attempt  int64 // of the call that lost it
 }
 
 func (e *LeaseLostError) Error() string {
-	return fmt.Sprintf("idempotent: attempt %d lost its lease on key %s to another call; retry to get its result", e.Attempt, short(e.KeyHash))
+	return fmt.Sprintf("idempotent: attempt %d lost its lease on key %s to another call; retry to get its result", e.Attempt, e.RecordID)
 }
 
 // SafeText returns the whole text.
@@ -231,12 +231,12 @@ func (e *MissingKeyError) Is(target error) bool { return target == ErrMissingKey
 // caller, so no retry succeeds. Nothing was run. Call the function directly, or
 // use a different operation or key.
 type NestedCallError struct {
-	KeyHash   string
+	RecordID  string
 	Operation string // of the inner call
 }
 
 func (e *NestedCallError) Error() string {
-	return fmt.Sprintf("idempotent: the handler of key %s calls operation %q with the same key again, which never succeeds; call the function directly, or use another operation or key", short(e.KeyHash), e.Operation)
+	return fmt.Sprintf("idempotent: the handler of key %s calls operation %q with the same key again, which never succeeds; call the function directly, or use another operation or key", e.RecordID, e.Operation)
 }
 
 // SafeText returns the whole text.
@@ -269,10 +269,10 @@ func (e *StepError) Is(target error) bool { return target == ErrStep }
 //
 // Call the code that has these steps until the record is finished. Or check the
 // effects of the steps, and complete or remove the record.
-type StepsLeftError struct{ KeyHash string }
+type StepsLeftError struct{ RecordID string }
 
 func (e *StepsLeftError) Error() string {
-	return fmt.Sprintf("idempotent: key %s has finished steps of an attempt that was not durable, which a durable function would repeat; finish it with the code that has these steps, or resolve the record", short(e.KeyHash))
+	return fmt.Sprintf("idempotent: key %s has finished steps of an attempt that was not durable, which a durable function would repeat; finish it with the code that has these steps, or resolve the record", e.RecordID)
 }
 
 // SafeText returns the whole text.
@@ -280,6 +280,3 @@ func (e *StepsLeftError) SafeText() string { return e.Error() }
 
 // Is reports whether target is [ErrStepsLeft].
 func (e *StepsLeftError) Is(target error) bool { return target == ErrStepsLeft }
-
-// short returns the beginning of a key's hash: enough to find the record.
-func short(hash string) string { return hash[:min(len(hash), 12)] }

@@ -69,8 +69,11 @@ const (
 // An Event describes one finished call. It contains no key and no payload.
 type Event struct {
 	Operation string
-	// KeyHash is the hash of the key, or "" if the request has none. For keys
-	// with Scope and ID, the record's id is Operation#KeyHash.
+	// RecordID is the id of the record, or "" if the request has no key. A Key.Record
+	// may quote the request: in its place, RecordID has the first 12 digits of KeyHash.
+	// Both find the record with "once inspect".
+	RecordID string
+	// KeyHash is the hash of the key, or "" if the request has none.
 	KeyHash string
 	Outcome Outcome
 	// Attempt is 1 for the first owner of the record, and one more after each

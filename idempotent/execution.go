@@ -31,7 +31,7 @@ func (x *Executor) unprotectedIDIn(e *options.Execution) string {
 // execution find it, so none has run.
 func (c *call) returnSteps(ctx context.Context, met driver.Record) conclusion {
 	l := &lease{record: met}
-	e := c.release(ctx, l, &StepsLeftError{KeyHash: c.hash}, true)
+	e := c.release(ctx, l, &StepsLeftError{RecordID: c.shown}, true)
 	switch {
 	case l.unreleased != nil: // as in release
 		e.err = &StoreError{Op: "release", Err: l.unreleased.Err}
@@ -98,7 +98,7 @@ func (c *call) askFirst(ctx context.Context, met driver.Record) conclusion {
 		return c.inProgress(driver.Record{}, errExecutionActive)
 	case len(result) == 0 || !c.mode.IsExecution(): // the result of a handler is none of a step
 		c.tally.suppress(errNoServiceResult)
-		return conclusion{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}}
+		return conclusion{outcome: OutcomeUnknown, err: &OutcomeUnknownError{RecordID: c.shown, Attempts: met.Used()}}
 	}
 	return c.completeFor(ctx, met, result)
 }
@@ -108,7 +108,7 @@ func (c *call) askFirst(ctx context.Context, met driver.Record) conclusion {
 // to come back.
 func (c *call) completeFor(ctx context.Context, met driver.Record, result []byte) conclusion {
 	if err := c.work.decode(result); err != nil {
-		return conclusion{outcome: OutcomeFailed, err: &ResultUnavailableError{KeyHash: c.hash, Reason: "the result of the service does not decode", Err: err}}
+		return conclusion{outcome: OutcomeFailed, err: &ResultUnavailableError{RecordID: c.shown, Reason: "the result of the service does not decode", Err: err}}
 	}
 	own := met
 	own.Lease = c.leaseFrom(c.now)

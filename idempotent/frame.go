@@ -23,7 +23,7 @@ func (f *frame) mustAllowEffects(helper string) {
 // startLease returns the lease under which the handler runs, and its frame.
 func (c *call) startLease(hold protocol.Hold, record driver.Record) *lease {
 	f := &frame{
-		claim:      Claim{Operation: c.x.operation, KeyHash: c.hash, Attempt: record.Attempt, Began: record.Began, takeover: record.Used() > 1},
+		claim:      Claim{Operation: c.x.operation, RecordID: c.shown, KeyHash: c.hash, Attempt: record.Attempt, Began: record.Began, takeover: record.Used() > 1},
 		id:         c.id,
 		storeID:    c.x.storeID,
 		invocation: c.Invocation,

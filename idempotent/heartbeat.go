@@ -88,7 +88,7 @@ func (h *heartbeat) start(ctx context.Context) {
 // timeEnds returns the cause of a handler's context that reaches the call's
 // limit.
 func (h *heartbeat) timeEnds() *TimedOutError {
-	return &TimedOutError{KeyHash: h.call.hash, Attempt: h.lease.record.Attempt, Err: context.DeadlineExceeded}
+	return &TimedOutError{RecordID: h.call.shown, Attempt: h.lease.record.Attempt, Err: context.DeadlineExceeded}
 }
 
 // left returns the time until the handler must end, by the local clock.

@@ -47,12 +47,14 @@ type Key struct {
 const (
 	maxKeyLength    = 1024
 	maxRecordLength = 2048
+	shownDigits     = 12 // of a hash: enough to find the record
 )
 
 // identity is a key as the store sees it.
 type identity struct {
 	id          string // of the record
-	hash        string // the part of the id that may be shown
+	shown       string // the id, or digits of the hash in place of a Key.Record
+	hash        string // of the key
 	fingerprint string
 	issued      time.Time
 }
@@ -72,10 +74,11 @@ func (x *Executor) identify(key Key) (identity, error) {
 		if x.config.Resume {
 			return identity{}, &InvalidKeyError{"Record", "cannot be used with Config.Resume: what was left behind is found by the operation in its id"}
 		}
-		return identity{key.Record, canonical.SHA256([]byte(key.Record)), fp, key.Issued}, nil
+		hash := canonical.SHA256([]byte(key.Record))
+		return identity{key.Record, hash[:shownDigits], hash, fp, key.Issued}, nil
 	}
 	id := ids.RecordID(x.operation, key.Scope, key.ID)
-	return identity{id, id[len(x.operation)+1:], fp, key.Issued}, nil
+	return identity{id, id, id[len(x.operation)+1:], fp, key.Issued}, nil
 }
 
 // RecordID returns the id of the key's record under an operation. Tools use it

@@ -93,7 +93,7 @@ func TestKeyExpiredErrorSaysHowLateTheKeyIs(t *testing.T) {
 		late := check.As[*idempotent.KeyExpiredError](t, r.err)
 		check.Time(t, late.Issued, time.Now().Add(-2*time.Hour))
 		check.Equal(t, late.Age, 2*time.Hour)
-		check.Equal(t, late.KeyHash, r.event.KeyHash)
+		check.Equal(t, late.RecordID, r.event.RecordID)
 		check.Contains(t, late.Error(), "was issued 2h0m0s ago")
 	})
 }

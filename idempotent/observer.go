@@ -79,7 +79,7 @@ func (o LogObserver) Observe(ctx context.Context, e Event) {
 	}
 	attrs := []slog.Attr{
 		slog.String("operation", e.Operation),
-		slog.String("key_hash", e.KeyHash),
+		slog.String("record_id", e.RecordID),
 		slog.String("outcome", string(e.Outcome)),
 		slog.Int64("attempt", e.Attempt),
 		slog.Duration("total", e.Total),

@@ -34,7 +34,8 @@ func TestObserversSeeEveryCallOnce(t *testing.T) {
 	}
 	e := seen[0]
 	check.Equal(t, e.Operation, "op")
-	check.Differ(t, e.KeyHash, "")
+	check.Equal(t, e.RecordID, recordID(t, theKey))
+	check.Equal(t, e.KeyHash, strings.TrimPrefix(e.RecordID, "op#"))
 	check.True(t, e.Total > 0, e.Total)
 	check.True(t, e.Store > 0, e.Store)
 	check.True(t, e.Handler >= 0, e.Handler)
@@ -48,7 +49,7 @@ func TestWithEventIsNotInherited(t *testing.T) {
 		return idempotent.Do(ctx, x, idempotent.Key{ID: "inner"}, returns(""))
 	})
 	check.Nil(t, err)
-	check.Equal(t, event.KeyHash, strings.TrimPrefix(recordID(t, theKey), "op#"))
+	check.Equal(t, event.RecordID, recordID(t, theKey))
 }
 
 func TestLogObserver(t *testing.T) {
@@ -62,7 +63,7 @@ func TestLogObserver(t *testing.T) {
 		want     []string
 		secret   bool
 	}{
-		{idempotent.LogObserver{Logger: logger}, returns(secret), []string{"level=DEBUG", "outcome=executed", "operation=op", "key_hash="}, false},
+		{idempotent.LogObserver{Logger: logger}, returns(secret), []string{"level=DEBUG", "outcome=executed", "operation=op", "record_id=op#"}, false},
 		{idempotent.LogObserver{Logger: logger}, failsWith(errors.New(secret)), []string{"level=INFO", "outcome=released", "error=*errors.errorString"}, false},
 		{idempotent.LogObserver{Logger: logger, HandlerErrors: true}, failsWith(errors.New(secret)), []string{"outcome=released"}, true},
 		{idempotent.LogObserver{Logger: logger}, failsWith(idempotent.Permanent(errors.New(secret))), []string{"level=INFO", "outcome=failed"}, false},

@@ -20,7 +20,7 @@ import (
 // The work may be done. It is not run again until a person has checked, and has
 // completed the record or removed it; removed, it runs again.
 type OutcomeUnknownError struct {
-	KeyHash  string
+	RecordID string
 	Attempts int64 // those that count
 	Err      error
 }
@@ -29,7 +29,7 @@ func (e *OutcomeUnknownError) Error() string {
 	if e.Err != nil {
 		return e.because(e.Err.Error())
 	}
-	return fmt.Sprintf("idempotent: all attempts with key %s failed or have an unknown outcome (%d counted); check what was done, then complete or remove the record", short(e.KeyHash), e.Attempts)
+	return fmt.Sprintf("idempotent: all attempts with key %s failed or have an unknown outcome (%d counted); check what was done, then complete or remove the record", e.RecordID, e.Attempts)
 }
 
 // SafeText returns the text, without that of a handler's own condition.
@@ -41,7 +41,7 @@ func (e *OutcomeUnknownError) SafeText() string {
 }
 
 func (e *OutcomeUnknownError) because(cause string) string {
-	return fmt.Sprintf("idempotent: the transaction of key %s may or may not be committed: %s", short(e.KeyHash), cause)
+	return fmt.Sprintf("idempotent: the transaction of key %s may or may not be committed: %s", e.RecordID, cause)
 }
 
 // textOfCommit returns why the outcome of a commit is unknown. The handler wrote
@@ -100,7 +100,7 @@ func (e *ReplayedError) Is(target error) bool { return target == ErrReplayed }
 // Err is the cause, or nil. After a missing permission or an outage, a later
 // call may receive the result. Failed and Step change the meaning of the error.
 type ResultUnavailableError struct {
-	KeyHash string
+	RecordID string
 	// Failed reports that the work failed for good, and that the stored error
 	// is unavailable. The work is not done.
 	Failed bool
@@ -115,11 +115,11 @@ type ResultUnavailableError struct {
 func (e *ResultUnavailableError) Error() string {
 	switch {
 	case e.Failed:
-		return fmt.Sprintf("idempotent: the work of key %s failed for good, but its error is unavailable: %s", short(e.KeyHash), e.Reason)
+		return fmt.Sprintf("idempotent: the work of key %s failed for good, but its error is unavailable: %s", e.RecordID, e.Reason)
 	case e.Step != "":
-		return fmt.Sprintf("idempotent: step %q of key %s is done, but its result is unavailable: %s", e.Step, short(e.KeyHash), e.Reason)
+		return fmt.Sprintf("idempotent: step %q of key %s is done, but its result is unavailable: %s", e.Step, e.RecordID, e.Reason)
 	}
-	return fmt.Sprintf("idempotent: the work of key %s is done, but its result is unavailable: %s", short(e.KeyHash), e.Reason)
+	return fmt.Sprintf("idempotent: the work of key %s is done, but its result is unavailable: %s", e.RecordID, e.Reason)
 }
 
 // SafeText returns the whole text.
@@ -198,9 +198,9 @@ func (e *StoreError) Unwrap() []error {
 // A TimedOutError is also the cause (context.Cause) of a handler's context whose
 // time ended.
 type TimedOutError struct {
-	KeyHash string
-	Attempt int64 // of the call that was cut off; 0 in a run without a claim
-	Err     error // the handler's; of a context's cause, context.DeadlineExceeded
+	RecordID string
+	Attempt  int64 // of the call that was cut off; 0 in a run without a claim
+	Err      error // the handler's; of a context's cause, context.DeadlineExceeded
 }
 
 func (e *TimedOutError) Error() string { return e.with(fmt.Sprint(e.Err)) }
@@ -209,7 +209,7 @@ func (e *TimedOutError) Error() string { return e.with(fmt.Sprint(e.Err)) }
 func (e *TimedOutError) SafeText() string { return e.with(SafeText(e.Err)) }
 
 func (e *TimedOutError) with(cause string) string {
-	return fmt.Sprintf("idempotent: attempt %d of key %s ran out of time; its effects outside of a transaction may have happened, and a retry repeats them: %s", e.Attempt, short(e.KeyHash), cause)
+	return fmt.Sprintf("idempotent: attempt %d of key %s ran out of time; its effects outside of a transaction may have happened, and a retry repeats them: %s", e.Attempt, e.RecordID, cause)
 }
 
 // Is reports whether target is [ErrTimedOut] or [context.DeadlineExceeded]. The

@@ -120,7 +120,7 @@ func TestKeyForgottenErrorSaysWhenTheFirstAttemptBegan(t *testing.T) {
 		forgotten := check.As[*idempotent.KeyForgottenError](t, r.err)
 		check.Time(t, forgotten.Began, time.Now().Add(-72*time.Hour))
 		check.Equal(t, forgotten.Attempts, 2)
-		check.Equal(t, forgotten.KeyHash, r.event.KeyHash)
+		check.Equal(t, forgotten.RecordID, r.event.RecordID)
 		check.Contains(t, forgotten.Error(), "began at 1999-12-29T00:00:00Z")
 		check.False(t, errors.Is(r.err, idempotent.ErrKeyExpired), "it says that the key expired")
 	})

@@ -32,16 +32,16 @@ func (c *call) refusal(ctx context.Context, v protocol.Verdict, met driver.Recor
 	case protocol.ReplayRecord:
 		return c.replay(ctx, met)
 	case protocol.RefuseReuse:
-		return conclusion{outcome: OutcomeMismatch, err: &KeyReusedError{KeyHash: c.hash}}
+		return conclusion{outcome: OutcomeMismatch, err: &KeyReusedError{RecordID: c.shown}}
 	case protocol.RefuseLate:
 		if c.unacknowledged { // its own commit may still arrive
 			return c.outcomeUnknown(errRecordGone)
 		}
-		return conclusion{outcome: OutcomeExpired, err: &KeyExpiredError{KeyHash: c.hash, Issued: c.issued, Age: c.now.Sub(c.issued)}}
+		return conclusion{outcome: OutcomeExpired, err: &KeyExpiredError{RecordID: c.shown, Issued: c.issued, Age: c.now.Sub(c.issued)}}
 	case protocol.OutcomeLost:
-		return conclusion{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}}
+		return conclusion{outcome: OutcomeUnknown, err: &OutcomeUnknownError{RecordID: c.shown, Attempts: met.Used()}}
 	case protocol.KeyForgotten:
-		return conclusion{outcome: OutcomeForgotten, err: &KeyForgottenError{KeyHash: c.hash, Began: met.Began, Attempts: met.Used()}}
+		return conclusion{outcome: OutcomeForgotten, err: &KeyForgottenError{RecordID: c.shown, Began: met.Began, Attempts: met.Used()}}
 	default:
 		return conclusion{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: errors.New("the record has a status that this version does not know, as a newer version of Once may write; upgrade this function, or inspect the record")}}
 	}
@@ -52,13 +52,13 @@ func (w *writer) inProgress(met driver.Record, err error) conclusion {
 	if met.Status != driver.InProgress || until.Equal(driver.LeaseEnded) {
 		until = time.Time{}
 	}
-	return conclusion{outcome: OutcomeConflict, err: &InProgressError{KeyHash: w.hash, Until: until, Err: err}}
+	return conclusion{outcome: OutcomeConflict, err: &InProgressError{RecordID: w.shown, Until: until, Err: err}}
 }
 
 // replay returns the contents of a finished record to the caller.
 func (c *call) replay(ctx context.Context, record driver.Record) conclusion {
 	if record.Fingerprint != "" && c.fingerprint != "" && record.Fingerprint != c.fingerprint {
-		return conclusion{outcome: OutcomeMismatch, err: &KeyReusedError{KeyHash: c.hash}}
+		return conclusion{outcome: OutcomeMismatch, err: &KeyReusedError{RecordID: c.shown}}
 	}
 	c.share(record)
 	err := c.decode(ctx, record)
@@ -83,14 +83,14 @@ func (c *call) decode(ctx context.Context, record driver.Record) error {
 	}
 	data, err := c.storedData(ctx, record)
 	if err != nil {
-		failed := unavailable(c.hash, err)
+		failed := unavailable(c.shown, err)
 		failed.Failed = record.Status == driver.Failed
 		return failed
 	}
 	if record.Status == driver.Failed {
 		replayed, err := decodeFailure(data)
 		if err != nil {
-			return &ResultUnavailableError{KeyHash: c.hash, Failed: true, Reason: "the stored error does not decode", Err: err}
+			return &ResultUnavailableError{RecordID: c.shown, Failed: true, Reason: "the stored error does not decode", Err: err}
 		}
 		return replayed
 	}
@@ -99,13 +99,13 @@ func (c *call) decode(ctx context.Context, record driver.Record) error {
 	case accept != nil && accept(data):
 		return nil
 	case accept == nil && strings.HasPrefix(record.Owner, driver.OperatorHTTPOwner):
-		return &ResultUnavailableError{KeyHash: c.hash, Reason: "an operator stored it as an HTTP response, which this caller cannot read; resolve the record again with --data"}
+		return &ResultUnavailableError{RecordID: c.shown, Reason: "an operator stored it as an HTTP response, which this caller cannot read; resolve the record again with --data"}
 	}
 	if err := c.work.decode(data); err != nil {
 		if none, ok := err.(*unreadable); ok {
-			return unavailable(c.hash, none)
+			return unavailable(c.shown, none)
 		}
-		return &ResultUnavailableError{KeyHash: c.hash, Reason: "the stored result does not decode into the caller's type", Err: err}
+		return &ResultUnavailableError{RecordID: c.shown, Reason: "the stored result does not decode into the caller's type", Err: err}
 	}
 	return nil
 }

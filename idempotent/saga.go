@@ -24,7 +24,7 @@ func (s *steps) readFailure(ctx context.Context, stored []byte) error {
 		err = json.Unmarshal(data, f)
 	}
 	if err != nil {
-		return &ResultUnavailableError{KeyHash: s.hash, Failed: true, Reason: "the list of steps to undo cannot be read", Err: err}
+		return &ResultUnavailableError{RecordID: s.shown, Failed: true, Reason: "the list of steps to undo cannot be read", Err: err}
 	}
 	s.failed = f
 	return nil
@@ -54,7 +54,7 @@ func (c *call) undoOpenly(ctx context.Context, l *lease, cause error) error {
 		err := c.underLease(ctx, l, func(ctx context.Context) error { return f.undo(ctx, u.name, undos) })
 		if err != nil {
 			c.outer.noteInner(err)
-			failed := &CompensationError{KeyHash: c.hash, Step: u.name, Err: err, Cause: bare(cause)}
+			failed := &CompensationError{RecordID: c.shown, Step: u.name, Err: err, Cause: bare(cause)}
 			if first == nil {
 				first = failed
 				continue
@@ -93,7 +93,7 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 	unacknowledged := s.unacknowledged() // before toUndo: a running step may add to it
 	undos := s.toUndo()
 	if name := s.unreached(undos); name != "" && s.failed == nil {
-		return nil, &CompensationError{KeyHash: c.hash, Step: name, Err: notReached(name), Cause: bare(cause)}
+		return nil, &CompensationError{RecordID: c.shown, Step: name, Err: notReached(name), Cause: bare(cause)}
 	}
 	if s.failed == nil && len(undos) == 0 && (unacknowledged == nil || unacknowledged.Err != errStillRuns) {
 		return nil, nil
@@ -110,7 +110,7 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 	}
 	if (l.committed || c.mode.IsDurable()) && c.mode.IsClaimed() {
 		if err := c.reclaim(ctx, l); err != nil {
-			return nil, &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: bare(cause)}
+			return nil, &CompensationError{RecordID: c.shown, Step: names[0], Err: err, Cause: bare(cause)}
 		}
 		c.attempt = l.record.Attempt
 	}
@@ -125,7 +125,7 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 				err = s.writeFailure(ctx, *s.failed)
 			}
 			if err != nil {
-				return &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: bare(cause)}
+				return &CompensationError{RecordID: c.shown, Step: names[0], Err: err, Cause: bare(cause)}
 			}
 		}
 		return f.undoAll(ctx, names, undos, cause)
@@ -145,7 +145,7 @@ func (f *frame) undoAll(ctx context.Context, names []string, undos []undo, cause
 			continue
 		}
 		lost := slices.ContainsFunc(undos, func(u undo) bool { return u.name == name && u.lost })
-		failed := &CompensationError{KeyHash: f.steps.hash, Step: name, Err: err, Cause: bare(cause), lost: lost}
+		failed := &CompensationError{RecordID: f.steps.shown, Step: name, Err: err, Cause: bare(cause), lost: lost}
 		switch {
 		case !lost && firstLost != nil:
 			f.steps.tally.suppress(firstLost)
@@ -199,10 +199,10 @@ func (u undoing) decode([]byte) error           { return nil }
 // can undo. If Config.MaxAttempts leaves no attempt, calls return an
 // [*OutcomeUnknownError], and a person has to act.
 type CompensationError struct {
-	KeyHash string
-	Step    string // that is not undone
-	Err     error  // why it is not
-	Cause   error  // the error that the call failed with
+	RecordID string
+	Step     string // that is not undone
+	Err      error  // why it is not
+	Cause    error  // the error that the call failed with
 
 	lost bool // no attempt can undo the step
 }
@@ -212,7 +212,7 @@ func (e *CompensationError) Error() string {
 	if e.lost {
 		advice = "undo it by hand, and resolve the record"
 	}
-	return fmt.Sprintf("idempotent: the call of key %s failed for good, and its step %q is not undone; %s: %v", short(e.KeyHash), e.Step, advice, e.Err)
+	return fmt.Sprintf("idempotent: the call of key %s failed for good, and its step %q is not undone; %s: %v", e.RecordID, e.Step, advice, e.Err)
 }
 
 // SafeText returns the text, without that of the undo function's error.

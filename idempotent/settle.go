@@ -227,5 +227,5 @@ func (c *call) timedOut(l *lease, err error) error {
 	if _, ok := err.(*TimedOutError); ok {
 		return err
 	}
-	return &TimedOutError{KeyHash: c.hash, Attempt: l.record.Attempt, Err: err}
+	return &TimedOutError{RecordID: c.shown, Attempt: l.record.Attempt, Err: err}
 }

@@ -138,14 +138,14 @@ func (s *steps) replay(ctx context.Context, full string, stored []byte, st *step
 	st.lost = form.IsLost(stored)
 	data, err := s.x.decodeStored(ctx, s.place(full), form.DecodeStep(stored))
 	if err != nil {
-		lost := unavailable(s.hash, err)
+		lost := unavailable(s.shown, err)
 		lost.Step, err = full, lost
 		if st.lost && form.IsUndoable(stored) {
 			lost.Reason += ", and the attempt that had it in memory ended, so the call was stopped to undo the other steps"
 			_ = s.stop(lost) // of several, each step returns its own
 		}
 	} else if err = st.decode(data); err != nil {
-		err = &ResultUnavailableError{KeyHash: s.hash, Step: full, Reason: "the stored result does not decode into the caller's type", Err: err}
+		err = &ResultUnavailableError{RecordID: s.shown, Step: full, Reason: "the stored result does not decode into the caller's type", Err: err}
 	}
 	if err != nil && st.undo != nil {
 		// An undo without the result must fail.

@@ -45,7 +45,7 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 	}
 	err = s.writeWithBudget(ctx, map[string][]byte{full: st.encoded(e)}, room)
 	if err == nil && st.undo != nil {
-		err = s.stop(&ResultUnavailableError{KeyHash: s.hash, Step: full,
+		err = s.stop(&ResultUnavailableError{RecordID: s.shown, Step: full,
 			Reason: e.Unavailable + ", so the call was stopped to undo the step; return less, or set Config.Payloads"})
 	}
 	return nil, s.noteUnacknowledged(err)
@@ -142,7 +142,7 @@ func (s *steps) deliver(ctx context.Context, values, before map[string][]byte) e
 		s.forget(values, before)
 		return result.Err
 	case protocol.Yield:
-		lost := &LeaseLostError{KeyHash: s.hash, Attempt: attempt}
+		lost := &LeaseLostError{RecordID: s.shown, Attempt: attempt}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.cancel == nil {

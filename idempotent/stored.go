@@ -151,11 +151,11 @@ func (e *unreadable) Error() string { return e.reason }
 func (e *unreadable) Unwrap() error { return e.err }
 
 // unavailable returns the caller's error for an error of decodeStored.
-func unavailable(hash string, err error) *ResultUnavailableError {
+func unavailable(shown string, err error) *ResultUnavailableError {
 	if u, ok := errors.AsType[*unreadable](err); ok {
-		return &ResultUnavailableError{KeyHash: hash, Reason: u.reason, Err: u.err}
+		return &ResultUnavailableError{RecordID: shown, Reason: u.reason, Err: u.err}
 	}
-	return &ResultUnavailableError{KeyHash: hash, Reason: "it cannot be read", Err: err}
+	return &ResultUnavailableError{RecordID: shown, Reason: "it cannot be read", Err: err}
 }
 
 // decodeStored reverses encodeStored. Its error reports why there is no result.

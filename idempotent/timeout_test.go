@@ -67,7 +67,7 @@ func TestHandlerThatIsCutOffTimesOut(t *testing.T) {
 			}
 			cut, ok := err.(*idempotent.TimedOutError)
 			check.True(t, ok, err)
-			check.Equal(t, cut.KeyHash, event.KeyHash)
+			check.Equal(t, cut.RecordID, event.RecordID)
 			check.Equal(t, cut.Attempt, event.Attempt)
 			check.Is(t, err, context.DeadlineExceeded)
 			check.Is(t, err, idempotent.ErrTimedOut)

@@ -11,7 +11,6 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 	"github.com/lambda-once/once/idempotent/memory"
-	"github.com/lambda-once/once/internal/canonical"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -43,7 +42,7 @@ func TestClaimIsStaleWhenTheWallClockHasPassedItsLease(t *testing.T) {
 	x := &Executor{config: (&Config{Lease: time.Minute}).withDefaults()}
 	x.times.Lease, x.times.Reserve = time.Minute, time.Second
 	c := &call{}
-	c.x, c.hash = x, canonical.SHA256([]byte("key"))
+	c.x = x
 	for left, stale := range map[time.Duration]bool{-time.Millisecond: true, time.Minute: false} {
 		l := &lease{record: driver.Record{Lease: wall(time.Now()).Add(time.Second + left)}}
 		h := &heartbeat{ctx: context.Background(), call: c, lease: l, until: l.record.Lease}
@@ -63,7 +62,7 @@ func TestFirstExtensionAfterAThawEndsTheHandler(t *testing.T) {
 	check.Must(t, err)
 	check.True(t, created)
 	c := &call{}
-	c.x, c.id, c.hash = x, frozen.ID, canonical.SHA256([]byte("k"))
+	c.x, c.id = x, frozen.ID
 	h := &heartbeat{
 		call: c, lease: &lease{record: frozen}, until: now, expires: frozen.Expires,
 		limitTimer: time.NewTimer(time.Hour), // late: it did not run in the frozen sandbox

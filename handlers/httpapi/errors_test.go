@@ -126,7 +126,7 @@ func TestHTTPHandlerErrors(t *testing.T) {
 // package is no response. A nil pointer in an error does not make Once panic.
 func TestErrorOfAnHTTPHandlerIsItsOwn(t *testing.T) {
 	for name, e := range map[string]error{
-		"another call's conflict": &idempotent.InProgressError{KeyHash: "secret"},
+		"another call's conflict": &idempotent.InProgressError{RecordID: "secret"},
 		"another call's undoing":  &idempotent.CompensationError{Step: "of another call", Err: errors.New("secret")},
 		"no response":             &httpapi.UnstoredError{Status: 500},
 		"replayed, nil":           (*idempotent.ReplayedError)(nil),

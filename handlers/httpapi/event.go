@@ -78,7 +78,7 @@ func (t eventAdapter[Req, Resp]) pass(ctx context.Context, fn func(context.Conte
 func (g *guard) withoutStatus(ctx context.Context, adapter string, status int) httpResponse {
 	claim, _ := idempotent.FromContext(ctx)
 	slog.Default().LogAttrs(ctx, slog.LevelError, "the handler's response has no HTTP status from 200 to 599: set its StatusCode; the request was carried out, and its clients receive a 500",
-		slog.String("handler", adapter), slog.String("operation", claim.Operation), slog.String("key_hash", claim.KeyHash), slog.Int("status", status))
+		slog.String("handler", adapter), slog.String("operation", claim.Operation), slog.String("record_id", claim.RecordID), slog.Int("status", status))
 	response := noStatus(status).response(g.options.Documentation)
 	response.Final = true
 	return response

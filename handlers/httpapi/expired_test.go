@@ -150,7 +150,7 @@ func TestKeyThatIsTooOldIsLogged(t *testing.T) {
 func TestExpiredKeyOfACallWithinTheHandlerIsTheHandlers(t *testing.T) {
 	for _, d := range httpDrivers[slices.IndexFunc(httpDrivers, func(d httpDriver) bool { return !d.lambda }):] {
 		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(context.Context, int, string) (httpReply, error) {
-			return httpReply{}, &idempotent.KeyExpiredError{KeyHash: "of another call"}
+			return httpReply{}, &idempotent.KeyExpiredError{RecordID: "of another call"}
 		})
 		isProblem(t, s.get(k), http.StatusInternalServerError)
 	}

@@ -73,7 +73,7 @@ func (g *guard) warn(ctx context.Context, status int) {
 		claim, _ := idempotent.FromContext(ctx)
 		slog.Default().LogAttrs(ctx, slog.LevelWarn,
 			"a response with an error status is stored, and the finished saga steps of its request are not undone; to undo them, return a httpapi.StatusError or call httpapi.Fail",
-			slog.String("operation", claim.Operation), slog.String("key_hash", claim.KeyHash),
+			slog.String("operation", claim.Operation), slog.String("record_id", claim.RecordID),
 			slog.Int("status", status), slog.Int("saga_steps", steps))
 	})
 }

@@ -108,7 +108,7 @@ func (g *guard) respond(ctx context.Context, r *incoming, event *idempotent.Even
 		if response.valid() {
 			return reply{response: response.restored().replayed(g.options.ReplayHeader)}, nil
 		}
-		err = &idempotent.ResultUnavailableError{KeyHash: event.KeyHash, Reason: "the stored result is not an HTTP response"}
+		err = &idempotent.ResultUnavailableError{RecordID: event.RecordID, Reason: "the stored result is not an HTTP response"}
 	}
 	if user != nil || e.unsaved { // nothing has run
 		if status, ok := statusOf(err); ok {

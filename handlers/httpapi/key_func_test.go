@@ -103,7 +103,7 @@ func TestProblemNamesAKeyOfTheBody(t *testing.T) {
 // Errors of the functions for the key and the scope are the call's, whatever their
 // type, or choose the response.
 func TestKeyFunctionFails(t *testing.T) {
-	broken, reused := errors.New("broken"), &idempotent.KeyReusedError{KeyHash: "another call's"}
+	broken, reused := errors.New("broken"), &idempotent.KeyReusedError{RecordID: "another call's"}
 	for name, c := range map[string]struct {
 		key    idempotent.Key
 		err    error
