@@ -221,3 +221,15 @@ func TestNewReportsAllMistakes(t *testing.T) {
 		check.Contains(t, err.Error(), want, "no", err)
 	}
 }
+
+// A prefix is a range of the primary key, in which '_' is no wildcard.
+func TestPrefixIsFoundByThePrimaryKey(t *testing.T) {
+	pool := newPool(t, one)
+	s := newStore(t, pool, nil)
+	insertExpired(t, pool, 20_000)
+	create(t, s, claim("my_op#12ab", owner))
+	execute(t, pool, "ANALYZE idempotency")
+	plan := explain(t, pool, s.layout.scan(driver.Filter{Prefix: "my_op#12", Brief: true}, "", maxPage))
+	check.Contains(t, plan, "using idempotency_pkey on idempotency")
+	check.Contains(t, plan, `(id >= 'my_op#12'::text) AND (id < 'my_op#13'::text)`)
+}

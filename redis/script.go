@@ -107,8 +107,12 @@ func (s *Store) ask(ctx context.Context, sc *script, id string, args []any) (cod
 	return 0, nil, s.fail(sc.name, fmt.Errorf("an answer of type %T", v))
 }
 
-// send sends a script by its hash and, if the server does not know that, whole.
+// send sends a script by its hash and, if the server does not know that, whole. That of an
+// operator is sent whole: the server hardly ever knows it.
 func (s *Store) send(ctx context.Context, sc *script, key string, args []any) (any, error) {
+	if sc == s.scripts.inspect {
+		return s.eval(ctx, Client.Eval, sc.source, key, args)
+	}
 	v, err := s.eval(ctx, Client.EvalSha, sc.hash, key, args)
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
 		v, err = s.eval(ctx, Client.Eval, sc.source, key, args)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -26,17 +27,19 @@ func (k *keyFlags) add(f *flag.FlagSet) {
 	k.scope.add(f)
 }
 
-// wanted is a record as the operator names it: by its id, or by the first
-// digits of its key's hash, as error texts show them.
+// wanted is a record as the operator names it: by its id, as logs and error texts show
+// it, or by the first digits of its key's hash.
 type wanted struct {
-	id        string // to be tried first; "" if only the digits are known
-	digits    string // "" if the id is the whole name
-	operation string // that the digits belong to; "" if that is not known
-	hint      string // if there is no such record
+	ids       []string // to be read first; none if only the digits are known
+	digits    string   // "" if one of the ids is the record's
+	operation string   // that the digits belong to; "" if that is not known
+	hint      string   // if there is no such record
 }
 
-// hashDigits are as many as error texts show, up to all of them.
+// hashDigits are as many as error texts show for a Key.Record, up to all of them.
 var hashDigits = regexp.MustCompile(`^[0-9a-f]{12,64}$`)
+
+const allDigits = 2 * sha256.Size
 
 func (k *keyFlags) wanted(c *call) (wanted, error) {
 	args, err := c.parse(1)
@@ -53,7 +56,7 @@ func (k *keyFlags) named(key string) (wanted, error) {
 	case k.record != "" && (key != "" || k.operation != "" || scoped):
 		return wanted{}, endf(codeUsage, "--record excludes KEY, --operation and --scope")
 	case k.record != "":
-		return wanted{id: k.record}, nil
+		return wanted{ids: []string{k.record}}, nil
 	case k.scope.verbatim != "" && len(k.scope.parts) > 0:
 		return wanted{}, endf(codeUsage, "--scope excludes --jwt and the other kinds of scope: it is the whole text")
 	case key == "":
@@ -63,8 +66,11 @@ func (k *keyFlags) named(key string) (wanted, error) {
 		if err != nil {
 			return wanted{}, &ending{codeUsage, err}
 		}
-		w := wanted{id: id, hint: k.scope.hint()}
-		if !scoped && hashDigits.MatchString(key) {
+		w := wanted{ids: []string{id}, hint: k.scope.hint()}
+		switch isHash := !scoped && hashDigits.MatchString(key); {
+		case isHash && len(key) == allDigits: // or a key that looks like a hash
+			w.ids = []string{k.operation + "#" + key, id}
+		case isHash:
 			w.digits, w.operation = key, k.operation
 		}
 		return w, nil
@@ -75,32 +81,31 @@ func (k *keyFlags) named(key string) (wanted, error) {
 	}
 	operation, digits, isID := strings.Cut(key, "#")
 	switch {
-	case isID && hashDigits.MatchString(digits):
-		return wanted{id: key, digits: digits, operation: operation}, nil
+	case isID && hashDigits.MatchString(digits) && len(digits) < allDigits:
+		return wanted{ids: []string{key}, digits: digits, operation: operation}, nil
 	case isID:
-		return wanted{id: key}, nil
+		return wanted{ids: []string{key}}, nil
 	default:
-		return wanted{}, endf(codeUsage, "KEY is no id of a record (it has no '#') and not the 12 digits that errors show: give the --operation whose idempotency key it is, or --record if it is an id")
+		return wanted{}, endf(codeUsage, "KEY is no id of a record (it has no '#') and not the 12 digits that some errors show: give the --operation whose idempotency key it is, or --record if it is an id")
 	}
 }
 
 // maxFound bounds the candidates that are listed if digits name several.
 const maxFound = 10
 
-// find reads the record that w names. Without its id it reads the ids of the whole
-// table, as there is no index of hashes.
+// find reads the record that w names. Without its id it reads the ids of the operation,
+// or of the whole table, as there is no index of hashes.
 func (t *store) find(ctx context.Context, w wanted, p *progress) (*record, error) {
-	if w.id != "" {
-		r, err := t.get(ctx, w.id)
-		switch {
-		case !isMissing(err):
+	var missing error
+	for _, id := range w.ids {
+		r, err := t.get(ctx, id)
+		if !isMissing(err) {
 			return r, err
-		case w.digits == "":
-			return nil, endf(codeNoRecord, "%w%s", err, w.hint)
 		}
+		missing = cmp.Or(missing, err)
 	}
-	if w.operation != "" && len(w.digits) == 2*sha256.Size {
-		return t.get(ctx, w.operation+"#"+w.digits)
+	if w.digits == "" {
+		return nil, endf(codeNoRecord, "%w%s", missing, w.hint)
 	}
 	ids, err := t.idsOf(ctx, w, p)
 	switch {
@@ -120,12 +125,16 @@ func (t *store) find(ctx context.Context, w wanted, p *progress) (*record, error
 }
 
 // idsOf reads the ids of the records that the digits may name. A record with a
-// Key.Record has the hash of its id.
+// Key.Record has the hash of its id. PostgreSQL finds a prefix by the primary key.
 func (t *store) idsOf(ctx context.Context, w wanted, p *progress) (ids []string, err error) {
-	err = t.scan(ctx, driver.Filter{Brief: true}, p, func(r *record) error {
-		operation, hash, ok := strings.Cut(r.ID, "#")
+	f := driver.Filter{Brief: true}
+	if w.operation != "" {
+		f.Prefix = w.operation + "#" + w.digits
+	}
+	err = t.scan(ctx, f, p, func(r *record) error {
+		_, hash, _ := strings.Cut(r.ID, "#")
 		sum := sha256.Sum256([]byte(r.ID))
-		named := ok && strings.HasPrefix(hash, w.digits) && (w.operation == "" || w.operation == operation)
+		named := strings.HasPrefix(hash, w.digits)
 		verbatim := w.operation == "" && strings.HasPrefix(hex.EncodeToString(sum[:]), w.digits)
 		// A scan may return a record twice.
 		if (named || verbatim) && len(ids) < maxFound && !slices.Contains(ids, r.ID) {

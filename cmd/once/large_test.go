@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/internal/wire"
 )
 
 // Records of TestLargeTable, unless ONCE_RECORDS is set: "make
@@ -65,6 +67,18 @@ func TestLargeTable(t *testing.T) {
 	check.Must(t, json.Unmarshal(out.Bytes(), &got))
 	if got.Items != n || len(got.Operations) != 2 || got.Operations[0].InProgress+got.Operations[1].InProgress != n/1000 {
 		t.Errorf("stats: %s", out.Bytes())
+	}
+
+	// The record that a line or an error names is one request.
+	var sent atomic.Int32
+	proxy := s.wired(func(r *wire.Request) (*wire.Response, error) {
+		sent.Add(1)
+		return r.Send()
+	})
+	for _, args := range [][]string{{fmt.Sprintf("pay#%064x", 2)}, {"--operation", "pay", fmt.Sprintf("%064x", 2)}} {
+		sent.Store(0)
+		s.ok(append([]string{"inspect", "--endpoint", proxy}, args...)...)
+		check.Equal(t, sent.Load(), 1, args)
 	}
 }
 
