@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/lambda-once/once/idempotent"
 )
@@ -36,6 +35,8 @@ confines the function to its operations, give --operation. Where the function
 turns on group commit (dynamo.Options.Group), give --group, which checks what
 that calls as well.
 
+Findings are printed as they come. A server that does not answer ends the check.
+
 "once policy --for check" prints the permissions for it. What is not known is a
 warning. With --strict, warnings end with code 8, too.
 `
@@ -55,10 +56,37 @@ type finding struct {
 	ToDo    string  `json:"to_do,omitempty"`
 }
 
-type findings []finding
+// findings are printed as they are found, unless to is nil.
+type findings struct {
+	all   []finding
+	to    io.Writer
+	waits *waits
+	over  bool // as the command sends nothing more
+}
 
+// say adds a finding. One is about a server that does not answer, and those after it, or
+// after an interrupt, are of requests that were not sent.
 func (f *findings) say(check string, v verdict, found, toDo string) {
-	*f = append(*f, finding{check, v, found, toDo})
+	if f.over {
+		return
+	}
+	if err := f.waits.ended(); err != nil {
+		f.over = true
+		silent, ok := err.(*silentError)
+		if !ok {
+			return
+		}
+		v, found, toDo = wrong, silent.found(), silent.cause
+	}
+	f.all = append(f.all, finding{check, v, found, toDo})
+	if f.to == nil {
+		return
+	}
+	const line = "%-7s  %-22s  %s\n"
+	fmt.Fprintf(f.to, line, v, check, found)
+	if toDo != "" {
+		fmt.Fprintf(f.to, line, "", "", "-> "+toDo)
+	}
 }
 
 // An outcome is a possible finding of a check.
@@ -77,8 +105,8 @@ func (f *findings) first(check, isFine string, outcomes ...outcome) {
 	}
 }
 
-func (f findings) has(v verdict) bool {
-	return slices.ContainsFunc(f, func(found finding) bool { return found.Verdict == v })
+func (f *findings) has(v verdict) bool {
+	return slices.ContainsFunc(f.all, func(found finding) bool { return found.Verdict == v })
 }
 
 func checkStore(ctx context.Context, c *call) error {
@@ -96,42 +124,37 @@ func checkStore(ctx context.Context, c *call) error {
 	if err != nil {
 		return &ending{codeUsage, err}
 	}
-	var found findings
+	if err := o.check(c); err != nil {
+		return err
+	}
+	found := &findings{all: []finding{}, waits: &o.waits}
+	if !*asJSON {
+		found.to = c.out
+	}
 	if c.given("function") {
-		if err := checkFunction(ctx, c, &o, *function, &found); err != nil {
+		if err := checkFunction(ctx, c, &o, *function, found); err != nil {
 			return err
 		}
 	}
-	t, err := o.open(ctx, c.FlagSet)
+	t, err := o.open(ctx, c)
 	if err != nil {
 		return err
 	}
-	t.check(ctx, id, *group, &found)
-	if ctx.Err() != nil {
-		return ctx.Err()
+	t.check(ctx, id, *group, found)
+	if *asJSON {
+		if err := writeJSON(c.out, found.all); err != nil {
+			return err
+		}
 	}
-	if err := found.write(c.out, *asJSON); err != nil {
-		return err
-	}
-	switch {
+	switch end := o.waits.ended(); {
+	case end == errInterrupted:
+		return end
+	case end != nil: // which is a finding
+		return endf(codeFailed, "the check is not complete")
 	case found.has(wrong):
 		return endf(codeNotRight, "functions cannot use %s as it is", t.place)
 	case found.has(warning) && *strict:
 		return endf(codeNotRight, "%s has warnings", t.place)
 	}
 	return nil
-}
-
-func (f findings) write(w io.Writer, asJSON bool) error {
-	if asJSON {
-		return writeJSON(w, f)
-	}
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, found := range f {
-		fmt.Fprintf(tab, "%s\t%s\t%s\n", found.Verdict, found.Check, found.Found)
-		if found.ToDo != "" {
-			fmt.Fprintf(tab, "\t\t-> %s\n", found.ToDo)
-		}
-	}
-	return tab.Flush()
 }

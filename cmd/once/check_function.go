@@ -38,8 +38,8 @@ type deployed struct {
 
 // deployed returns the clients that ask about a function. Their endpoints are those of AWS, or
 // of the variables of the SDK.
-func (o *dynamodbFlags) deployed(ctx context.Context, name string) (*deployed, error) {
-	cfg, err := o.load(ctx)
+func (o *dynamodbFlags) deployed(ctx context.Context, name string, w *waits) (*deployed, error) {
+	cfg, err := o.load(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func checkFunction(ctx context.Context, c *call, o *storeFlags, name string, fou
 	if name == "" {
 		return endf(codeUsage, "--function is empty; is a variable unset?")
 	}
-	d, err := o.dynamodb.deployed(ctx, name)
+	d, err := o.dynamodb.deployed(ctx, name, &o.waits)
 	if err != nil {
 		return err
 	}

@@ -94,11 +94,11 @@ func TestCheckFindsWhatMotoDoesNotHave(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, d := kafka, &deployed{variables: map[string]string{"IDEMPOTENCY_TABLE": "records", "ONCE_METRICS": "emf"}}
 			c.damage(&m, d.variables)
-			var all findings
+			all := findings{waits: &waits{}}
 			d.checkVariables(&lambda.GetFunctionConfigurationOutput{}, "records", &all)
 			d.checkSource(t.Context(), m, &all)
 			found := ""
-			for _, f := range all {
+			for _, f := range all.all {
 				if f.Verdict == wrong {
 					found += f.Check
 				}

@@ -10,14 +10,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/postgres"
 )
 
 // postgresCheck checks a table of PostgreSQL. It reads only.
 type postgresCheck struct {
-	pool    *pgxpool.Pool
+	pool    *waitingPool
 	table   string
 	options *postgres.Options
 	*findings
@@ -79,10 +78,13 @@ func (c *postgresCheck) shape(ctx context.Context) {
 	expires := cmp.Or(c.options.Columns.Expires, "expires")
 	var exists, indexed bool
 	var may []bool
-	err := c.pool.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL,
+	rows, err := c.pool.Query(ctx, `SELECT to_regclass($1) IS NOT NULL,
 		ARRAY(SELECT coalesce(has_table_privilege(to_regclass($1), name), false) FROM unnest($2::text[]) WITH ORDINALITY AS r(name, n) ORDER BY n),
 		EXISTS (SELECT FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-		WHERE i.indrelid = to_regclass($1) AND i.indisvalid AND a.attname = $3)`, c.quoted(), rights, expires).Scan(&exists, &may, &indexed)
+		WHERE i.indrelid = to_regclass($1) AND i.indisvalid AND a.attname = $3)`, c.quoted(), rights, expires)
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{&exists, &may, &indexed}, func() error { return nil })
+	}
 	switch {
 	case err != nil: // a server that is not quite PostgreSQL; CheckTable says whether functions can use it
 		c.say("rights", warning, "not known: "+err.Error(), "")

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -75,7 +77,7 @@ func newDeployment(t *testing.T, moto string) *deployment {
 	t.Setenv("AWS_ENDPOINT_URL", a.simulated(moto))
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "")
 	t.Setenv("AWS_REGION", "eu-central-1")
-	cfg, err := (&dynamodbFlags{}).load(t.Context())
+	cfg, err := (&dynamodbFlags{}).load(t.Context(), &waits{timeout: time.Minute, to: io.Discard})
 	check.Must(t, err)
 	a.lambda, a.sqs, a.dynamodb = lambda.NewFromConfig(cfg), sqs.NewFromConfig(cfg), dynamodb.NewFromConfig(cfg)
 	a.createTable("records")

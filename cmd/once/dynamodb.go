@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
 
 	"github.com/lambda-once/once/dynamo"
 )
@@ -60,14 +61,14 @@ type table struct {
 	function  *deployed     // whose role is checked in place of the caller, or nil
 }
 
-func (o *dynamodbFlags) open(ctx context.Context, name string) (*store, error) {
+func (o *dynamodbFlags) open(ctx context.Context, name string, w *waits) (*store, error) {
 	if name == "" {
 		return nil, endf(codeUsage, "set --table or IDEMPOTENCY_TABLE")
 	}
 	if o.options.Layout.SortKey == "" && (o.options.Layout.Partition != "" || o.options.Layout.Shards != 0) {
 		return nil, endf(codeUsage, "--partition and --shards need the --sort-key")
 	}
-	cfg, err := o.load(ctx)
+	cfg, err := o.load(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -109,8 +110,8 @@ func (o *dynamodbFlags) open(ctx context.Context, name string) (*store, error) {
 }
 
 // load reads the configuration of AWS.
-func (o *dynamodbFlags) load(ctx context.Context) (aws.Config, error) {
-	var load []func(*config.LoadOptions) error
+func (o *dynamodbFlags) load(ctx context.Context, w *waits) (aws.Config, error) {
+	load := []func(*config.LoadOptions) error{config.WithAPIOptions([]func(*middleware.Stack) error{w.aws})}
 	if o.region != "" {
 		load = append(load, config.WithRegion(o.region))
 	}

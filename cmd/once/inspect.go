@@ -31,7 +31,7 @@ func (o *recordFlags) read(ctx context.Context, c *call) (*store, *record, error
 }
 
 func (o *recordFlags) find(ctx context.Context, c *call, w wanted) (*store, *record, error) {
-	t, err := o.open(ctx, c.FlagSet)
+	t, err := o.open(ctx, c)
 	if err != nil {
 		return nil, nil, err
 	}

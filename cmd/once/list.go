@@ -111,7 +111,7 @@ func (o *scanFlags) openAll(ctx context.Context, c *call) (*store, error) {
 	default:
 		return nil, endf(codeUsage, "--status is none of INPROGRESS, COMPLETED and FAILED")
 	}
-	return o.open(ctx, c.FlagSet)
+	return o.open(ctx, c)
 }
 
 func (o *scanFlags) query() driver.Filter {

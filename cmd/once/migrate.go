@@ -113,7 +113,7 @@ func migrate(ctx context.Context, c *call) error {
 		defer file.Close()
 		events = file
 	}
-	t, err := o.open(ctx, c.FlagSet)
+	t, err := o.open(ctx, c)
 	if err != nil {
 		return err
 	}

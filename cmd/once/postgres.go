@@ -34,7 +34,7 @@ func (o *postgresFlags) add(f *flag.FlagSet) {
 
 // pool opens a pool of one connection. It sends nothing. The text of pgx's error may
 // contain a part of the password, so it is not printed.
-func (o *postgresFlags) pool(ctx context.Context) (*pgxpool.Pool, error) {
+func (o *postgresFlags) pool(ctx context.Context, w *waits) (*waitingPool, error) {
 	s, from := o.connection, "--postgres"
 	if s == fromEnvironment {
 		s, from = os.Getenv("DATABASE_URL"), "DATABASE_URL, or PGHOST and so on,"
@@ -50,7 +50,7 @@ func (o *postgresFlags) pool(ctx context.Context) (*pgxpool.Pool, error) {
 	// A pooler may not know prepared statements, and each one is sent rarely.
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.MaxConns, config.MinConns, config.MinIdleConns = 1, 0, 0
-	return pgxpool.NewWithConfig(ctx, config)
+	return newWaitingPool(ctx, config, w)
 }
 
 // misread reports whether a password with a character such as '/' made a part of
@@ -61,8 +61,8 @@ func misread(s string) bool {
 	return isURL && end >= 0 && strings.Contains(rest[end:], "@")
 }
 
-func (o *postgresFlags) open(ctx context.Context, table string) (*store, error) {
-	pool, err := o.pool(ctx)
+func (o *postgresFlags) open(ctx context.Context, table string, w *waits) (*store, error) {
+	pool, err := o.pool(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func initPostgres(ctx context.Context, c *call) error {
 		return endf(codeUsage, "set --postgres to a connection string, or to env, or set --print")
 	}
 	o.postgres.connection = cmp.Or(o.postgres.connection, fromEnvironment) // for the check of the flags
-	if err := o.check(c.FlagSet); err != nil {
+	if err := o.check(c); err != nil {
 		return err
 	}
 	statements, err := postgres.SQL(o.table, &o.postgres.options)
@@ -111,11 +111,10 @@ func initPostgres(ctx context.Context, c *call) error {
 		_, err := fmt.Fprint(c.out, strings.Join(statements, ";\n"), ";\n")
 		return err
 	}
-	pool, err := o.postgres.pool(ctx)
+	pool, err := o.postgres.pool(ctx, &o.waits)
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
 	if err := postgres.CreateTable(ctx, pool, o.table, &o.postgres.options); err != nil {
 		return err
 	}

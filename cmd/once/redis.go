@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"regexp"
 	"sync"
@@ -28,8 +29,8 @@ func (o *redisFlags) add(f *flag.FlagSet) {
 
 // client returns a client that sends nothing twice: a script whose answer was lost may
 // have been applied. The texts of its errors may contain a part of the password, so they
-// are not printed.
-func (o *redisFlags) client() (goredis.UniversalClient, error) {
+// are not printed. The end of ctx closes its connections, as go-redis would wait on.
+func (o *redisFlags) client(ctx context.Context, w *waits) (goredis.UniversalClient, error) {
 	url, from := o.url, "--redis"
 	if url == fromEnvironment {
 		if url, from = os.Getenv("REDIS_URL"), "REDIS_URL"; url == "" {
@@ -39,24 +40,35 @@ func (o *redisFlags) client() (goredis.UniversalClient, error) {
 	const never = -1
 	wrong := endf(codeUsage, "%s is not a URL such as redis://user@host:6379/0; write special characters of a password as %%2F, or set REDISCLI_AUTH", from)
 	password := os.Getenv("REDISCLI_AUTH")
+	waitFor := func(node *goredis.Client) {
+		node.AddHook(&waitingHook{w, server{node.Options().Addr, causeRedis}, func(conn net.Conn) {
+			context.AfterFunc(ctx, func() { _ = conn.Close() })
+		}})
+	}
 	if o.cluster {
 		options, err := goredis.ParseClusterURL(url)
 		if err != nil || misread(url) {
 			return nil, wrong
 		}
 		options.MaxRetries, options.ContextTimeoutEnabled, options.Password = never, true, cmp.Or(options.Password, password)
-		return goredis.NewClusterClient(options), nil
+		options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = w.timeout, w.timeout, w.timeout, w.timeout
+		cluster := goredis.NewClusterClient(options)
+		cluster.OnNewNode(waitFor)
+		return cluster, nil
 	}
 	options, err := goredis.ParseURL(url)
 	if err != nil || misread(url) {
 		return nil, wrong
 	}
 	options.MaxRetries, options.ContextTimeoutEnabled, options.Password = never, true, cmp.Or(options.Password, password)
-	return goredis.NewClient(options), nil
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = w.timeout, w.timeout, w.timeout, w.timeout
+	client := goredis.NewClient(options)
+	waitFor(client)
+	return client, nil
 }
 
-func (o *redisFlags) open() (*store, error) {
-	client, err := o.client()
+func (o *redisFlags) open(ctx context.Context, w *waits) (*store, error) {
+	client, err := o.client(ctx, w)
 	if err != nil {
 		return nil, err
 	}

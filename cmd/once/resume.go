@@ -69,7 +69,7 @@ func resume(ctx context.Context, c *call) error {
 			return err
 		}
 		if t == nil {
-			if t, err = o.open(ctx, c.FlagSet); err != nil {
+			if t, err = o.open(ctx, c); err != nil {
 				return err
 			}
 		}
@@ -125,7 +125,8 @@ func (o *resumeFlags) resume(ctx context.Context, to terminal, t *store, all []*
 	if err != nil {
 		return err
 	}
-	cfg, err := o.dynamodb.load(ctx)
+	o.waits.timeout = max(o.waits.timeout, 15*time.Minute) // the function's own, at most
+	cfg, err := o.dynamodb.load(ctx, &o.waits)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ type storeFlags struct {
 	dynamodb dynamodbFlags
 	postgres postgresFlags
 	redis    redisFlags
+	waits    waits
 	skew     time.Duration
 	json     bool
 }
@@ -25,6 +26,7 @@ func (o *storeFlags) add(f *flag.FlagSet) {
 	o.dynamodb.add(f, &o.table)
 	o.postgres.add(f)
 	o.redis.add(f)
+	o.waits.add(f)
 }
 
 // addView adds the flags of the commands that show records.
@@ -62,8 +64,9 @@ var flagKinds = map[string]kind{
 
 // check refuses flags for a different store, so that none is ignored, and sets the default
 // table of PostgreSQL.
-func (o *storeFlags) check(f *flag.FlagSet) (err error) {
-	f.Visit(func(g *flag.Flag) {
+func (o *storeFlags) check(c *call) (err error) {
+	o.waits.to, o.waits.redraw = c.err, isTerminal(c.err)
+	c.Visit(func(g *flag.Flag) {
 		chosen := o.kind()
 		is, found := flagKinds[g.Name]
 		switch {
@@ -84,6 +87,9 @@ func (o *storeFlags) check(f *flag.FlagSet) (err error) {
 	if err == nil && o.skew < 0 { // which would end leases early
 		err = endf(codeUsage, "--clock-skew is negative")
 	}
+	if err == nil && o.waits.timeout <= 0 {
+		err = endf(codeUsage, "--timeout is not more than 0")
+	}
 	if o.kind() == ofPostgres {
 		o.table = cmp.Or(o.table, "idempotency")
 	}
@@ -100,17 +106,17 @@ type store struct {
 }
 
 // open checks the flags and opens the store. It sends nothing.
-func (o *storeFlags) open(ctx context.Context, f *flag.FlagSet) (*store, error) {
-	if err := o.check(f); err != nil {
+func (o *storeFlags) open(ctx context.Context, c *call) (*store, error) {
+	if err := o.check(c); err != nil {
 		return nil, err
 	}
 	switch o.kind() {
 	case ofPostgres:
-		return o.postgres.open(ctx, o.table)
+		return o.postgres.open(ctx, o.table, &o.waits)
 	case ofRedis:
-		return o.redis.open()
+		return o.redis.open(ctx, &o.waits)
 	}
-	return o.dynamodb.open(ctx, o.table)
+	return o.dynamodb.open(ctx, o.table, &o.waits)
 }
 
 // now returns the time by the server's clock, once the server has responded: a laptop

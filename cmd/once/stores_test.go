@@ -295,7 +295,7 @@ func TestPostgresInitCreatesATableThatCheckAccepts(t *testing.T) {
 func (s *scene) found(code int, args ...string) map[string]finding {
 	s.Helper()
 	r := s.run(append(args, "--json")...)
-	var all findings
+	var all []finding
 	if err := json.Unmarshal([]byte(r.out), &all); err != nil || r.code != code {
 		s.Fatalf("exit %d, want %d: %v\n%s%s", r.code, code, err, r.out, r.err)
 	}

@@ -82,7 +82,7 @@ func sweep(ctx context.Context, c *call) error {
 	if err := o.check(c); err != nil {
 		return err
 	}
-	t, err := o.open(ctx, c.FlagSet)
+	t, err := o.open(ctx, c)
 	if err != nil {
 		return err
 	}

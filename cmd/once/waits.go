@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// waits bounds each request of a command, and says on which server it waits. A request is
+// all that a client does for it: credentials, a connection and each try. The timeouts of the
+// clients are for one of these alone, and some clients have none.
+type waits struct {
+	timeout time.Duration
+	to      io.Writer
+	redraw  bool // to is a terminal
+
+	mu       sync.Mutex
+	told     bool  // what the command waits for
+	answered bool  // by some server
+	end      error // of a silent server or an interrupt, after which nothing is sent
+}
+
+func (w *waits) add(f *flag.FlagSet) {
+	durationVar(f, &w.timeout, "timeout", 10*time.Second, "how long a request may take, a `duration`, with its connection and retries")
+}
+
+// A server is what a request waits for.
+type server struct{ host, cause string }
+
+// A silentError reports that a server has not answered in time. It wraps no error: the stores'
+// advice about a deadline would be for functions.
+type silentError struct {
+	server
+	waited time.Duration
+}
+
+func (e *silentError) Error() string { return e.found() + ": " + e.cause }
+
+func (e *silentError) found() string {
+	return fmt.Sprintf("no answer of %s within %s", printable(e.host), e.waited.Round(100*time.Millisecond))
+}
+
+var errInterrupted = errors.New("interrupted")
+
+type withinRequest struct{}
+
+// begin returns the context of a request to the server that at returns. ended takes the error
+// of the request, and returns it or a [*silentError]. A request that a client sends for
+// another one belongs to that.
+func (w *waits) begin(ctx context.Context, at func() *server) (_ context.Context, ended func(error) error, err error) {
+	if ctx.Value(withinRequest{}) != nil {
+		return ctx, func(err error) error { return err }, nil
+	}
+	if err := w.ended(); err != nil {
+		return ctx, nil, err
+	}
+	began := time.Now()
+	bounded, cancel := context.WithTimeout(context.WithValue(ctx, withinRequest{}, true), w.timeout)
+	told := w.tell(at)
+	return bounded, func(err error) error {
+		late := bounded.Err()
+		cancel()
+		told()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		var network net.Error
+		switch {
+		case err == nil:
+			w.answered = true
+		case ctx.Err() != nil:
+			w.end = errInterrupted
+		case late != nil, errors.As(err, &network) && network.Timeout():
+			silent := &silentError{*at(), min(time.Since(began), w.timeout)}
+			if w.answered {
+				silent.cause = "it has answered before, so it hangs, or this takes longer than --timeout allows"
+			}
+			w.end, err = silent, silent
+		}
+		return err
+	}, nil
+}
+
+// ended returns why the command sends nothing more, or nil: each further request would take
+// as long again.
+func (w *waits) ended() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.end
+}
+
+// patience is the time after which a person wonders.
+const patience = 5 * time.Second
+
+// tell says what a request waits for, until it has ended: on a terminal in a line that is
+// drawn again each second, elsewhere once.
+func (w *waits) tell(at func() *server) (ended func()) {
+	done := make(chan struct{})
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		for waited := patience; ; waited += time.Second {
+			pause := time.Second
+			if waited == patience {
+				pause = patience
+			}
+			select {
+			case <-done:
+				return
+			case <-time.After(pause):
+			}
+			w.say(fmt.Sprintf("waiting for %s since %s", printable(at().host), waited))
+		}
+	})
+	return func() {
+		close(done)
+		telling.Wait()
+		w.say("")
+	}
+}
+
+// say shows a line, or removes it.
+func (w *waits) say(line string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch show := line != ""; {
+	case w.redraw && (show || w.told):
+		fmt.Fprintf(w.to, "\r%s\x1b[K", line)
+	case show && !w.told:
+		fmt.Fprintln(w.to, line)
+	}
+	w.told = line != "" || w.told && !w.redraw
+}
