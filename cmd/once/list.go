@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"errors"
 	"flag"
 	"fmt"
@@ -23,6 +24,8 @@ ended so long ago, and those without a lease or released, of which the table
 does not say since when.
 
 With --json it writes one object in each line.
+
+If it is interrupted, or fails, it prints the position at which --after continues.
 `
 
 func list(ctx context.Context, c *call) error {
@@ -46,7 +49,8 @@ func list(ctx context.Context, c *call) error {
 	q.Brief = true
 	out := bufio.NewWriter(c.out)
 	head := o.json
-	err = t.scan(ctx, q, newProgress(c.terminal, o.quiet), func(r *record) error {
+	p := o.progress(c)
+	err = t.scan(ctx, q, p, func(r *record) error {
 		before := r.At.Add(-o.skew)
 		if older != 0 && !r.Lease.IsZero() && !r.Lapsed(before.Add(-older)) {
 			return nil
@@ -64,7 +68,7 @@ func list(ctx context.Context, c *call) error {
 	if err == nil && !head {
 		fmt.Fprintln(c.err, "no such records")
 	}
-	return errors.Join(err, out.Flush())
+	return errors.Join(out.Flush(), o.stopped(ctx, p, err))
 }
 
 func header(w io.Writer) {
@@ -87,6 +91,7 @@ func row(w io.Writer, r *record, before time.Time) {
 type scanFlags struct {
 	storeFlags
 	operation, status, prefix string
+	after                     string
 	quiet                     bool
 }
 
@@ -96,6 +101,7 @@ func (o *scanFlags) add(f *flag.FlagSet) {
 	f.StringVar(&o.prefix, "prefix", "", "only records whose id begins with this `text`")
 	f.StringVar(&o.status, "status", "", "only records of this `status`: INPROGRESS, COMPLETED or FAILED")
 	o.addView(f)
+	f.StringVar(&o.after, "after", "", "continue at this `position`, which an earlier run printed that did not reach the end")
 	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
 }
 
@@ -111,8 +117,40 @@ func (o *scanFlags) openAll(ctx context.Context, c *call) (*store, error) {
 	default:
 		return nil, endf(codeUsage, "--status is none of INPROGRESS, COMPLETED and FAILED")
 	}
+	if c.given("after") && o.after == "" {
+		return nil, errNoPosition
+	}
+	after, err := base64.RawURLEncoding.DecodeString(o.after)
+	if err != nil {
+		return nil, endf(codeUsage, "--after is no position that %s has printed", c.Name())
+	}
+	o.after = string(after)
 	return o.open(ctx, c)
 }
+
+var errNoPosition = endf(codeUsage, "--after names no position; is a variable unset?")
+
+// progress is that of a scan which begins at --after.
+func (o *scanFlags) progress(c *call) *progress {
+	p := newProgress(c.terminal, o.quiet)
+	p.next = o.after
+	return p
+}
+
+// stopped returns the error of a scan, with how far it came.
+func (o *scanFlags) stopped(ctx context.Context, p *progress, err error) error {
+	if err != nil && ctx.Err() != nil {
+		err = errInterrupted
+	}
+	if err == nil || p.pages == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; %s; continue with --after %s", err, p, p.after())
+}
+
+// after returns the position of the page that follows, as a word for a shell: that of
+// PostgreSQL is an id, with any characters.
+func (p *progress) after() string { return base64.RawURLEncoding.EncodeToString([]byte(p.next)) }
 
 func (o *scanFlags) query() driver.Filter {
 	f := driver.Filter{Status: driver.Status(o.status), Prefix: o.prefix}
@@ -130,6 +168,7 @@ type progress struct {
 	items    int
 	units    float64
 	reported int
+	next     string // the position of the page that follows
 	sweep    string // the verb of a sweep, such as "deleted"
 	swept    int    // records, so far
 }
@@ -170,7 +209,7 @@ func (p *progress) String() string {
 	switch {
 	case p.units > 0:
 		did = append(did, fmt.Sprintf("read %d items in %d pages, %.0f read units", p.items, p.pages, p.units))
-	case p.items > p.swept:
+	case p.items > p.swept || p.sweep == "":
 		did = append(did, fmt.Sprintf("read %d records", p.items))
 	}
 	if p.sweep != "" {

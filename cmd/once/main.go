@@ -20,6 +20,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"syscall"
 )
 
 // commands in the order of the help.
@@ -43,10 +44,15 @@ var commands = []command{
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, terminal{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:])
-	stop()
-	os.Exit(code)
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		signal.Stop(signals) // before the command says that it ends: the next one ends the process
+		cancel()
+	}()
+	os.Exit(run(ctx, terminal{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:]))
 }
 
 func run(ctx context.Context, t terminal, args []string) int {

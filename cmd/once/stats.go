@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -22,6 +23,9 @@ OTHER have a status that Once does not know. AGAIN is how many attempts came
 after the first ones. How many duplicates were answered is not in the table, as
 they write nothing: an Observer counts them. OLDEST is the earliest end of a
 lease of those in progress, and STUCK are those without a live one.
+
+If it is interrupted, or fails, it prints the counts so far, and the position at
+which --after continues with the rest.
 `
 
 type operationStats struct {
@@ -102,18 +106,20 @@ func stats(ctx context.Context, c *call) error {
 		return err
 	}
 	all := counts{}
-	p := newProgress(c.terminal, o.quiet)
-	if err := t.scan(ctx, o.query(), p, func(r *record) error { all.add(r, r.At.Add(-o.skew)); return nil }); err != nil {
-		return err
-	}
-	if o.json {
-		return writeJSON(c.out, struct {
+	p := o.progress(c)
+	err = o.stopped(ctx, p, t.scan(ctx, o.query(), p, func(r *record) error { all.add(r, r.At.Add(-o.skew)); return nil }))
+	switch {
+	case err != nil && p.pages == 0:
+		return err // there is nothing to count
+	case o.json:
+		return errors.Join(err, writeJSON(c.out, struct {
 			Operations []*operationStats `json:"operations"`
 			Items      int               `json:"items"`
 			ReadUnits  float64           `json:"read_units"`
-		}{all.sorted(), p.items, p.units})
+			After      string            `json:"after,omitempty"` // if it did not reach the end
+		}{all.sorted(), p.items, p.units, p.after()}))
 	}
-	return all.print(c.out)
+	return errors.Join(err, all.print(c.out))
 }
 
 func (c counts) print(w io.Writer) error {

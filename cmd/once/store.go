@@ -58,7 +58,7 @@ var flagOf = map[kind]string{ofPostgres: "--postgres", ofRedis: "--redis"}
 
 // flagKinds are the kinds whose stores a flag is for.
 var flagKinds = map[string]kind{
-	"after": ofDynamoDB, "attribute": ofDynamoDB, "endpoint": ofDynamoDB, "group": ofDynamoDB, "native": ofDynamoDB, "partition": ofDynamoDB, "profile": ofDynamoDB,
+	"attribute": ofDynamoDB, "endpoint": ofDynamoDB, "group": ofDynamoDB, "native": ofDynamoDB, "partition": ofDynamoDB, "profile": ofDynamoDB,
 	"region": ofDynamoDB, "shards": ofDynamoDB, "sort-key": ofDynamoDB, "schema": ofPostgres, "column": ofPostgres, "key-prefix": ofRedis, "cluster": ofRedis,
 }
 
@@ -143,11 +143,11 @@ func isMissing(err error) bool {
 	return errors.As(err, &end) && end.code == codeNoRecord
 }
 
-// scan reads the records that f selects page by page, and stores none.
+// scan reads the records that f selects page by page from p.next on, and stores none.
 func (s *store) scan(ctx context.Context, f driver.Filter, p *progress, each func(*record) error) error {
 	defer p.end()
-	for after := ""; ; {
-		page, err := s.Scan(ctx, f, after)
+	for {
+		page, err := s.Scan(ctx, f, p.next)
 		if err != nil {
 			return callError(err)
 		}
@@ -158,7 +158,7 @@ func (s *store) scan(ctx context.Context, f driver.Filter, p *progress, each fun
 			}
 		}
 		p.page(page.Progress)
-		if after = page.Next; after == "" {
+		if p.next = page.Next; p.next == "" {
 			return nil
 		}
 	}

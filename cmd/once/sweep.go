@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"os/signal"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -57,8 +55,10 @@ func (o *sweepFlags) check(c *call) error {
 		return endf(codeUsage, "--older-than is less than a second: a function whose clock is behind may still need the record")
 	case o.limit < 0:
 		return endf(codeUsage, "--limit is negative")
+	case c.given("after") && o.kind() != ofDynamoDB:
+		return endf(codeUsage, "--after is for DynamoDB, and excludes %s", flagOf[o.kind()])
 	case c.given("after") && o.after == "":
-		return endf(codeUsage, "--after names no position; is a variable unset?")
+		return errNoPosition
 	}
 	return nil
 }
@@ -109,7 +109,6 @@ func sweep(ctx context.Context, c *call) error {
 	p.sweep = s.verb()
 	told := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		signal.Reset(os.Interrupt) // the next one ends the process
 		fmt.Fprintln(c.err, "once: interrupted; waiting for the deletions under way")
 		close(told)
 	})

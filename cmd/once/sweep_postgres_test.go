@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
@@ -127,7 +128,7 @@ func TestInterruptedSweepOfPostgreSQLSaysWhatItDid(t *testing.T) {
 		<-noticed
 		check.Nil(t, tx.Rollback(t.Context()))
 	}()
-	r := s.interrupted(reached, noticed, "sweep", "--yes", "--postgres", s.url)
+	r := s.interrupted(os.Interrupt, reached, noticed, "sweep", "--yes", "--postgres", s.url)
 	<-released
 	if r.code != codeFailed || !strings.HasPrefix(r.out, fmt.Sprintf("deleted %d records", 2*sweepBatch)) || s.count() != sweepBatch ||
 		!strings.HasSuffix(r.out, "\nthere may be more; the same command continues\n") || !strings.HasSuffix(r.err, "once: the sweep was interrupted\n") {

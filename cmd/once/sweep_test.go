@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -188,11 +189,12 @@ func (s *scene) count() (n int) {
 // An interrupt ends a sweep after the calls under way, whose deletions count.
 func TestInterruptedSweepSaysWhatItDid(t *testing.T) {
 	for call, want := range map[string]struct {
-		size int // of a record: a page has 1 MB
-		says string
+		size   int // of a record: a page has 1 MB
+		signal os.Signal
+		says   string
 	}{
-		"DeleteItem": {100, "there may be more; the same command continues\n"},
-		"Scan":       {300 << 10, "there may be more; continue with --after "},
+		"DeleteItem": {100, os.Interrupt, "there may be more; the same command continues\n"},
+		"Scan":       {300 << 10, syscall.SIGTERM, "there may be more; continue with --after "},
 	} {
 		t.Run(call, func(t *testing.T) {
 			s := sweptScene(t)
@@ -206,7 +208,7 @@ func TestInterruptedSweepSaysWhatItDid(t *testing.T) {
 				}
 				return nil
 			})
-			r := s.interrupted(reached, noticed, "sweep", "--yes", "--endpoint", endpoint)
+			r := s.interrupted(want.signal, reached, noticed, "sweep", "--yes", "--endpoint", endpoint)
 			n := all - s.count()
 			if r.code != codeFailed || !strings.HasPrefix(r.out, fmt.Sprintf("deleted %d records", n)) || n == 0 || n == all ||
 				!strings.Contains(r.out, want.says) || !strings.HasSuffix(r.err, "once: the sweep was interrupted\n") {
@@ -222,15 +224,15 @@ func TestInterruptedSweepSaysWhatItDid(t *testing.T) {
 	}
 }
 
-// interrupted runs a command, and interrupts it when reached is closed. It closes noticed
+// interrupted runs a command, and sends it a signal when reached is closed. It closes noticed
 // when the command has said that it ends.
-func (s *scene) interrupted(reached, noticed chan struct{}, args ...string) ran {
+func (s *scene) interrupted(signal os.Signal, reached, noticed chan struct{}, args ...string) ran {
 	s.Helper()
 	d := s.start(args...)
 	go func() {
 		select {
 		case <-reached:
-			check.Nil(s, d.cmd.Process.Signal(os.Interrupt))
+			check.Nil(s, d.cmd.Process.Signal(signal))
 		case <-noticed:
 		}
 	}()

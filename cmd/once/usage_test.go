@@ -60,6 +60,8 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		"--older-than is less than a second":       {"sweep", "--older-than", "-1h"},
 		"--limit is negative":                      {"sweep", "--limit", "-1"},
 		"--after names no position":                {"sweep", "--after", ""},
+		"position; is a variable unset?":           {"list", "--after", ""},
+		"--after is no position that once stats":   {"stats", "--after", "?"},
 		"--timeout is not more than 0":             {"list", "--timeout", "0s"},
 		"the position was not returned by":         {"sweep", "--yes", "--after", "?"},
 		"env: set DATABASE_URL, or PGHOST":         {"sweep", "--postgres", "env"},
