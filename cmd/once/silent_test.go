@@ -247,3 +247,18 @@ func TestNothingIsSentAfterASilentServer(t *testing.T) {
 		check.Equal(t, err, silent)
 	})
 }
+
+// A page of Redis is read by a pipeline, whose commands have an error each.
+func TestEachCommandOfAPipelineNamesTheSilentServer(t *testing.T) {
+	flags := redisFlags{url: "redis://" + silentServer(t)}
+	client, err := flags.client(t.Context(), &waits{timeout: 100 * time.Millisecond, to: io.Discard})
+	check.Must(t, err)
+	for range 2 { // of which the second is not sent
+		pipe := client.Pipeline()
+		clock := pipe.Time(t.Context())
+		_, err := pipe.Exec(t.Context())
+		check.As[*silentError](t, err)
+		check.As[*silentError](t, clock.Err())
+	}
+	check.Nil(t, client.Close())
+}
