@@ -43,6 +43,8 @@ type Record struct {
 	// keep it, and so does the end of the record. The zero time is absent: an earlier
 	// version wrote the record, there was no claim, or a person has released it.
 	Began time.Time
+	// Ended tells a person how the record was finished.
+	Ended Ending
 
 	// Fingerprint is the fingerprint of the payload. "" is absent.
 	Fingerprint string

@@ -41,8 +41,8 @@ type Store interface {
 //	take over        Owner, Lease, Expires [, Fingerprint, Began]
 //	extend           Lease, Expires
 //	step             Steps
-//	complete, fail   Status, Data, Payload or Unavailable, Expires
-//	adopt and finish Owner, Status, Data, Payload or Unavailable, Expires [, Fingerprint]
+//	complete, fail   Status, Data, Payload or Unavailable, Expires [, Ended]
+//	adopt and finish Owner, Status, Data, Payload or Unavailable, Expires [, Fingerprint, Ended]
 //	release          Release
 type Change struct {
 	// Owner is the new owner. Without Status, the change is a takeover:
@@ -64,6 +64,8 @@ type Change struct {
 	// Status is Completed or Failed: the change finishes the record, and
 	// removes its Steps, Request and Lease.
 	Status Status
+	// Ended comes with a Status.
+	Ended Ending
 	// Data, Payload and Unavailable are as in Record. A store with no room
 	// for Data writes Unavailable instead, and returns the record in that
 	// form: the work is done, and must not run again for want of room.

@@ -1,0 +1,64 @@
+package driver
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/lambda-once/once/internal/form"
+)
+
+// An Ending tells a person how and when a record was finished, without its result. No
+// call decides by it. Its zero value is absent: the record is in progress, or an earlier
+// version or another library has finished it.
+type Ending struct {
+	// At is when the record was finished, by the clock of who did, in whole milliseconds.
+	At time.Time
+	// Type and Code name the error of a failed record: the names that the code of the
+	// function gives it, and never its text.
+	Type, Code string
+	// By says which operator has finished the record or redacted it, and Reason why. By
+	// is what the operator has stated, and so no proof.
+	By, Reason string
+}
+
+// The limits of an Ending's texts, in bytes. Longer ones are cut.
+const (
+	MaxEndingName   = 128 // of Type, Code and By
+	MaxEndingReason = 512
+)
+
+type storedEnding struct {
+	At     int64  `json:"at"` // Unix milliseconds
+	Type   string `json:"type,omitempty"`
+	Code   string `json:"code,omitempty"`
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Encode returns e as every store keeps it, as JSON, or "" if it is absent.
+func (e Ending) Encode() string {
+	if e == (Ending{}) {
+		return ""
+	}
+	if e == (Ending{At: e.At}) { // that of each call that succeeds, for a tenth of the time
+		return `{"at":` + strconv.FormatInt(e.At.UnixMilli(), 10) + `}`
+	}
+	text, err := json.Marshal(storedEnding{
+		e.At.UnixMilli(), form.Truncate(e.Type, MaxEndingName), form.Truncate(e.Code, MaxEndingName), form.Truncate(e.By, MaxEndingName), form.Truncate(e.Reason, MaxEndingReason),
+	})
+	if err != nil {
+		return "" // a struct of texts and a number has no error
+	}
+	return string(text)
+}
+
+// DecodeEnding returns what Encode has returned. A text that it has not returned gives the
+// absent Ending: nothing depends on it, so no call should fail because of it.
+func DecodeEnding(text string) Ending {
+	var s storedEnding
+	if text == "" || json.Unmarshal([]byte(text), &s) != nil {
+		return Ending{}
+	}
+	return Ending{time.UnixMilli(s.At), s.Type, s.Code, s.By, s.Reason}
+}
