@@ -3,6 +3,7 @@ package driver
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lambda-once/once/internal/form"
@@ -13,6 +14,7 @@ import (
 // version or another library has finished it.
 type Ending struct {
 	// At is when the record was finished, by the clock of who did, in whole milliseconds.
+	// The zero time is absent.
 	At time.Time
 	// Type and Code name the error of a failed record: the names that the code of the
 	// function gives it, and never its text.
@@ -29,11 +31,20 @@ const (
 )
 
 type storedEnding struct {
-	At     int64  `json:"at"` // Unix milliseconds
+	At     int64  `json:"at,omitempty"` // Unix milliseconds
 	Type   string `json:"type,omitempty"`
 	Code   string `json:"code,omitempty"`
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
+}
+
+// Cut returns e as a [Record] contains it: its time in whole milliseconds, and its texts cut
+// to their limits.
+func (e Ending) Cut() Ending {
+	e.At = WholeMillis(e.At)
+	e.Type, e.Code, e.By = form.Truncate(e.Type, MaxEndingName), form.Truncate(e.Code, MaxEndingName), form.Truncate(e.By, MaxEndingName)
+	e.Reason = form.Truncate(e.Reason, MaxEndingReason)
+	return e
 }
 
 // Encode returns e as every store keeps it, as JSON, or "" if it is absent.
@@ -42,11 +53,14 @@ func (e Ending) Encode() string {
 		return ""
 	}
 	if e == (Ending{At: e.At}) { // that of each call that succeeds, for a tenth of the time
-		return `{"at":` + strconv.FormatInt(e.At.UnixMilli(), 10) + `}`
+		return atPrefix + strconv.FormatInt(e.At.UnixMilli(), 10) + atSuffix
 	}
-	text, err := json.Marshal(storedEnding{
-		e.At.UnixMilli(), form.Truncate(e.Type, MaxEndingName), form.Truncate(e.Code, MaxEndingName), form.Truncate(e.By, MaxEndingName), form.Truncate(e.Reason, MaxEndingReason),
-	})
+	e = e.Cut()
+	s := storedEnding{Type: e.Type, Code: e.Code, By: e.By, Reason: e.Reason}
+	if !e.At.IsZero() {
+		s.At = e.At.UnixMilli()
+	}
+	text, err := json.Marshal(s)
 	if err != nil {
 		return "" // a struct of texts and a number has no error
 	}
@@ -56,9 +70,28 @@ func (e Ending) Encode() string {
 // DecodeEnding returns what Encode has returned. A text that it has not returned gives the
 // absent Ending: nothing depends on it, so no call should fail because of it.
 func DecodeEnding(text string) Ending {
-	var s storedEnding
-	if text == "" || json.Unmarshal([]byte(text), &s) != nil {
+	if text == "" {
 		return Ending{}
 	}
-	return Ending{time.UnixMilli(s.At), s.Type, s.Code, s.By, s.Reason}
+	// Every replay reads one, and most have a time alone.
+	if millis, ok := strings.CutPrefix(text, atPrefix); ok {
+		if n, err := strconv.ParseInt(strings.TrimSuffix(millis, atSuffix), 10, 64); err == nil {
+			return Ending{At: time.UnixMilli(n)}
+		}
+	}
+	var s storedEnding
+	if json.Unmarshal([]byte(text), &s) != nil {
+		return Ending{}
+	}
+	e := Ending{Type: s.Type, Code: s.Code, By: s.By, Reason: s.Reason}
+	if s.At != 0 {
+		e.At = time.UnixMilli(s.At)
+	}
+	return e
 }
+
+// An Ending with a time alone is the time between these two.
+const (
+	atPrefix = `{"at":`
+	atSuffix = `}`
+)

@@ -16,6 +16,7 @@ func TestEndingIsReadAsItWasStored(t *testing.T) {
 		`{"at":1800000000123}`: {At: at},
 		`{"at":1800000000123,"type":"CardDeclined","code":"51"}`:        {At: at, Type: "CardDeclined", Code: "51"},
 		`{"at":1800000000123,"by":"ann","reason":"refunded \"twice\""}`: {At: at, By: "ann", Reason: `refunded "twice"`},
+		`{"by":"ann","reason":"a request to delete"}`:                   {By: "ann", Reason: "a request to delete"},
 	} {
 		check.Equal(t, e.Encode(), text)
 		check.Equal(t, driver.DecodeEnding(text), e)
@@ -23,7 +24,7 @@ func TestEndingIsReadAsItWasStored(t *testing.T) {
 }
 
 func TestEndingThatIsNoneIsAbsent(t *testing.T) {
-	for _, text := range []string{"yesterday", `{"at":"noon"}`, `[1]`} {
+	for _, text := range []string{"yesterday", `{"at":"noon"}`, `{"at":`, `[1]`} {
 		check.Equal(t, driver.DecodeEnding(text), driver.Ending{}, text)
 	}
 }

@@ -43,7 +43,8 @@ type Record struct {
 	// keep it, and so does the end of the record. The zero time is absent: an earlier
 	// version wrote the record, there was no claim, or a person has released it.
 	Began time.Time
-	// Ended tells a person how the record was finished.
+	// Ended tells a person how and when the record was finished. A record in progress has
+	// none, so neither a claim of an expired record nor a takeover leaves one.
 	Ended Ending
 
 	// Fingerprint is the fingerprint of the payload. "" is absent.

@@ -64,7 +64,7 @@ type Change struct {
 	// Status is Completed or Failed: the change finishes the record, and
 	// removes its Steps, Request and Lease.
 	Status Status
-	// Ended comes with a Status.
+	// Ended comes with a Status, and replaces the stored one, also with none.
 	Ended Ending
 	// Data, Payload and Unavailable are as in Record. A store with no room
 	// for Data writes Unavailable instead, and returns the record in that

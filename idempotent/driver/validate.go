@@ -18,6 +18,8 @@ func (r Record) Validate() error {
 		return &InvalidWriteError{Reason: "cannot create a record with finished steps"}
 	case r.Request != nil && r.Status != InProgress:
 		return &InvalidWriteError{Reason: "a finished record has no request"}
+	case r.Ended != (Ending{}) && r.Status == InProgress:
+		return &InvalidWriteError{Reason: endedAlone}
 	case results(r.Data, r.Payload, r.Unavailable) > 1:
 		return &InvalidWriteError{Reason: manyResults}
 	}
@@ -42,6 +44,8 @@ func (c Change) Validate(f Fence) error {
 		return c.validateFinish(f)
 	case results(c.Data, c.Payload, c.Unavailable) > 0:
 		return &InvalidWriteError{Reason: "a change with a result needs a status"}
+	case c.Ended != (Ending{}):
+		return &InvalidWriteError{Reason: endedAlone}
 	case c.Owner != "" && c.Lease.IsZero():
 		return &InvalidWriteError{Reason: "a takeover needs a lease"}
 	case c.Owner == "" && !c.Began.IsZero():
@@ -59,7 +63,7 @@ func (c Change) validateRelease() error {
 		return &InvalidWriteError{Reason: fmt.Sprintf("unknown release %d", c.Release)}
 	}
 	if c.Owner != "" || !c.Lease.IsZero() || !c.Expires.IsZero() || len(c.Steps) > 0 ||
-		c.Fingerprint != "" || !c.Began.IsZero() || c.Status != Absent || results(c.Data, c.Payload, c.Unavailable) > 0 {
+		c.Fingerprint != "" || !c.Began.IsZero() || c.Ended != (Ending{}) || c.Status != Absent || results(c.Data, c.Payload, c.Unavailable) > 0 {
 		return &InvalidWriteError{Reason: "a release must not set anything else"}
 	}
 	return nil
@@ -105,6 +109,7 @@ func results(data []byte, payload, unavailable string) int {
 const (
 	emptyID     = "a record needs an id"
 	beganAlone  = "only a takeover sets when a record began"
+	endedAlone  = "only a finished record has an ending"
 	manyResults = "a record can have only one of data, payload reference and reason why the result is unavailable"
 )
 

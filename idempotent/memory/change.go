@@ -62,7 +62,7 @@ func apply(r driver.Record, c driver.Change) driver.Record {
 	}
 	if c.Status != driver.Absent {
 		r.Status, r.Data, r.Payload, r.Unavailable = c.Status, bytes.Clone(c.Data), c.Payload, c.Unavailable
-		r.Steps, r.Request, r.Lease = nil, nil, time.Time{}
+		r.Steps, r.Request, r.Lease, r.Ended = nil, nil, time.Time{}, c.Ended.Cut()
 	}
 	if c.Release != 0 {
 		r.Owner, r.Lease = "", driver.LeaseEnded

@@ -158,6 +158,7 @@ func refuse(ctx context.Context, with any) error {
 func clone(r driver.Record) driver.Record {
 	r.Data, r.Request = bytes.Clone(r.Data), bytes.Clone(r.Request)
 	r.Lease, r.Expires, r.Began = driver.WholeMillis(r.Lease), driver.WholeSeconds(r.Expires), driver.WholeMillis(r.Began)
+	r.Ended = r.Ended.Cut()
 	if r.Steps != nil {
 		r.Steps = withSteps(nil, r.Steps)
 	}

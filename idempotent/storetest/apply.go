@@ -13,9 +13,10 @@ import (
 // changes are the changes of an operator.
 func changes() map[string]driver.Change {
 	failed := adopt("operator-2")
-	failed.Status = driver.Failed
+	failed.Status, failed.Ended = driver.Failed, operators("bob")
+	unsaid := but(adopt("operator-3"), func(c *driver.Change) { c.Ended = driver.Ending{} })
 	return map[string]driver.Change{
-		"delete": del, "keep": keep, "refund": refund, "complete": adopt("operator-1"), "fail": failed,
+		"delete": del, "keep": keep, "refund": refund, "complete": adopt("operator-1"), "fail": failed, "complete without an ending": unsaid,
 	}
 }
 
@@ -90,6 +91,12 @@ func testApplyChanged(t *testing.T, h Harness) {
 		for name, c := range changes() {
 			h.test(t, name+" after "+changed, plants(withStep(claim("alice"), "charge", "1")), inspects,
 				replanted(change), appliesNot(c))
+		}
+	}
+	for name, c := range changes() {
+		if c.Status != driver.Absent || c.Release == driver.ReleaseDelete {
+			h.test(t, name+" after its ending", plants(after(claim("alice"), resolved)), inspects,
+				replanted(func(r *driver.Record) { r.Ended = operators("bob") }), appliesNot(c))
 		}
 	}
 }

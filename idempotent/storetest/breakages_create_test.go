@@ -80,6 +80,13 @@ var createBreakages = []breakage{
 		fails: []string{"CreateExpired/removes_everything_of_an_expired_record"},
 	},
 	{
+		name: "a claim of an expired record inherits its ending",
+		create: func(b *broken, c creation) result {
+			return b.spoil(b.soundCreate(c), func(r *driver.Record) { r.Ended = c.met.Ended })
+		},
+		fails: []string{"CreateExpired/removes_an_expired_result"},
+	},
+	{
 		name: "a claim checks, then writes",
 		racy: true,
 		create: func(b *broken, c creation) result {

@@ -58,6 +58,16 @@ var operateBreakages = []breakage{
 		fails: []string{"Operate/apply_changed/keep_after_a_refund"},
 	},
 	{
+		name: "a change compares no ending",
+		shown: func(shown, now driver.Entry) driver.Entry {
+			same := shown.Record
+			same.Ended = now.Ended
+			shown.Stored = same
+			return shown
+		},
+		fails: []string{"Operate/apply_changed/complete_after_its_ending"},
+	},
+	{
 		name:   "a scan ignores the status",
 		filter: func(f *driver.Filter) { f.Status = driver.Absent },
 		fails:  []string{"Operate/scan/by_status"},

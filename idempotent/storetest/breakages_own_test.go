@@ -141,6 +141,16 @@ var ownBreakages = []breakage{
 		fails: []string{"Finish/FAILED/stores_the_result_and_drops_lease_and_steps", "Exhaustive", "Random"},
 	},
 	{
+		name: "a result is stored without its ending",
+		change: func(b *broken, a alteration) result {
+			if a.c.Status != driver.Absent {
+				a.c.Ended = driver.Ending{}
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Finish/FAILED/stores_the_result_and_drops_lease_and_steps", "Finish/COMPLETED/by_an_operator", "Exhaustive", "Random"},
+	},
+	{
 		name: "a step replaces the others",
 		change: func(b *broken, a alteration) result {
 			res := b.soundChange(a)

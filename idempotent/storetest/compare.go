@@ -61,6 +61,7 @@ func equal(want, got driver.Record) bool {
 		want.Lease.IsZero() == got.Lease.IsZero() && want.Lease.Equal(got.Lease) &&
 		want.Expires.IsZero() == got.Expires.IsZero() && want.Expires.Equal(got.Expires) &&
 		want.Began.IsZero() == got.Began.IsZero() && want.Began.Equal(got.Began) &&
+		want.Ended.At.Equal(got.Ended.At) && want.Ended.Encode() == got.Ended.Encode() &&
 		(want.Request == nil) == (got.Request == nil) && bytes.Equal(want.Request, got.Request) &&
 		want.Fingerprint == got.Fingerprint && want.Payload == got.Payload && want.Unavailable == got.Unavailable &&
 		(want.Data == nil) == (got.Data == nil) && bytes.Equal(want.Data, got.Data) &&
@@ -72,8 +73,8 @@ func show(r driver.Record) string {
 		return "no record"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%.80q %s owner %q attempt %d refunds %d lease %s expires %s began %s fingerprint %q request %.60q payload %q unavailable %q",
-		r.ID, r.Status, r.Owner, r.Attempt, r.Refunds, stamp(r.Lease), stamp(r.Expires), stamp(r.Began), r.Fingerprint, r.Request, r.Payload, r.Unavailable)
+	fmt.Fprintf(&b, "%.80q %s owner %q attempt %d refunds %d lease %s expires %s began %s ended %.120s fingerprint %q request %.60q payload %q unavailable %q",
+		r.ID, r.Status, r.Owner, r.Attempt, r.Refunds, stamp(r.Lease), stamp(r.Expires), stamp(r.Began), r.Ended.Encode(), r.Fingerprint, r.Request, r.Payload, r.Unavailable)
 	if r.Data == nil {
 		b.WriteString(" no data")
 	} else {
@@ -92,7 +93,7 @@ func (w *write) String() string {
 	// A change has the fields of a record, and data too large to print whole.
 	f, c := w.fence, w.change
 	set := driver.Record{ID: f.ID, Status: "as it is", Owner: c.Owner, Lease: c.Lease, Expires: c.Expires,
-		Began: c.Began, Fingerprint: c.Fingerprint, Data: c.Data, Payload: c.Payload, Unavailable: c.Unavailable, Steps: c.Steps}
+		Began: c.Began, Ended: c.Ended, Fingerprint: c.Fingerprint, Data: c.Data, Payload: c.Payload, Unavailable: c.Unavailable, Steps: c.Steps}
 	if c.Status != driver.Absent {
 		set.Status = c.Status
 	}

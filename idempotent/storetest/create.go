@@ -13,7 +13,7 @@ func testCreate(t *testing.T, h Harness) {
 	t.Run("finished at once", func(t *testing.T) {
 		for _, status := range []driver.Status{driver.Completed, driver.Failed} {
 			h.test(t, string(status), creates(but(claim("alice"), func(r *driver.Record) {
-				r.Status, r.Data, r.Lease = status, []byte(`{"paid":true}`), time.Time{}
+				r.Status, r.Data, r.Lease, r.Ended = status, []byte(`{"paid":true}`), time.Time{}, ending
 			}), now))
 		}
 	})
@@ -80,8 +80,8 @@ func testCreateExpired(t *testing.T, h Harness) {
 		r.Attempt, r.Refunds, r.Steps = 9, 4, map[string][]byte{"charge": []byte("1")}
 	}), creates(but(claim("bob"), func(r *driver.Record) { r.Fingerprint = "other" }), now), wins(del))
 	h.test(t, "removes an expired result", planted(func(r *driver.Record) {
-		r.Status, r.Data, r.Lease, r.Expires = driver.Completed, []byte("1"), time.Time{}, now.Add(-time.Minute)
-	}), creates(claim("bob"), now))
+		r.Status, r.Data, r.Lease, r.Expires, r.Ended = driver.Completed, []byte("1"), time.Time{}, now.Add(-time.Minute), ending
+	}), creates(claim("bob"), now), wins(but(finish(driver.Completed, "2"), func(c *driver.Change) { c.Ended = driver.Ending{} })))
 	late := claim("bob").Expires.Add(time.Second)
 	next := claim("bob")
 	next.Lease, next.Expires = late.Add(lease), late.Add(retention)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +23,12 @@ func testFinishAs(t *testing.T, h Harness, status driver.Status) {
 	h.test(t, "leaves attempt, refunds and fingerprint",
 		planted(func(r *driver.Record) { r.Attempt, r.Refunds = 6, 2 }), wins(c))
 	h.test(t, "drops the request", creates(but(claim("alice"), requested), now), wins(c), meets(claim("bob"), now))
+	h.test(t, "by an operator", variant(func(c *driver.Change) { c.Ended = operators("ann") }))
+	h.test(t, "without an ending", variant(func(c *driver.Change) { c.Ended = driver.Ending{} }))
+	h.test(t, "with an ending that is cut", variant(func(c *driver.Change) {
+		long := strings.Repeat("é", driver.MaxEndingReason)
+		c.Ended = driver.Ending{At: ending.At.Add(time.Microsecond), Type: long, Code: long, By: long, Reason: long}
+	}))
 	// The fence decides, not the time: there was no takeover.
 	h.test(t, "after the lease, by owner alone",
 		planted(func(r *driver.Record) { r.Lease = now.Add(-time.Hour) }), wins(c, by("alice")))

@@ -28,6 +28,17 @@ func claim(owner string) driver.Record {
 	}
 }
 
+// The endings of a failed record and of a completed one.
+var (
+	ending  = driver.Ending{At: now.Add(234 * time.Millisecond), Type: "CardDeclined", Code: "51"}
+	success = driver.Ending{At: ending.At}
+)
+
+// operators returns the ending of a record that an operator has finished.
+func operators(by string) driver.Ending {
+	return driver.Ending{At: ending.At.Add(time.Hour), By: by, Reason: "the provider has \"booked\" it, see\n#12"}
+}
+
 // foreign returns a record as Powertools for AWS Lambda writes it: without
 // owner, attempt and steps.
 func foreign() driver.Record {
@@ -75,7 +86,11 @@ func step(name, data string) driver.Change {
 }
 
 func finish(status driver.Status, data string) driver.Change {
-	return driver.Change{Status: status, Data: []byte(data), Expires: now.Add(retention)}
+	c := driver.Change{Status: status, Data: []byte(data), Expires: now.Add(retention), Ended: ending}
+	if status == driver.Completed {
+		c.Ended = success
+	}
+	return c
 }
 
 // adopt finishes a record that a successor of owner has released.
@@ -84,6 +99,9 @@ func adopt(owner string) driver.Change {
 	c.Owner = owner
 	return c
 }
+
+// resolved is the change of an operator, who says why.
+var resolved = but(adopt("operator-0"), func(c *driver.Change) { c.Ended = operators("ann") })
 
 func release(how driver.Release) driver.Change { return driver.Change{Release: how} }
 

@@ -136,7 +136,7 @@ func (w *write) effect(item driver.Record) driver.Record {
 		maps.Copy(item.Steps, c.Steps)
 	case opComplete, opFail, opAdopt:
 		item.Status, item.Data, item.Payload, item.Unavailable = c.Status, c.Data, c.Payload, c.Unavailable
-		item.Steps, item.Request, item.Lease = nil, nil, time.Time{}
+		item.Steps, item.Request, item.Lease, item.Ended = nil, nil, time.Time{}, c.Ended.Cut()
 		if w.op == opAdopt {
 			item.Owner = c.Owner
 		}

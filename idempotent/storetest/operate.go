@@ -49,7 +49,7 @@ func states() map[string]driver.Record {
 		"running": running, "with a request": but(running, requested), "with a step": withStep(running, "charge", "1"), "released": after(running, refund),
 		"of another library": foreign(), "without a lease": but(foreign(), leaseless),
 		"completed": result(), "failed": after(running, finish(driver.Failed, `{"type":"T"}`)),
-		"resolved": after(running, adopt("operator-0")),
+		"resolved": after(running, resolved),
 	}
 }
 

@@ -161,7 +161,7 @@ func (w *world) request(who int, o op) write {
 	case opRecreate:
 		out.cutoff = time.Time{}
 		out.record = driver.Record{ID: w.id, Status: driver.Completed, Owner: token, Attempt: 1,
-			Data: []byte(token), Expires: expires}
+			Data: []byte(token), Expires: expires, Ended: success}
 	case opTakeOver:
 		out.fence = fenceOf(c.met)
 		out.change = driver.Change{Owner: token, Lease: until, Expires: until.Add(retention), Fingerprint: "fingerprint"}
@@ -171,12 +171,12 @@ func (w *world) request(who int, o op) write {
 	case opStep:
 		out.change = step("charge.1", token)
 	case opComplete:
-		out.change = driver.Change{Status: driver.Completed, Data: []byte(token), Expires: expires}
+		out.change = driver.Change{Status: driver.Completed, Data: []byte(token), Expires: expires, Ended: success}
 	case opAdopt:
 		out.fence = fenceOf(c.met)
-		out.change = driver.Change{Owner: token, Status: driver.Completed, Data: []byte(token), Expires: expires}
+		out.change = driver.Change{Owner: token, Status: driver.Completed, Data: []byte(token), Expires: expires, Ended: success}
 	case opFail:
-		out.change = driver.Change{Status: driver.Failed, Data: []byte("failed"), Expires: expires}
+		out.change = driver.Change{Status: driver.Failed, Data: []byte("failed"), Expires: expires, Ended: ending}
 	case opDelete:
 		out.change = del
 	case opKeep:
