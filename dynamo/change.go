@@ -84,7 +84,7 @@ func (s *Store) finishWith(ctx context.Context, t *Tx, f driver.Fence, c driver.
 	args.change.With, args.change.Expires = nil, driver.WholeSeconds(c.Expires)
 	return s.commit(ctx, t, args, &recordWrite{leaves: r, item: known,
 		write: func(known map[string]types.AttributeValue) types.TransactWriteItem {
-			return s.transactUpdate(s.finishUpdate(f, c, known[s.format.Attr.Data]))
+			return s.transactUpdate(s.finishUpdate(f, c, known))
 		}})
 }
 
@@ -104,7 +104,7 @@ func (s *Store) updateOf(f driver.Fence, c driver.Change) *update {
 		u.fence(f)
 	case c.Status != driver.Absent:
 		r, known := s.finished(f, c)
-		u = s.finishUpdate(f, c, known[s.format.Attr.Data])
+		u = s.finishUpdate(f, c, known)
 		u.leaves, u.known = r, known
 		return u
 	case len(c.Steps) > 0:
@@ -176,8 +176,8 @@ func (s *Store) stepUpdate(f driver.Fence, c driver.Change) *update {
 
 // finishUpdate completes or fails a record of the fence's owner or, with c.Owner, a
 // record without an owner.
-func (s *Store) finishUpdate(f driver.Fence, c driver.Change, data types.AttributeValue) *update {
-	u := finishChange(f.ID, c, data)
+func (s *Store) finishUpdate(f driver.Fence, c driver.Change, item map[string]types.AttributeValue) *update {
+	u := s.finishChange(f.ID, c, item)
 	if c.Owner == "" {
 		u.fence(f)
 		return u
@@ -188,13 +188,17 @@ func (s *Store) finishUpdate(f driver.Fence, c driver.Change, data types.Attribu
 }
 
 // finishChange returns the update of a change that finishes a record, without its
-// owner and its condition.
-func finishChange(id string, c driver.Change, data types.AttributeValue) *update {
+// owner and its condition. Result and ending are those of item.
+func (s *Store) finishChange(id string, c driver.Change, item map[string]types.AttributeValue) *update {
 	u := newUpdate(id, setFinish)
 	u.values[":status"] = recorditem.Status(c.Status)
-	if data != nil {
+	if data := item[s.format.Attr.Data]; data != nil {
 		u.set = setFinish + andData
 		u.values[":data"] = data
+	}
+	if ended := item[s.format.Attr.Ended]; ended != nil {
+		u.set += andEnded
+		u.values[":ended"] = ended
 	}
 	u.and(c)
 	u.tail = removeFinish

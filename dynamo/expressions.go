@@ -39,6 +39,7 @@ const (
 
 	andBegan       = `, #began = :began`
 	andData        = `, #data = :data`
+	andEnded       = `, #ended = :ended`
 	andExpires     = `, #exp = :exp`
 	andFingerprint = `, #validation = if_not_exists(#validation, :validation)`
 	andOwner       = `, #owner = :new_owner`
@@ -49,5 +50,6 @@ const (
 	removeKeep = ` REMOVE #owner`
 	// A release by a person, who knows what the attempts before it have done.
 	removeBegan = `, #began`
+	removeEnded = `, #ended`
 	addRefund   = ` ADD #refunds :one`
 )

@@ -26,7 +26,8 @@ func TestGoldenRequests(t *testing.T) {
 	requested := record
 	requested.Request = []byte(`{"amount":42}`)
 	done := record
-	done.Status, done.Data, done.Refunds, done.Began = driver.Completed, []byte("42"), 1, time.Time{}
+	ended, declined := driver.Ending{At: time.UnixMilli(1_700_000_000_456)}, driver.Ending{At: time.UnixMilli(1_700_000_000_456), Type: "CardDeclined", Code: "51"}
+	done.Status, done.Data, done.Refunds, done.Began, done.Ended = driver.Completed, []byte("42"), 1, time.Time{}, ended
 	minimal := driver.Record{ID: "op#1", Status: driver.Failed, Unavailable: "why"}
 	over := time.UnixMilli(1_700_000_000_999)
 	composite := &Options{Layout: Layout{ID: "pk", SortKey: "sk", Status: "state", Partition: "part", Shards: 7}}
@@ -48,13 +49,13 @@ func TestGoldenRequests(t *testing.T) {
 		"extend":             {nil, changing(t, owned, driver.Change{Lease: lease, Expires: expires})},
 		"extend_only":        {nil, changing(t, owned, driver.Change{Lease: lease})},
 		"step":               {nil, changing(t, owned, driver.Change{Steps: map[string][]byte{"b": []byte("2"), "a.x": nil}})},
-		"complete":           {nil, changing(t, owned, driver.Change{Status: driver.Completed, Data: []byte("42"), Expires: expires})},
+		"complete":           {nil, changing(t, owned, driver.Change{Status: driver.Completed, Data: []byte("42"), Expires: expires, Ended: ended})},
 		"complete_nothing":   {nil, changing(t, owned, driver.Change{Status: driver.Completed})},
 		"complete_empty":     {nil, changing(t, owned, driver.Change{Status: driver.Completed, Data: []byte{}})},
-		"fail_unavailable":   {nil, changing(t, owned, driver.Change{Status: driver.Failed, Unavailable: "why", Expires: expires})},
+		"fail_unavailable":   {nil, changing(t, owned, driver.Change{Status: driver.Failed, Unavailable: "why", Expires: expires, Ended: declined})},
 		"complete_elsewhere": {nil, changing(t, owned, driver.Change{Status: driver.Completed, Payload: "once/1", Expires: expires})},
 		"create_elsewhere":   {nil, creating(t, driver.Record{ID: "op#1", Status: driver.Completed, Payload: "once/1"}, time.Time{})},
-		"adopt":              {nil, changing(t, driver.Fence{ID: "op#1", Attempt: 2, Lease: driver.LeaseEnded}, driver.Change{Owner: "new", Status: driver.Completed, Data: []byte("42"), Expires: expires})},
+		"adopt":              {nil, changing(t, driver.Fence{ID: "op#1", Attempt: 2, Lease: driver.LeaseEnded}, driver.Change{Owner: "new", Status: driver.Completed, Data: []byte("42"), Expires: expires, Ended: ended})},
 		"delete":             {nil, changing(t, owned, driver.Change{Release: driver.ReleaseDelete})},
 		"delete_composite":   {composite, changing(t, owned, driver.Change{Release: driver.ReleaseDelete})},
 		"keep":               {nil, changing(t, owned, driver.Change{Release: driver.ReleaseKeep})},
@@ -77,8 +78,9 @@ func TestGoldenTransactions(t *testing.T) {
 	lease, expires := time.UnixMilli(1_700_000_060_123), time.Unix(1_700_003_600, 0)
 	owned := driver.Fence{ID: "op#1", Owner: "me", Attempt: 2, Lease: lease}
 	released := driver.Fence{ID: "op#1", Attempt: 2, Lease: driver.LeaseEnded}
-	completed := driver.Change{Status: driver.Completed, Data: []byte("42"), Expires: expires}
-	done := driver.Record{ID: "op#1", Status: driver.Completed, Owner: "me", Attempt: 1, Expires: expires, Fingerprint: "f", Data: []byte("42")}
+	ended := driver.Ending{At: time.UnixMilli(1_700_000_000_456)}
+	completed := driver.Change{Status: driver.Completed, Data: []byte("42"), Expires: expires, Ended: ended}
+	done := driver.Record{ID: "op#1", Status: driver.Completed, Owner: "me", Attempt: 1, Expires: expires, Fingerprint: "f", Data: []byte("42"), Ended: ended}
 	with := func(c driver.Change, t *Tx) driver.Change { c.With = (*attachment)(t); return c }
 	adopted := completed
 	adopted.Owner = "new"
@@ -132,6 +134,8 @@ func TestGoldenStatements(t *testing.T) {
 	requested := record
 	requested.Request = []byte(`{"amount":42}`)
 	done := driver.Record{ID: "op#1", Status: driver.Completed, Owner: "me", Attempt: 1, Expires: expires, Fingerprint: "f", Data: []byte("42"), Refunds: 1}
+	ended, declined := driver.Ending{At: time.UnixMilli(1_700_000_000_456)}, driver.Ending{At: time.UnixMilli(1_700_000_000_456), Type: "CardDeclined", Code: "51"}
+	done.Ended = ended
 	composite := &Options{Layout: Layout{ID: "pk", SortKey: "sk", Status: "state", Partition: "part", Shards: 7}}
 
 	change := func(c driver.Change) func(*Store) *statement {
@@ -154,9 +158,9 @@ func TestGoldenStatements(t *testing.T) {
 		"create_completed": {nil, create(done)},
 		"extend":           {nil, change(driver.Change{Lease: lease, Expires: expires})},
 		"step":             {nil, change(driver.Change{Steps: map[string][]byte{"b": []byte("2"), "a.x": nil}})},
-		"complete":         {nil, change(driver.Change{Status: driver.Completed, Data: []byte("42"), Expires: expires})},
+		"complete":         {nil, change(driver.Change{Status: driver.Completed, Data: []byte("42"), Expires: expires, Ended: ended})},
 		"complete_nothing": {composite, change(driver.Change{Status: driver.Completed})},
-		"fail_unavailable": {nil, change(driver.Change{Status: driver.Failed, Unavailable: "why", Expires: expires})},
+		"fail_unavailable": {nil, change(driver.Change{Status: driver.Failed, Unavailable: "why", Expires: expires, Ended: declined})},
 		"delete":           {nil, change(driver.Change{Release: driver.ReleaseDelete})},
 		"delete_composite": {composite, change(driver.Change{Release: driver.ReleaseDelete})},
 		"keep":             {nil, change(driver.Change{Release: driver.ReleaseKeep})},

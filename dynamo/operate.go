@@ -143,7 +143,7 @@ func (s *Store) scanInput(f driver.Filter) *dynamodb.ScanInput {
 		}
 	}
 	if f.Brief {
-		projection = "#id, #status, #owner, #attempt, #refunds, #lease, #exp, #began, #validation"
+		projection = "#id, #status, #owner, #attempt, #refunds, #lease, #exp, #began, #ended, #validation"
 		if names != nil {
 			projection = "#record, " + projection
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // compared are the attributes that a change compares with those that were read.
-var compared = []string{"#status", "#owner", "#attempt", "#refunds", "#lease", "#exp", "#validation", "#data", "#steps", "#began", "#request"}
+var compared = []string{"#status", "#owner", "#attempt", "#refunds", "#lease", "#exp", "#validation", "#data", "#steps", "#began", "#ended", "#request"}
 
 // Apply applies the change of an operator to a record that is stored exactly as e: see
 // [driver.Operable]. It needs dynamodb:UpdateItem, and dynamodb:DeleteItem for a deletion.
@@ -46,8 +46,13 @@ func (s *Store) changeOf(id string, c driver.Change) (u *update) {
 	case c.Release != 0:
 		u = keepUpdate(id, c, removeBegan)
 	default:
-		u = finishChange(id, c, s.format.Result(c.Data))
+		item := s.format.Item(driver.Record{ID: id, Status: c.Status, Ended: c.Ended})
+		item[s.format.Attr.Data] = s.format.Result(c.Data)
+		u = s.finishChange(id, c, item)
 		u.adopt(c.Owner)
+		if c.Ended == (driver.Ending{}) {
+			u.tail += removeEnded // of an earlier write of a person
+		}
 	}
 	u.all = true
 	return u

@@ -76,6 +76,7 @@ type Layout struct {
 	Attempt    string // default "attempt"
 	Began      string // default "began"
 	Data       string // default "data"
+	Ended      string // default "ended"
 	Expiration string // default "expiration"; the table's TTL attribute
 	ID         string // default "id"; the partition key
 	Lease      string // default "in_progress_expiration"

@@ -29,6 +29,7 @@ func left(f driver.Fence, c driver.Change) driver.Record {
 func (s *Store) finished(f driver.Fence, c driver.Change) (driver.Record, map[string]types.AttributeValue) {
 	r := left(f, c)
 	r.Status, r.Data, r.Payload, r.Unavailable = c.Status, c.Data, c.Payload, c.Unavailable
+	r.Ended = c.Ended
 	if c.Owner != "" {
 		r.Attempt = f.Attempt // as the fence requires
 	}

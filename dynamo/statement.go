@@ -60,7 +60,7 @@ func (s *Store) insert(r driver.Record, item map[string]types.AttributeValue, cu
 	a := &s.format.Attr
 	p := phrase{parameters: make([]types.AttributeValue, 0, len(item))}
 	p.write(`INSERT INTO `, s.group.table, ` VALUE {`)
-	for _, name := range [...]string{a.ID, a.SortKey, a.Status, a.Owner, a.Attempt, a.Refunds, a.Validation, a.Lease, a.Expiration, a.Began, a.Steps, a.Request, a.Data} {
+	for _, name := range [...]string{a.ID, a.SortKey, a.Status, a.Owner, a.Attempt, a.Refunds, a.Validation, a.Lease, a.Expiration, a.Began, a.Steps, a.Request, a.Data, a.Ended} {
 		v, ok := item[name]
 		if !ok {
 			continue // a NULL would not be absent

@@ -56,6 +56,9 @@ func (f *Format) Readable(item map[string]types.AttributeValue) (driver.Record, 
 	if n := d.number(a.Began, 0, MaxMillis, absent); n != absent {
 		r.Began = time.UnixMilli(n)
 	}
+	if v, ok := item[a.Ended].(*types.AttributeValueMemberS); ok {
+		r.Ended = driver.DecodeEnding(v.Value)
+	}
 	if v, ok := item[a.Request]; ok {
 		data, err := f.decodeStep(v)
 		if err != nil {

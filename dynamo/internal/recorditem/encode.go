@@ -42,6 +42,8 @@ func (f *Format) Item(r driver.Record) map[string]types.AttributeValue {
 	if r.Status == driver.InProgress {
 		// A step is an update of a path into this map, which needs it.
 		item[f.Attr.Steps] = noSteps
+	} else if text := r.Ended.Encode(); text != "" {
+		item[f.Attr.Ended] = attribute.Text(text)
 	}
 	return item
 }

@@ -75,7 +75,7 @@ func (s *seeder) value(depth int) types.AttributeValue {
 	}
 }
 
-var attributeNames = []string{"id", "status", "expiration", "in_progress_expiration", "data", "validation", "owner", "attempt", "refunds", "steps", "began", "request"}
+var attributeNames = []string{"id", "status", "expiration", "in_progress_expiration", "data", "validation", "owner", "attempt", "refunds", "steps", "began", "request", "ended"}
 
 // FuzzDecode decodes items of any content. The result is a record that can be
 // trusted, or an error. Every record fits a fence.

@@ -18,9 +18,9 @@ type Options struct {
 
 // Layout converts from and to dynamo.Layout, which documents it.
 type Layout struct {
-	Attempt, Began, Data, Expiration, ID, Lease, Owner, Partition, Refunds, Request string
-	Shards                                                                          int
-	SortKey, Status, Steps, Validation                                              string
+	Attempt, Began, Data, Ended, Expiration, ID, Lease, Owner, Partition, Refunds, Request string
+	Shards                                                                                 int
+	SortKey, Status, Steps, Validation                                                     string
 }
 
 const (
@@ -40,6 +40,7 @@ func (l *Layout) fields() []field {
 		{&l.Attempt, "attempt", "#attempt"},
 		{&l.Began, "began", "#began"},
 		{&l.Data, "data", "#data"},
+		{&l.Ended, "ended", "#ended"},
 		{&l.Expiration, "expiration", "#exp"},
 		{&l.ID, "id", "#id"},
 		{&l.Lease, "in_progress_expiration", "#lease"},
