@@ -21,7 +21,7 @@ func TestConformance(t *testing.T) {
 		schedules = 20
 	}
 	renamed := &Options{Schema: `od"d`, Resume: true,
-		Columns: Columns{ID: "key", Status: "select", Lease: "Lease", Data: `da"ta`, Steps: "from", Began: "begin", Request: `re"quest`}}
+		Columns: Columns{ID: "key", Status: "select", Lease: "Lease", Data: `da"ta`, Steps: "from", Began: "begin", Request: `re"quest`, Ended: "end"}}
 	for _, c := range []struct {
 		name    string
 		options *Options

@@ -74,7 +74,8 @@ func ExampleSQL() {
 	//     "data" bytea,
 	//     "steps" bytea,
 	//     "began" timestamptz,
-	//     "request" bytea
+	//     "request" bytea,
+	//     "ended" text
 	// );
 	// CREATE INDEX IF NOT EXISTS "idempotency_expires" ON "idempotency" ("expires");
 }

@@ -70,6 +70,7 @@ type Columns struct {
 	Attempt     string // default "attempt"
 	Began       string // default "began"
 	Data        string // default "data"
+	Ended       string // default "ended"
 	Expires     string // default "expires"
 	Fingerprint string // default "fingerprint"
 	ID          string // default "id", the primary key
@@ -130,6 +131,8 @@ var (
 	numberKind = kind{"bigint", pgtype.Int8OID, "0"}
 	timeKind   = kind{"timestamptz", pgtype.TimestamptzOID, "NULL"}
 	bytesKind  = kind{"bytea", pgtype.ByteaOID, "NULL"}
+	// Aurora DSQL adds no column with a default to a table that exists.
+	lateTextKind = kind{"text", pgtype.TextOID, "NULL"}
 )
 
 // name sets the columns and their quoted names.
@@ -162,6 +165,7 @@ func (l *layout) name(c Columns, mistakes *driver.Mistakes) {
 		{&l.steps, "Steps", c.Steps, bytesKind, ""},
 		{&l.began, "Began", c.Began, timeKind, ""},
 		{&l.request, "Request", c.Request, bytesKind, ""},
+		{&l.ended, "Ended", c.Ended, lateTextKind, ""},
 	} {
 		name := cmp.Or(f.chosen, strings.ToLower(f.field))
 		checkName(mistakes, "Options.Columns."+f.field, name, maxName)

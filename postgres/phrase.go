@@ -81,7 +81,7 @@ func own(id string) *phrase { return &phrase{args: []any{encodeText(id)}} }
 
 // shaped is own, for a text that is built once.
 func (l *layout) shaped(s shape, id string) *phrase {
-	const most = 16
+	const most = 17
 	p := &phrase{known: l.texts.of(s), args: append(make([]any, 0, most), encodeText(id))}
 	if p.known == "" {
 		p.built = func(sql string) { l.texts.add(s, sql) }

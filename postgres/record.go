@@ -23,7 +23,7 @@ type row struct {
 // bytes returns about how many bytes the row takes, uncompressed.
 func (r row) bytes() int {
 	const numbers = 5 * 8
-	return len(r.ID) + len(r.Status) + len(r.Owner) + len(r.Fingerprint) + len(r.Payload) + len(r.Unavailable) + len(r.Data) + len(r.Request) + r.size + numbers
+	return len(r.ID) + len(r.Status) + len(r.Owner) + len(r.Fingerprint) + len(r.Payload) + len(r.Unavailable) + len(r.Data) + len(r.Request) + len(r.Ended.Encode()) + r.size + numbers
 }
 
 // An unreadableError lists why calls cannot read a stored row.
@@ -38,8 +38,9 @@ func scan(rows pgx.Rows, first ...any) (row, error) {
 	var id, status, owner, fingerprint, payload, unavailable string
 	var lease, expires, began instant
 	var steps []byte
+	var ended pgtype.Text
 	err := rows.Scan(append(first, &id, &status, &owner, &r.Attempt, &r.Refunds, &lease, &expires,
-		&fingerprint, &payload, &unavailable, &r.Data, &steps, &began, &r.Request)...)
+		&fingerprint, &payload, &unavailable, &r.Data, &steps, &began, &r.Request, &ended)...)
 	if err != nil {
 		return row{}, err
 	}
@@ -58,6 +59,7 @@ func scan(rows pgx.Rows, first ...any) (row, error) {
 	if lease.isPast || expires.isPast || began.isPast {
 		problems = append(problems, "a time is -infinity")
 	}
+	r.Ended = driver.DecodeEnding(ended.String)
 	r.size = len(steps)
 	if r.Steps, err = decodeSteps(steps); err != nil {
 		problems = append(problems, err.Error())
@@ -126,4 +128,12 @@ func bytesOf(b []byte) any {
 		return nil
 	}
 	return b
+}
+
+// endingOf returns the argument for an ending, nil for an absent one.
+func endingOf(e driver.Ending) any {
+	if text := e.Encode(); text != "" {
+		return text
+	}
+	return nil
 }

@@ -68,7 +68,7 @@ func (l *layout) values(r driver.Record) []any {
 	return []any{
 		string(r.Status), encodeText(r.Owner), r.Attempt, r.Refunds, whenMillis(r.Lease), whenSeconds(r.Expires),
 		encodeText(r.Fingerprint), encodeText(r.Payload), encodeText(r.Unavailable), bytesOf(r.Data), steps,
-		whenMillis(r.Began), bytesOf(r.Request),
+		whenMillis(r.Began), bytesOf(r.Request), endingOf(r.Ended),
 	}
 }
 
@@ -190,6 +190,7 @@ func (l *layout) set(p *phrase, c driver.Change) {
 		to(l.unavailable).arg(encodeText(c.Unavailable), "text")
 		to(l.steps).write("NULL")
 		to(l.request).write("NULL")
+		to(l.ended).arg(endingOf(c.Ended), "text")
 		to(l.lease).write("NULL")
 	}
 	if c.Release != 0 {

@@ -21,14 +21,14 @@ func layoutOf(t *testing.T) *layout {
 // it has met.
 func TestTextOfAClaim(t *testing.T) {
 	check.Equal(t, layoutOf(t).insert(claim("a", owner)).sql, `WITH "idempotency_met" AS (`+
-		`SELECT "id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps", "began", "request" `+
+		`SELECT "id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps", "began", "request", "ended" `+
 		`FROM "idempotency" WHERE "id" = $1::text), "idempotency_written" AS (INSERT INTO "idempotency" `+
-		`("id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps", "began", "request") `+
-		`SELECT $1::text, 'INPROGRESS', $2::text, $3::bigint, 0::bigint, $4::timestamptz, $5::timestamptz, $6::text, ''::text, ''::text, NULL::bytea, ''::bytea, $7::timestamptz, NULL::bytea `+
+		`("id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps", "began", "request", "ended") `+
+		`SELECT $1::text, 'INPROGRESS', $2::text, $3::bigint, 0::bigint, $4::timestamptz, $5::timestamptz, $6::text, ''::text, ''::text, NULL::bytea, ''::bytea, $7::timestamptz, NULL::bytea, NULL::text `+
 		`WHERE NOT EXISTS (SELECT FROM "idempotency_met") ON CONFLICT ("id") DO NOTHING RETURNING 1) `+
-		`SELECT true, ''::text, ''::text, ''::text, 0::bigint, 0::bigint, NULL::timestamptz, NULL::timestamptz, ''::text, ''::text, ''::text, NULL::bytea, NULL::bytea, NULL::timestamptz, NULL::bytea `+
+		`SELECT true, ''::text, ''::text, ''::text, 0::bigint, 0::bigint, NULL::timestamptz, NULL::timestamptz, ''::text, ''::text, ''::text, NULL::bytea, NULL::bytea, NULL::timestamptz, NULL::bytea, NULL::text `+
 		`FROM "idempotency_written" UNION ALL `+
-		`SELECT false, "id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps", "began", "request" FROM "idempotency_met"`)
+		`SELECT false, "id", "status", "owner", "attempt", "refunds", "lease", "expires", "fingerprint", "payload", "unavailable", "data", "steps", "began", "request", "ended" FROM "idempotency_met"`)
 }
 
 // A request is one more value, and a claim without one sends none.
@@ -39,14 +39,14 @@ func TestRequestIsOneMoreValueOfAClaim(t *testing.T) {
 	with := layoutOf(t).insert(r)
 	check.Equal(t, len(without.args), 7)
 	check.Equal(t, len(with.args), 8)
-	check.Contains(t, with.sql, "$7::timestamptz, $8::bytea WHERE NOT EXISTS")
+	check.Contains(t, with.sql, "$7::timestamptz, $8::bytea, NULL::text WHERE NOT EXISTS")
 }
 
 // A completion is a plain UPDATE, and returns nothing.
 func TestTextOfACompletion(t *testing.T) {
 	check.Equal(t, layoutOf(t).change(fence(claim("a", owner)), complete("1")).sql, `UPDATE "idempotency" AS stored `+
-		`SET "expires" = $2::timestamptz, "status" = $3::text, "data" = $4::bytea, "payload" = $5::text, "unavailable" = $6::text, "steps" = NULL, "request" = NULL, "lease" = NULL `+
-		`WHERE stored."id" = $1::text AND stored."status" = 'INPROGRESS' AND stored."owner" = $7::text`)
+		`SET "expires" = $2::timestamptz, "status" = $3::text, "data" = $4::bytea, "payload" = $5::text, "unavailable" = $6::text, "steps" = NULL, "request" = NULL, "ended" = $7::text, "lease" = NULL `+
+		`WHERE stored."id" = $1::text AND stored."status" = 'INPROGRESS' AND stored."owner" = $8::text`)
 }
 
 func TestTextOfAStatementIsBuiltOnce(t *testing.T) {

@@ -19,7 +19,7 @@ type layout struct {
 	maxSize       int
 	timeout       time.Duration // of open transactions; negative is the server's
 
-	attempt, began, data, expires, fingerprint, id, lease        string
+	attempt, began, data, ended, expires, fingerprint, id, lease string
 	owner, payload, refunds, request, status, steps, unavailable string
 
 	columns []column // in the order in which all statements list them

@@ -45,7 +45,8 @@ const wantSQL = `CREATE TABLE IF NOT EXISTS "idempotency" (
     "data" bytea,
     "steps" bytea,
     "began" timestamptz,
-    "request" bytea
+    "request" bytea,
+    "ended" text
 );
 CREATE INDEX IF NOT EXISTS "idempotency_expires" ON "idempotency" ("expires")`
 
@@ -85,14 +86,16 @@ func TestLapsedRecordsAreFoundByTheirIndex(t *testing.T) {
 }
 
 // An earlier version made such a table.
-func TestTableOfAnEarlierVersionNeedsTwoColumns(t *testing.T) {
+func TestTableOfAnEarlierVersionNeedsThreeColumns(t *testing.T) {
 	pool := newPool(t)
 	s := newStore(t, pool, nil)
-	execute(t, pool, "ALTER TABLE idempotency DROP COLUMN began, DROP COLUMN request")
+	execute(t, pool, "ALTER TABLE idempotency DROP COLUMN began, DROP COLUMN request, DROP COLUMN ended")
 	check.Says(t, CheckTable(t.Context(), pool, table, nil), `column "began" does not exist`)
 	_, _, err := s.Create(t.Context(), claim("a", owner), now, nil)
 	check.Says(t, err, "ALTER TABLE")
 	execute(t, pool, "ALTER TABLE idempotency ADD COLUMN began timestamptz, ADD COLUMN request bytea")
+	check.Says(t, CheckTable(t.Context(), pool, table, nil), `column "ended" does not exist`)
+	execute(t, pool, "ALTER TABLE idempotency ADD COLUMN ended text")
 	check.Nil(t, CheckTable(t.Context(), pool, table, nil))
 	create(t, s, claim("a", owner))
 }

@@ -14,7 +14,8 @@ CREATE TABLE IF NOT EXISTS "idempotency" (
     "data" bytea,
     "steps" bytea,
     "began" timestamptz,
-    "request" bytea
+    "request" bytea,
+    "ended" text
 );
 CREATE INDEX IF NOT EXISTS "idempotency_expires" ON "idempotency" ("expires");
 CREATE TABLE accounts (
