@@ -34,7 +34,7 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 		args = append(args, refunds)
 	case c.Status != driver.Absent:
 		script = s.scripts.finish
-		r.Status, r.Data, r.Payload, r.Unavailable = c.Status, c.Data, c.Payload, c.Unavailable
+		r.Status, r.Data, r.Payload, r.Unavailable, r.Ended = c.Status, c.Data, c.Payload, c.Unavailable, c.Ended
 		args = pairs(args, r, c.Owner)
 	case len(c.Steps) > 0:
 		script, r.Steps = s.scripts.step, c.Steps

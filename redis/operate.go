@@ -151,7 +151,7 @@ func (s *Store) readPage(ctx context.Context, n *redis.Client, f driver.Filter, 
 }
 
 // brief are the fields of a record without its results, steps and request.
-var brief = []any{fieldAttempt, fieldBegan, fieldExpires, fieldFingerprint, fieldLease, fieldOwner, fieldRefunds, fieldStatus}
+var brief = []any{fieldAttempt, fieldBegan, fieldEnded, fieldExpires, fieldFingerprint, fieldLease, fieldOwner, fieldRefunds, fieldStatus}
 
 // fieldsOf returns the fields and values of an answer, in RESP2 or RESP3.
 func fieldsOf(v any, isBrief bool) (hash []any) {

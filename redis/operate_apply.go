@@ -47,6 +47,7 @@ func replacement(stored []any, r driver.Record, c driver.Change) (all []any) {
 	if c.Status != driver.Absent {
 		changed[fieldStatus], changed[fieldData] = string(c.Status), string(c.Data)
 		changed[fieldPayload], changed[fieldUnavailable], changed[fieldRequest] = "", "", ""
+		changed[fieldEnded] = c.Ended.Encode()
 		if !c.Expires.IsZero() {
 			changed[fieldExpires] = seconds(c.Expires)
 		}

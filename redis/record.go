@@ -15,6 +15,7 @@ const (
 	fieldAttempt     = "attempt"
 	fieldBegan       = "began"
 	fieldData        = "data"
+	fieldEnded       = "ended"
 	fieldExpires     = "expires"
 	fieldFingerprint = "fingerprint"
 	fieldLease       = "lease"
@@ -36,7 +37,7 @@ func pairs(args []any, r driver.Record, owner string) []any {
 func timed(args []any, lease, expires any, r driver.Record, owner string) []any {
 	// The lease comes first; see extend.lua.
 	args = present(args, fieldLease, lease, fieldExpires, expires, fieldStatus, string(r.Status),
-		fieldOwner, owner, fieldPayload, r.Payload, fieldUnavailable, r.Unavailable)
+		fieldOwner, owner, fieldPayload, r.Payload, fieldUnavailable, r.Unavailable, fieldEnded, r.Ended.Encode())
 	if r.Data != nil {
 		args = append(args, fieldData, string(r.Data))
 	}
@@ -145,6 +146,8 @@ func set(r *driver.Record, field, value string) error {
 		r.Began = time.UnixMilli(n)
 	case fieldData:
 		r.Data = []byte(value)
+	case fieldEnded:
+		r.Ended = driver.DecodeEnding(value)
 	case fieldExpires:
 		r.Expires = time.Unix(n, 0)
 	case fieldFingerprint:
