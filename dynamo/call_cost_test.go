@@ -95,7 +95,7 @@ func TestCallCost(t *testing.T) {
 			check.Must(t, err)
 			check.Equal(t, len(all.Items), 2)
 			for _, item := range all.Items {
-				check.Equal(t, recordBytes(item)-len(operation)-result-quotes, 227, "bytes of a record besides")
+				check.Equal(t, recordBytes(item)-len(operation)-result-quotes, 252, "bytes of a record besides")
 			}
 		})
 	}

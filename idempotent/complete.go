@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
+	"github.com/lambda-once/once/internal/form"
 )
 
 // complete records the result of a handler that succeeded. The work is done, so
@@ -22,7 +24,8 @@ func (c *call) complete(ctx context.Context, l *lease) conclusion {
 // completion returns the change that completes the record. If encoding the
 // result exits the goroutine (runtime.Goexit), completion calls onExit.
 func (c *call) completion(ctx context.Context, l *lease, onExit func(withoutResult driver.Change)) driver.Change {
-	withoutResult := driver.Change{Status: driver.Completed, Unavailable: "the result could not be encoded"}
+	withoutResult := finishing(driver.Completed, form.Failure{})
+	withoutResult.Unavailable = "the result could not be encoded"
 	returned := false
 	defer func() {
 		if !returned {
@@ -33,7 +36,7 @@ func (c *call) completion(ctx context.Context, l *lease, onExit func(withoutResu
 	change := withoutResult
 	switch {
 	case err == nil:
-		change, err = c.finishedWith(ctx, l, driver.Completed, data)
+		change, err = c.finishedWith(ctx, l, withoutResult, data)
 	case errors.Is(err, driver.ErrTooLarge):
 		change.Unavailable = "the result was too large"
 	}
@@ -44,16 +47,22 @@ func (c *call) completion(ctx context.Context, l *lease, onExit func(withoutResu
 	return change
 }
 
-// finishedWith returns the change that finishes the record with the encoded
-// data. The error is for the observer.
-func (c *call) finishedWith(ctx context.Context, l *lease, status driver.Status, data []byte) (driver.Change, error) {
-	change := driver.Change{Status: status, Data: data}
-	if c.x.config.Sealer == nil && c.x.config.Payloads == nil || status == driver.Completed && !c.work.hasResult() {
+// finishing returns a change that finishes a record, without its result. Nothing else reads
+// the time of the end: every try of the write has the same.
+func finishing(status driver.Status, f form.Failure) driver.Change {
+	return driver.Change{Status: status, Ended: driver.Ending{At: time.UnixMilli(time.Now().UnixMilli()), Type: f.Type, Code: f.Code}}
+}
+
+// finishedWith returns the change with the encoded data as its result. The error is for the
+// observer.
+func (c *call) finishedWith(ctx context.Context, l *lease, change driver.Change, data []byte) (driver.Change, error) {
+	if c.x.config.Sealer == nil && c.x.config.Payloads == nil || change.Status == driver.Completed && !c.work.hasResult() {
+		change.Data, change.Unavailable = data, ""
 		return change, nil
 	}
 	ctx, cancel := c.settling(ctx, l)
 	defer cancel()
-	e, err := c.x.encodeStored(ctx, c.place(status), data)
+	e, err := c.x.encodeStored(ctx, c.place(change.Status), data)
 	change.Data, change.Payload, change.Unavailable = e.Data, e.Payload, e.Unavailable
 	return change, err
 }
@@ -75,7 +84,7 @@ func (c *call) failure(ctx context.Context, l *lease, cause error, undone []stri
 	if err != nil {
 		return driver.Change{}, err
 	}
-	change, err := c.finishedWith(ctx, l, driver.Failed, data)
+	change, err := c.finishedWith(ctx, l, finishing(driver.Failed, f), data)
 	if err != nil {
 		c.tally.suppress(err)
 		c.tally.suppress(&ResultUnavailableError{RecordID: c.shown, Failed: true, Reason: change.Unavailable})

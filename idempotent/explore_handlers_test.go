@@ -292,6 +292,10 @@ func (s *scenario) judgeMore(net *network, results []result, w *witness, value s
 	if err != nil {
 		fail("%v", err)
 	}
+	finished := final.Status == driver.Completed || final.Status == driver.Failed
+	if finished == final.Ended.At.IsZero() || (final.Status == driver.Failed) != (final.Ended.Type != "") {
+		fail("a record is %s with the ending %q", final.Status, final.Ended.Encode())
+	}
 	switch {
 	case final.Status == driver.Completed && len(w.undone) > 0:
 		fail("undone and completed")

@@ -58,7 +58,7 @@ func (w *writer) finishedRecord(l *lease, change driver.Change, answer driver.Re
 	r := driver.Record{
 		ID: w.id, Status: change.Status, Owner: l.record.Owner,
 		Attempt: max(l.record.Attempt, 1), Refunds: l.record.Refunds, Fingerprint: l.record.Fingerprint,
-		Expires: change.Expires, Began: l.record.Began, Data: change.Data, Payload: change.Payload, Unavailable: change.Unavailable,
+		Expires: change.Expires, Began: l.record.Began, Ended: change.Ended, Data: change.Data, Payload: change.Payload, Unavailable: change.Unavailable,
 	}
 	if answer.Unavailable != "" {
 		r.Data, r.Payload, r.Unavailable = nil, "", answer.Unavailable
