@@ -188,7 +188,7 @@ func (a *actor) finishWithoutOwner(ctx context.Context, claim driver.Fence, now 
 	} else {
 		r := driver.Record{
 			ID: a.h.id, Status: c.Status, Owner: claim.Owner, Attempt: claim.Attempt,
-			Expires: c.Expires, Fingerprint: "payload", Data: c.Data,
+			Expires: c.Expires, Fingerprint: "payload", Data: c.Data, Ended: c.Ended,
 		}
 		a.met, _, err = a.store.Create(ctx, r, now.Add(-actorSkew), nil)
 	}
@@ -200,8 +200,9 @@ func (a *actor) finishWithoutOwner(ctx context.Context, claim driver.Fence, now 
 func (a *actor) result(now time.Time) driver.Change {
 	c := driver.Change{Status: driver.Completed, Expires: wholeSeconds(now.Add(actorRetention)),
 		Data: []byte(`"` + a.h.name("result") + `"`)}
+	c.Ended.At = driver.WholeMillis(now)
 	if a.rnd.IntN(4) == 0 {
-		c.Status = driver.Failed
+		c.Status, c.Ended.Type, c.Ended.Code = driver.Failed, "CardDeclined", "51"
 	}
 	return c
 }

@@ -84,6 +84,11 @@ var breakages = []struct {
 			c.Began = c.Lease
 		}
 	}), false, false},
+	{"a finish without its ending", broken(func(k kind, _ driver.Record, _ *driver.Fence, c *driver.Change) {
+		if k == finish {
+			c.Ended = driver.Ending{}
+		}
+	}), false, false},
 	{"a claim over a live record", func(s driver.Store) driver.Store { return forgetful{s} }, true, false},
 }
 

@@ -18,6 +18,7 @@ type state struct {
 	Lease       time.Time     `json:",omitzero"` // in whole milliseconds
 	Expires     time.Time     `json:",omitzero"` // in whole seconds
 	Began       time.Time     `json:",omitzero"` // in whole milliseconds
+	Ended       string        `json:",omitzero"`
 	Request     string        `json:",omitzero"`
 	Steps       string        `json:",omitzero"`
 	Fingerprint string        `json:",omitzero"`
@@ -35,7 +36,7 @@ func stateOf(r driver.Record) state {
 	return state{
 		Status: r.Status, Owner: r.Owner, Attempt: r.Attempt, Refunds: r.Refunds,
 		Lease: r.Lease.UTC().Truncate(time.Millisecond), Expires: r.Expires.UTC().Truncate(time.Second),
-		Began: r.Began.UTC().Truncate(time.Millisecond), Request: string(r.Request),
+		Began: r.Began.UTC().Truncate(time.Millisecond), Ended: r.Ended.Encode(), Request: string(r.Request),
 		Steps: digest(r.Steps), Fingerprint: r.Fingerprint,
 		Data: string(r.Data), Payload: r.Payload, Unavailable: r.Unavailable,
 	}

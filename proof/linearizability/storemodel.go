@@ -98,7 +98,7 @@ func apply(s state, r request) (state, bool) {
 			next.Owner = to.Owner
 		}
 		next.Status, next.Data, next.Payload, next.Unavailable = to.Status, to.Data, to.Payload, to.Unavailable
-		next.Lease, next.Steps, next.Request = time.Time{}, "", ""
+		next.Lease, next.Steps, next.Request, next.Ended = time.Time{}, "", "", to.Ended
 	case releaseDelete:
 		if s.Steps != "" {
 			return s, false

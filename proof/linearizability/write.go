@@ -71,7 +71,7 @@ func (r request) fenced() state {
 func (r request) set() state {
 	c := r.change
 	return stateOf(driver.Record{
-		Status: c.Status, Owner: c.Owner, Lease: c.Lease, Expires: c.Expires, Began: c.Began, Steps: c.Steps,
+		Status: c.Status, Owner: c.Owner, Lease: c.Lease, Expires: c.Expires, Began: c.Began, Ended: c.Ended, Steps: c.Steps,
 		Fingerprint: c.Fingerprint, Data: c.Data, Payload: c.Payload, Unavailable: c.Unavailable,
 	})
 }

@@ -23,9 +23,10 @@ import (
 	"github.com/lambda-once/once/redis/redislocal"
 )
 
-// This version stores when work began, and its request. A version before that ignores
-// both: it keeps them in a takeover, and leaves the request in a record that it finishes. A
-// store with other names for them does exactly this, so it stands for such a version.
+// This version stores when work began, its request, and how it ended. A version before that
+// ignores all three: it keeps the first two in a takeover, and leaves the request in a record
+// that it finishes, without an ending. A store with other names for them does exactly this, so
+// it stands for such a version.
 
 // requesting is a store whose claims have a request.
 type requesting struct{ driver.Store }
@@ -51,7 +52,7 @@ func TestVersionBeforeRequestsReadsTheRecordsOfDynamoDB(t *testing.T) {
 			must(t, err)
 			return s
 		}
-		return versions{open(dynamo.Layout{}), open(dynamo.Layout{Began: "none", Request: "none-2"}), func(ctx context.Context) ([]string, error) {
+		return versions{open(dynamo.Layout{}), open(dynamo.Layout{Began: "none", Request: "none-2", Ended: "none-3"}), func(ctx context.Context) ([]string, error) {
 			out, err := db.Scan(ctx, &dynamodb.ScanInput{TableName: &table})
 			if err != nil {
 				return nil, err
@@ -71,14 +72,14 @@ func TestVersionBeforeRequestsReadsTheRecordsOfPostgreSQL(t *testing.T) {
 		must(t, err)
 		t.Cleanup(pool.Close)
 		must(t, postgres.CreateTable(t.Context(), pool, "idempotency", nil))
-		_, err = pool.Exec(t.Context(), "ALTER TABLE idempotency ADD COLUMN none timestamptz, ADD COLUMN none_2 bytea")
+		_, err = pool.Exec(t.Context(), "ALTER TABLE idempotency ADD COLUMN none timestamptz, ADD COLUMN none_2 bytea, ADD COLUMN none_3 text")
 		must(t, err)
 		open := func(columns postgres.Columns) driver.Store {
 			s, err := postgres.New(pool, "idempotency", &postgres.Options{Columns: columns})
 			must(t, err)
 			return s
 		}
-		return versions{open(postgres.Columns{}), open(postgres.Columns{Began: "none", Request: "none_2"}), func(ctx context.Context) (names []string, err error) {
+		return versions{open(postgres.Columns{}), open(postgres.Columns{Began: "none", Request: "none_2", Ended: "none_3"}), func(ctx context.Context) (names []string, err error) {
 			err = pool.QueryRow(ctx, "SELECT array(SELECT key FROM jsonb_each_text(to_jsonb(r)) WHERE value IS NOT NULL) FROM idempotency r").Scan(&names)
 			return names, err
 		}}
@@ -95,6 +96,7 @@ func readByBoth(t *testing.T, open func(t *testing.T) versions) {
 			stored, err := v.stored(t.Context())
 			must(t, err)
 			check.True(t, slices.Contains(stored, "began"), stored)
+			check.Equal(t, slices.Contains(stored, "ended"), !c.cut && c.outcome != idempotent.OutcomeTakeover, stored)
 			c.config.Wait = time.Minute // for the lease of a call that was cut
 			c.check(t.Context(), t, name, v.before)
 			if c.outcome != idempotent.OutcomeTakeover {
@@ -103,6 +105,7 @@ func readByBoth(t *testing.T, open func(t *testing.T) versions) {
 			stored, err = v.stored(t.Context())
 			must(t, err)
 			check.True(t, slices.Contains(stored, "began") && slices.Contains(stored, "request"), stored, "what the version before does not know stays")
+			check.False(t, slices.Contains(stored, "ended"), stored, "an ending by a version that knows none")
 			c.outcome, c.again = idempotent.OutcomeReplayed, nil
 			c.check(t.Context(), t, name, v.now)
 		})
@@ -117,7 +120,7 @@ func TestRequestThatTheVersionBeforeLeavesInRedisIsNoMistake(t *testing.T) {
 	must(t, err)
 	encode := base64.StdEncoding.EncodeToString
 	text, err := json.Marshal(map[string]string{"": "op#1", "status": encode([]byte("COMPLETED")), "data": encode([]byte("1")),
-		"began": encode([]byte("1700000000123")), "request": encode([]byte("{}")), "of a later version": encode([]byte("x"))})
+		"began": encode([]byte("1700000000123")), "request": encode([]byte("{}")), "ended": encode([]byte("of a later version")), "of a later version": encode([]byte("x"))})
 	must(t, err)
 	must(t, plantHash(t.Context(), db, prefix, text))
 	r, err := s.Get(t.Context(), "op#1")
