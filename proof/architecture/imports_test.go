@@ -21,7 +21,7 @@ var order = map[string]string{
 	"internal/jmespath":                   "internal/canonical",
 	"internal/outboxitem":                 "idempotent/driver",
 	"internal/policy":                     "",
-	"idempotent/driver":                   "idempotent/internal/options",
+	"idempotent/driver":                   "idempotent/internal/options internal/form",
 	"idempotent/internal/bounds":          "idempotent/driver",
 	"idempotent/internal/cache":           "",
 	"idempotent/internal/ids":             "",
