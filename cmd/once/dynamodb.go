@@ -34,8 +34,8 @@ func (o *dynamodbFlags) add(f *flag.FlagSet, table *string) {
 	f.IntVar(&o.options.Layout.Shards, "shards", 0, "the `number` of shards of the partition, with --sort-key")
 	f.BoolVar(&o.native, "native", false, "results are native attribute values, as Powertools for TypeScript writes them")
 	a := &o.options.Layout
-	renames(f, "attribute", "a renamed attribute as `name=attribute`, of attempt, began, data, expiration, id, lease, owner, refunds, request, status, steps and validation; repeatable", map[string]*string{
-		"attempt": &a.Attempt, "began": &a.Began, "data": &a.Data, "expiration": &a.Expiration, "id": &a.ID, "lease": &a.Lease,
+	renames(f, "attribute", "a renamed attribute as `name=attribute`, of attempt, began, data, ended, expiration, id, lease, owner, refunds, request, status, steps and validation; repeatable", map[string]*string{
+		"attempt": &a.Attempt, "began": &a.Began, "data": &a.Data, "ended": &a.Ended, "expiration": &a.Expiration, "id": &a.ID, "lease": &a.Lease,
 		"owner": &a.Owner, "refunds": &a.Refunds, "request": &a.Request, "status": &a.Status, "steps": &a.Steps, "validation": &a.Validation,
 	})
 }

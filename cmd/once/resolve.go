@@ -105,7 +105,7 @@ func resolve(ctx context.Context, c *call) error {
 		return err
 	}
 	// The token is new, so that a late owner sees that the result is not its own.
-	change := driver.Change{Status: driver.Completed, Owner: driver.OperatorOwner + rand.Text(), Expires: expires, Data: data}
+	change := driver.Change{Status: driver.Completed, Owner: driver.OperatorOwner + rand.Text(), Expires: expires, Data: data, Ended: driver.Ending{At: t.now()}}
 	what := fmt.Sprintf("It will be COMPLETED: until %s, all calls get this result (text of %s); after that the key runs again.", stamp(expires), digest(data))
 	switch {
 	case c.given("http"):
@@ -114,7 +114,7 @@ func resolve(ctx context.Context, c *call) error {
 	case o.noResult:
 		what = fmt.Sprintf("It will be COMPLETED until %s, without a result: all calls get the zero value of their type; after that the key runs again.", stamp(expires))
 	case !o.completed:
-		change.Status = driver.Failed
+		change.Status, change.Ended.Type, change.Ended.Code = driver.Failed, o.kind, o.errCode
 		what = fmt.Sprintf("It will be FAILED: until %s, all calls get this error (text of %s); after that the key runs again.", stamp(expires), digest(data))
 	}
 	if r.Resolved() {

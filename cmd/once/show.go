@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/seal"
 )
 
@@ -37,6 +39,7 @@ type wholeItem struct {
 	// that is stored, as Data does the result.
 	Began   *time.Time `json:"began,omitempty"`
 	Request string     `json:"request,omitempty"`
+	Ended   *shownEnd  `json:"ended,omitempty"`
 	// Next is what the next call gets.
 	Next next `json:"next"`
 	// The reference of a result in a payload store, and the key that it is sealed
@@ -48,6 +51,45 @@ type wholeItem struct {
 	ResultBytes []byte          `json:"result_base64,omitempty"`
 	Unavailable string          `json:"unavailable,omitempty"`
 	Saga        *saga           `json:"saga,omitempty"`
+}
+
+// shownEnd is how and when a record was finished.
+type shownEnd struct {
+	At     *time.Time `json:"at,omitempty"`
+	Type   string     `json:"type,omitempty"`
+	Code   string     `json:"code,omitempty"`
+	By     string     `json:"by,omitempty"`
+	Reason string     `json:"reason,omitempty"`
+}
+
+// end returns the ending of a finished record. In PostgreSQL, a claim by an earlier version
+// leaves that of the expired record before it.
+func (r *record) end() driver.Ending {
+	if r.Status == driver.InProgress {
+		return driver.Ending{}
+	}
+	return r.Ended
+}
+
+// ended returns how and when the record was finished, as a line, or "".
+func (r *record) ended(now time.Time) string {
+	e := r.end()
+	var when, code, by string
+	if !e.At.IsZero() {
+		when = fmt.Sprintf("%s (%s)", stamp(e.At), relative(e.At, now))
+	}
+	if e.Code != "" {
+		code = "(code " + e.Code + ")"
+	}
+	if e.By != "" {
+		by = "by " + e.By
+	}
+	return printable(present(", ", when, present(" ", e.Type, code), present(": ", by, e.Reason)))
+}
+
+// present joins the texts that are not empty.
+func present(separator string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), separator)
 }
 
 func (r *record) json(before time.Time) *shown {
@@ -65,6 +107,9 @@ func (r *record) json(before time.Time) *shown {
 func (r *record) whole(before time.Time) *shown {
 	s := r.json(before)
 	s.wholeItem = &wholeItem{Data: r.shape(), Bytes: r.Size, Payload: r.Payload, Began: inUTC(r.Began), Request: r.request(), Next: r.next(s.State)}
+	if e := r.end(); e != (driver.Ending{}) {
+		s.Ended = &shownEnd{inUTC(e.At), e.Type, e.Code, e.By, e.Reason}
+	}
 	s.SealedWith, _ = seal.KeyID(r.Data)
 	return s
 }
@@ -111,6 +156,9 @@ func (r *record) print(w io.Writer, now, before time.Time) {
 	}
 	if !r.Began.IsZero() {
 		line("began", "%s (%s)", stamp(r.Began), relative(r.Began, now))
+	}
+	if text := r.ended(now); text != "" {
+		line("ended", "%s", text)
 	}
 	if r.Owner != "" {
 		line("owner", "%s", printable(r.Owner))

@@ -137,6 +137,21 @@ func TestInspectShowsWhereAResultIs(t *testing.T) {
 	s.ok("stats")
 }
 
+// How a record was finished is shown without its result.
+func TestInspectShowsHowARecordWasFinished(t *testing.T) {
+	s := newScene(t)
+	at := time.Date(2026, 11, 21, 7, 44, 7, 0, time.UTC)
+	s.completed(
+		driver.Record{ID: "pay#done", Data: []byte(`"Ada"`), Ended: driver.Ending{At: at}},
+		driver.Record{ID: "pay#resolved", Data: []byte(`"Ada"`), Ended: driver.Ending{At: at, Type: "CardDeclined", Code: "51", By: "ann", Reason: "see #12"}},
+		driver.Record{ID: "pay#forged", Ended: driver.Ending{Reason: "\x1b[2J"}},
+	)
+	for _, name := range []string{"done", "resolved", "forged"} {
+		golden(t, "inspect-ended-"+name, s.ok("inspect", "pay#"+name))
+		golden(t, "inspect-ended-"+name+"-json", s.ok("inspect", "pay#"+name, "--json"))
+	}
+}
+
 // An expiration in milliseconds is a usual mistake of a hand.
 func TestTimesOutOfRangeAreProblems(t *testing.T) {
 	const say = `expiration\": it is not a whole number from 0 to 253402300799`
