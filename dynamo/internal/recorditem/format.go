@@ -112,7 +112,8 @@ func (f *Format) Names(extra map[string]string, expressions ...string) map[strin
 				end = len(after)
 			}
 			placeholder := "#" + after[:end]
-			if name, ok := f.placeholders[placeholder]; ok {
+			// A map of 8, which a finish has, grows even at a write of a key that it has.
+			if name, ok := f.placeholders[placeholder]; ok && names[placeholder] == "" {
 				names[placeholder] = name
 			}
 			e = after[end:]
