@@ -35,7 +35,7 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	case c.Status != driver.Absent:
 		script = s.scripts.finish
 		r.Status, r.Data, r.Payload, r.Unavailable, r.Ended = c.Status, c.Data, c.Payload, c.Unavailable, c.Ended
-		args = pairs(args, r, c.Owner)
+		args = timed(args, "", args[len(args)-1], r, c.Owner) // the last of fence is the end of the retention
 	case len(c.Steps) > 0:
 		script, r.Steps = s.scripts.step, c.Steps
 		args = pairs(steps(args, c.Steps), driver.Record{Expires: r.Expires}, "")

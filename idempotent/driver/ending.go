@@ -53,7 +53,8 @@ func (e Ending) Encode() string {
 		return ""
 	}
 	if e == (Ending{At: e.At}) { // that of each call that succeeds, for a tenth of the time
-		return atPrefix + strconv.FormatInt(e.At.UnixMilli(), 10) + atSuffix
+		text := append(make([]byte, 0, 32), atPrefix...) // in one allocation
+		return string(append(strconv.AppendInt(text, e.At.UnixMilli(), 10), atSuffix...))
 	}
 	e = e.Cut()
 	s := storedEnding{Type: e.Type, Code: e.Code, By: e.By, Reason: e.Reason}
