@@ -96,7 +96,7 @@ func (t *IdempotencyTable) GrantCheck(grantee awsiam.IGrantable) awsiam.Grant {
 // GrantOperate allows an operator, or an operator's tool, to list, release and resolve
 // records: GetItem, Scan, UpdateItem and DeleteItem. Do not grant it to functions.
 func (t *IdempotencyTable) GrantOperate(grantee awsiam.IGrantable) awsiam.Grant {
-	return t.grant(grantee, statement{t.arns, []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:Scan", "dynamodb:UpdateItem"}, nil})
+	return t.grant(grantee, statement{t.arns, []string{"dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:Scan", "dynamodb:UpdateItem"}, nil})
 }
 
 // GrantSweep allows a program to delete the expired records of a table with

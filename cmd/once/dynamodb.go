@@ -106,7 +106,7 @@ func (o *dynamodbFlags) open(ctx context.Context, name string, w *waits) (*store
 			t.partition += "#0"
 		}
 	}
-	return &store{Operable: records, place: "table " + name, check: t.check}, nil
+	return &store{Operable: records, place: "table " + name, check: t.check, size: t.size}, nil
 }
 
 // load reads the configuration of AWS.

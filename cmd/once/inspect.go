@@ -85,6 +85,9 @@ func inspect(ctx context.Context, c *call) error {
 
 // advice returns how a record goes on, and how a person can change that.
 func (r *record) advice(s state) string {
+	if r.next(s) == nextFails {
+		s = unknown
+	}
 	switch s {
 	case running:
 		return "Somebody runs it. Calls are refused, or wait, until the lease ends."

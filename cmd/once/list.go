@@ -2,22 +2,24 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
-	"encoding/base64"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"strings"
+	"slices"
 	"time"
-
-	"github.com/lambda-once/once/idempotent/driver"
 )
 
 const aboutList = `
 Lists the records of a table, in no order. It reads the whole table, which
 costs half a read unit for each 4 KB of it.
+
+The flags select: "once list --error CardDeclined --since 24h" lists what failed
+with this error since yesterday, and "--state waiting" what a person may have to
+decide. SINCE is since when a record is as it is. Records of earlier versions, and
+released ones, do not tell it, and --since and --until pass over them.
 
 --older-than finds what may need a person: records in progress whose lease
 ended so long ago, and those without a lease or released, of which the table
@@ -28,202 +30,140 @@ With --json it writes one object in each line.
 If it is interrupted, or fails, it prints the position at which --after continues.
 `
 
+type listFlags struct {
+	scanFlags
+	selectFlags
+	older time.Duration
+	sort  string
+	limit int
+}
+
+func (o *listFlags) add(f *flag.FlagSet) {
+	o.scanFlags.add(f)
+	o.selectFlags.add(f)
+	durationVar(f, &o.older, "older-than", 0, "only records in progress whose lease ended this `duration` ago or earlier, such as 15m or 7d")
+	f.StringVar(&o.sort, "sort", "", "sort by this `column`: since, attempt or record; the oldest, the most attempts or the first id first")
+	f.IntVar(&o.limit, "limit", 0, "list this `number` of records; 0: all")
+}
+
+func (o *listFlags) check() error {
+	if o.older != 0 {
+		o.status = cmp.Or(o.status, "INPROGRESS")
+	}
+	switch {
+	case o.older < 0 || o.older > 0 && o.status != "INPROGRESS":
+		return endf(codeUsage, "--older-than is a time ago, of records INPROGRESS")
+	case o.sort != "" && orders[o.sort] == nil:
+		return endf(codeUsage, "--sort is none of since, attempt and record")
+	case o.limit < 0:
+		return endf(codeUsage, "--limit is negative")
+	}
+	return nil
+}
+
+func (o *listFlags) selects(r *record, before time.Time) bool {
+	stuck := o.older == 0 || r.Lease.IsZero() || r.Lapsed(before.Add(-o.older))
+	return stuck && o.selectFlags.selects(r, before)
+}
+
+// A row is a record with the time at which it was read, less the clock skew.
+type row struct {
+	*record
+	before time.Time
+}
+
+// orders are those of --sort. What does not tell its time comes last.
+var orders = map[string]func(a, b row) int{
+	"since": func(a, b row) int {
+		x, y := a.since(a.before), b.since(b.before)
+		if x.IsZero() != y.IsZero() {
+			return y.Compare(x)
+		}
+		return x.Compare(y)
+	},
+	"attempt": func(a, b row) int { return cmp.Compare(b.Attempt, a.Attempt) },
+	"record":  func(a, b row) int { return cmp.Compare(a.ID, b.ID) },
+}
+
+// maxSorted bounds the memory of a sorted list.
+const maxSorted = 1_000_000
+
+// errEnough ends a scan at its limit.
+var errEnough = errors.New("enough records")
+
 func list(ctx context.Context, c *call) error {
-	var o scanFlags
+	var o listFlags
 	o.add(c.FlagSet)
-	var older time.Duration
-	durationVar(c.FlagSet, &older, "older-than", 0, "only records in progress whose lease ended this `duration` ago or earlier, such as 15m or 7d")
 	t, err := o.openAll(ctx, c)
 	if err != nil {
 		return err
 	}
-	if older != 0 {
-		if o.status == "" {
-			o.status = "INPROGRESS"
-		}
-		if older < 0 || o.status != "INPROGRESS" {
-			return endf(codeUsage, "--older-than is a time ago, of records INPROGRESS")
-		}
+	if err := o.check(); err != nil {
+		return err
 	}
 	q := o.query()
-	q.Brief = true
-	out := bufio.NewWriter(c.out)
-	head := o.json
-	p := o.progress(c)
+	q.Brief = o.cause == "" // an earlier version stores the error in the result alone
+	if err := o.narrow(&q); err != nil {
+		return err
+	}
+	p, err := o.begin(ctx, c, t)
+	if err != nil {
+		return err
+	}
+	out := &rows{w: bufio.NewWriter(c.out), json: o.json}
+	var sorted []row
 	err = t.scan(ctx, q, p, func(r *record) error {
-		before := r.At.Add(-o.skew)
-		if older != 0 && !r.Lease.IsZero() && !r.Lapsed(before.Add(-older)) {
+		next := row{r, r.At.Add(-o.skew)}
+		switch {
+		case !o.selects(r, next.before):
 			return nil
+		case o.sort == "" && o.limit > 0 && out.n == o.limit:
+			return errEnough
+		case o.sort == "":
+			return out.write(next)
+		case len(sorted) == maxSorted:
+			return endf(codeUsage, "there are more than %d records to sort: select fewer", maxSorted)
 		}
-		if o.json {
-			return writeJSON(out, r.json(before))
-		}
-		if !head {
-			header(out)
-			head = true
-		}
-		row(out, r, before)
+		sorted = append(sorted, next)
 		return nil
 	})
-	if err == nil && !head {
+	slices.SortStableFunc(sorted, orders[cmp.Or(o.sort, "record")])
+	for _, r := range sorted[:min(len(sorted), cmp.Or(o.limit, len(sorted)))] {
+		err = errors.Join(err, out.write(r))
+	}
+	switch {
+	case errors.Is(err, errEnough):
+		fmt.Fprintln(c.err, "there may be more")
+		err = nil
+	case err == nil && out.n == 0:
 		fmt.Fprintln(c.err, "no such records")
 	}
-	return errors.Join(out.Flush(), o.stopped(ctx, p, err))
+	return errors.Join(out.w.Flush(), o.stopped(ctx, p, err))
 }
 
-func header(w io.Writer) {
-	fmt.Fprintf(w, "%-10s  %-9s  %7s  %-20s  %-20s  %s\n", "STATUS", "STATE", "ATTEMPT", "LEASE", "EXPIRES", "RECORD")
+// rows writes records as lines of a table or of JSON.
+type rows struct {
+	w    *bufio.Writer
+	json bool
+	n    int
 }
 
-func row(w io.Writer, r *record, before time.Time) {
-	lease, attempt := stamp(r.Lease), "-"
-	if r.released() {
-		lease = "-"
+func (o *rows) write(r row) error {
+	if o.n++; o.json {
+		return writeJSON(o.w, r.record.json(r.before))
 	}
+	if o.n == 1 {
+		columns(o.w, "STATUS", "STATE", "ATTEMPT", "SINCE", "EXPIRES", "ERROR", "RECORD")
+	}
+	attempt := "-"
 	if r.Attempt > 0 {
 		attempt = fmt.Sprint(r.Attempt)
 	}
-	fmt.Fprintf(w, "%-10s  %-9s  %7s  %-20s  %-20s  %s\n",
-		printable(string(r.Status)), r.at(before), attempt, lease, stamp(r.Expires), printable(r.ID))
+	columns(o.w, printable(string(r.Status)), string(r.at(r.before)), attempt, stamp(r.since(r.before)), stamp(r.Expires),
+		cmp.Or(printable(r.cause()), "-"), printable(r.ID))
+	return nil
 }
 
-// scanFlags are the flags of the commands that read the whole table.
-type scanFlags struct {
-	storeFlags
-	operation, status, prefix string
-	after                     string
-	quiet                     bool
-}
-
-func (o *scanFlags) add(f *flag.FlagSet) {
-	o.storeFlags.add(f)
-	f.StringVar(&o.operation, "operation", "", "only the records of this `operation`")
-	f.StringVar(&o.prefix, "prefix", "", "only records whose id begins with this `text`")
-	f.StringVar(&o.status, "status", "", "only records of this `status`: INPROGRESS, COMPLETED or FAILED")
-	o.addView(f)
-	f.StringVar(&o.after, "after", "", "continue at this `position`, which an earlier run printed that did not reach the end")
-	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
-}
-
-func (o *scanFlags) openAll(ctx context.Context, c *call) (*store, error) {
-	if _, err := c.parse(0); err != nil {
-		return nil, err
-	}
-	if o.prefix != "" && o.operation != "" {
-		return nil, endf(codeUsage, "--prefix excludes --operation: it begins with the operation itself")
-	}
-	switch o.status = strings.ToUpper(o.status); o.status {
-	case "", "INPROGRESS", "COMPLETED", "FAILED":
-	default:
-		return nil, endf(codeUsage, "--status is none of INPROGRESS, COMPLETED and FAILED")
-	}
-	if c.given("after") && o.after == "" {
-		return nil, errNoPosition
-	}
-	after, err := base64.RawURLEncoding.DecodeString(o.after)
-	if err != nil {
-		return nil, endf(codeUsage, "--after is no position that %s has printed", c.Name())
-	}
-	o.after = string(after)
-	return o.open(ctx, c)
-}
-
-var errNoPosition = endf(codeUsage, "--after names no position; is a variable unset?")
-
-// progress is that of a scan which begins at --after.
-func (o *scanFlags) progress(c *call) *progress {
-	p := newProgress(c.terminal, o.quiet)
-	p.next = o.after
-	return p
-}
-
-// stopped returns the error of a scan, with how far it came.
-func (o *scanFlags) stopped(ctx context.Context, p *progress, err error) error {
-	if err != nil && ctx.Err() != nil {
-		err = errInterrupted
-	}
-	if err == nil || p.pages == 0 {
-		return err
-	}
-	return fmt.Errorf("%w; %s; continue with --after %s", err, p, p.after())
-}
-
-// after returns the position of the page that follows, as a word for a shell: that of
-// PostgreSQL is an id, with any characters.
-func (p *progress) after() string { return base64.RawURLEncoding.EncodeToString([]byte(p.next)) }
-
-func (o *scanFlags) query() driver.Filter {
-	f := driver.Filter{Status: driver.Status(o.status), Prefix: o.prefix}
-	if o.operation != "" {
-		f.Prefix = o.operation + "#"
-	}
-	return f
-}
-
-// progress is shown to a person who waits for a long scan.
-type progress struct {
-	to       io.Writer
-	redraw   bool
-	pages    int
-	items    int
-	units    float64
-	reported int
-	next     string // the position of the page that follows
-	sweep    string // the verb of a sweep, such as "deleted"
-	swept    int    // records, so far
-}
-
-const progressItems = 10_000
-
-func newProgress(to terminal, quiet bool) *progress {
-	p := &progress{to: to.err, redraw: isTerminal(to.err)}
-	if quiet {
-		p.to = io.Discard
-	}
-	return p
-}
-
-// page shows the progress after a page: on a terminal from the second page on,
-// elsewhere after every 10,000 items or so.
-func (p *progress) page(done driver.Progress) {
-	p.pages++
-	p.items += done.Read
-	p.units += done.Units
-	switch {
-	case p.redraw && p.pages > 1:
-		fmt.Fprintf(p.to, "\r%s\x1b[K", p)
-	case !p.redraw && p.items-p.reported >= progressItems:
-		p.reported = p.items
-		fmt.Fprintln(p.to, p)
-	}
-}
-
-func (p *progress) end() {
-	if p.redraw && p.pages > 1 {
-		fmt.Fprintln(p.to)
-	}
-}
-
-func (p *progress) String() string {
-	var did []string
-	switch {
-	case p.units > 0:
-		did = append(did, fmt.Sprintf("read %d items in %d pages, %.0f read units", p.items, p.pages, p.units))
-	case p.items > p.swept || p.sweep == "":
-		did = append(did, fmt.Sprintf("read %d records", p.items))
-	}
-	if p.sweep != "" {
-		did = append(did, fmt.Sprintf("%s %d records", p.sweep, p.swept))
-	}
-	return strings.Join(did, ", ")
-}
-
-// isTerminal reports whether f is a terminal, well enough to choose a layout.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+func columns(w io.Writer, status, state, attempt, since, expires, cause, id string) {
+	fmt.Fprintf(w, "%-10s  %-9s  %7s  %-20s  %-20s  %-16s  %s\n", status, state, attempt, since, expires, cause, id)
 }

@@ -18,7 +18,7 @@ func TestPolicyAllowsATaskItsActions(t *testing.T) {
 	for task, want := range map[string]string{
 		"function": "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem",
 		"resume":   "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem",
-		"operator": "dynamodb:DeleteItem dynamodb:GetItem dynamodb:Scan dynamodb:UpdateItem",
+		"operator": "dynamodb:DeleteItem dynamodb:DescribeTable dynamodb:GetItem dynamodb:Scan dynamodb:UpdateItem",
 		"sweep":    "dynamodb:DeleteItem dynamodb:Scan",
 		"check":    "dynamodb:DescribeContinuousBackups dynamodb:DescribeTable dynamodb:DescribeTimeToLive",
 	} {

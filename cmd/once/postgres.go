@@ -72,6 +72,13 @@ func (o *postgresFlags) open(ctx context.Context, table string, w *waits) (*stor
 	}
 	return &store{Operable: records, place: "table " + table, check: func(ctx context.Context, _ string, _ bool, found *findings) {
 		(&postgresCheck{pool, table, &o.options, found}).all(ctx)
+	}, size: func(ctx context.Context) (is extent, err error) {
+		name := pgx.Identifier{table}
+		if o.options.Schema != "" {
+			name = pgx.Identifier{o.options.Schema, table}
+		}
+		err = pool.QueryRow(ctx, "SELECT reltuples::bigint FROM pg_class WHERE oid = to_regclass($1)", name.Sanitize()).Scan(&is.items)
+		return is, err
 	}}, nil
 }
 

@@ -115,9 +115,17 @@ const (
 	nextRuns    next = "runs"    // unless MaxAttempts or ProviderMemory of its function forbid it
 	nextUndoes  next = "undoes"
 	nextWaits   next = "waits" // or is refused
+	nextAsks    next = "asks"  // the service of durable executions, and then waits or runs
 )
 
 func (r *record) next(s state) next {
+	arn, _ := r.execution()
+	switch {
+	case len(r.Problems) > 0 && s != over:
+		return nextFails // whatever its status
+	case s == lapsed && arn != "":
+		return nextAsks
+	}
 	switch s {
 	case running, leaseless:
 		return nextWaits

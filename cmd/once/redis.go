@@ -79,6 +79,9 @@ func (o *redisFlags) open(ctx context.Context, w *waits) (*store, error) {
 	return &store{Operable: records, place: "Redis under " + printable(cmp.Or(o.options.Prefix, "once:")),
 		check: func(ctx context.Context, id string, _ bool, found *findings) {
 			(&redisCheck{client, records, found}).all(ctx, id)
+		}, size: func(ctx context.Context) (is extent, err error) {
+			is.items, err = client.DBSize(ctx).Result() // with the keys of others
+			return is, err
 		}}, nil
 }
 

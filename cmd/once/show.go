@@ -15,16 +15,19 @@ import (
 // shown is a record for --json. Times are in UTC, and a field is absent if its
 // attribute is.
 type shown struct {
-	Record      string     `json:"record"`
-	Operation   string     `json:"operation,omitempty"`
-	Status      string     `json:"status"`
-	State       state      `json:"state"`
-	Attempt     int64      `json:"attempt,omitempty"`
-	Refunds     int64      `json:"refunds,omitempty"`
-	Used        int64      `json:"used"`
-	Owner       string     `json:"owner,omitempty"`
-	Lease       *time.Time `json:"lease,omitempty"`
-	Expires     *time.Time `json:"expires,omitempty"`
+	Record    string     `json:"record"`
+	Operation string     `json:"operation,omitempty"`
+	Status    string     `json:"status"`
+	State     state      `json:"state"`
+	Attempt   int64      `json:"attempt,omitempty"`
+	Refunds   int64      `json:"refunds,omitempty"`
+	Used      int64      `json:"used"`
+	Owner     string     `json:"owner,omitempty"`
+	Lease     *time.Time `json:"lease,omitempty"`
+	Expires   *time.Time `json:"expires,omitempty"`
+	// Began is when the first attempt made its claim.
+	Began       *time.Time `json:"began,omitempty"`
+	Ended       *shownEnd  `json:"ended,omitempty"`
 	Fingerprint string     `json:"fingerprint,omitempty"`
 	Steps       []step     `json:"steps,omitempty"`
 	Problems    []string   `json:"problems,omitempty"`
@@ -35,11 +38,8 @@ type shown struct {
 type wholeItem struct {
 	Data  string `json:"data"`
 	Bytes int    `json:"bytes"`
-	// Began is when the first attempt made its claim, and Request describes the request
-	// that is stored, as Data does the result.
-	Began   *time.Time `json:"began,omitempty"`
-	Request string     `json:"request,omitempty"`
-	Ended   *shownEnd  `json:"ended,omitempty"`
+	// Request describes the request that is stored, as Data does the result.
+	Request string `json:"request,omitempty"`
 	// Next is what the next call gets.
 	Next next `json:"next"`
 	// The reference of a result in a payload store, and the key that it is sealed
@@ -96,20 +96,20 @@ func (r *record) json(before time.Time) *shown {
 	s := &shown{
 		Record: r.ID, Operation: r.operation(), Status: string(r.Status), State: r.at(before),
 		Attempt: r.Attempt, Refunds: r.Refunds, Used: r.Used(), Owner: r.Owner,
-		Expires: inUTC(r.Expires), Fingerprint: r.Fingerprint, Steps: r.steps, Problems: r.Problems,
+		Expires: inUTC(r.Expires), Began: inUTC(r.Began), Fingerprint: r.Fingerprint, Steps: r.steps, Problems: r.Problems,
 	}
 	if !r.released() {
 		s.Lease = inUTC(r.Lease)
+	}
+	if e := r.end(); e != (driver.Ending{}) {
+		s.Ended = &shownEnd{inUTC(e.At), e.Type, e.Code, e.By, e.Reason}
 	}
 	return s
 }
 
 func (r *record) whole(before time.Time) *shown {
 	s := r.json(before)
-	s.wholeItem = &wholeItem{Data: r.shape(), Bytes: r.Size, Payload: r.Payload, Began: inUTC(r.Began), Request: r.request(), Next: r.next(s.State)}
-	if e := r.end(); e != (driver.Ending{}) {
-		s.Ended = &shownEnd{inUTC(e.At), e.Type, e.Code, e.By, e.Reason}
-	}
+	s.wholeItem = &wholeItem{Data: r.shape(), Bytes: r.Size, Payload: r.Payload, Request: r.request(), Next: r.next(s.State)}
 	s.SealedWith, _ = seal.KeyID(r.Data)
 	return s
 }

@@ -22,7 +22,8 @@ half a read unit for each 4 KB of it.
 OTHER have a status that Once does not know. AGAIN is how many attempts came
 after the first ones. How many duplicates were answered is not in the table, as
 they write nothing: an Observer counts them. OLDEST is the earliest end of a
-lease of those in progress, and STUCK are those without a live one.
+lease of those in progress, and STUCK are those without a live one. ERRORS are
+the types of the errors of FAILED, the most frequent ones first.
 
 If it is interrupted, or fails, it prints the counts so far, and the position at
 which --after continues with the rest.
@@ -38,7 +39,9 @@ type operationStats struct {
 	Again      int64   `json:"again"`
 	Duplicates *int    `json:"duplicates"` // null: the table does not know
 	Oldest     *oldest `json:"oldest_in_progress"`
-	Bytes      struct {
+	// Errors counts the failed records by the type of their error.
+	Errors map[string]int `json:"errors,omitempty"`
+	Bytes  struct {
 		Total   int `json:"total"`
 		Average int `json:"average"`
 		Largest int `json:"largest"`
@@ -82,12 +85,41 @@ func (c counts) add(r *record, before time.Time) {
 		s.Completed++
 	case driver.Failed:
 		s.Failed++
+		s.fail(r.causeType())
 	default:
 		s.Other++
 	}
 	s.Again += max(r.Attempt, 1) - 1
 	s.Bytes.Total += r.Size
 	s.Bytes.Largest = max(s.Bytes.Largest, r.Size)
+}
+
+// maxErrors bounds the memory if a function makes the names of its errors.
+const maxErrors = 100
+
+func (s *operationStats) fail(cause string) {
+	if cause = cmp.Or(cause, "(not known)"); s.Errors[cause] == 0 && len(s.Errors) >= maxErrors {
+		cause = otherwise
+	}
+	if s.Errors == nil {
+		s.Errors = map[string]int{}
+	}
+	s.Errors[strings.Clone(cause)]++
+}
+
+// errors returns the most frequent errors in words.
+func (s *operationStats) errors() string {
+	var all []string
+	for _, cause := range slices.SortedFunc(maps.Keys(s.Errors), func(a, b string) int {
+		return cmp.Or(s.Errors[b]-s.Errors[a], strings.Compare(a, b))
+	}) {
+		all = append(all, fmt.Sprint(printable(cause), " ", s.Errors[cause]))
+	}
+	const shown = 3
+	if more := len(all) - shown; more > 0 {
+		all = append(all[:shown], fmt.Sprint(more, " more"))
+	}
+	return cmp.Or(strings.Join(all, ", "), "-")
 }
 
 func (c counts) sorted() []*operationStats {
@@ -106,7 +138,10 @@ func stats(ctx context.Context, c *call) error {
 		return err
 	}
 	all := counts{}
-	p := o.progress(c)
+	p, err := o.begin(ctx, c, t)
+	if err != nil {
+		return err
+	}
 	err = o.stopped(ctx, p, t.scan(ctx, o.query(), p, func(r *record) error { all.add(r, r.At.Add(-o.skew)); return nil }))
 	switch {
 	case err != nil && p.pages == 0:
@@ -124,14 +159,14 @@ func stats(ctx context.Context, c *call) error {
 
 func (c counts) print(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "OPERATION\tINPROGRESS\tSTUCK\tCOMPLETED\tFAILED\tOTHER\tAGAIN\tOLDEST\tBYTES\tAVERAGE\tLARGEST")
+	fmt.Fprintln(tw, "OPERATION\tINPROGRESS\tSTUCK\tCOMPLETED\tFAILED\tOTHER\tAGAIN\tOLDEST\tBYTES\tAVERAGE\tLARGEST\tERRORS")
 	for _, s := range c.sorted() {
 		var at time.Time
 		if s.Oldest != nil {
 			at = s.Oldest.Lease
 		}
-		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\n", cmp.Or(printable(s.Operation), "(none)"), s.InProgress, s.Stuck, s.Completed, s.Failed,
-			s.Other, s.Again, stamp(at), s.Bytes.Total, s.Bytes.Average, s.Bytes.Largest)
+		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\t%s\n", cmp.Or(printable(s.Operation), "(none)"), s.InProgress, s.Stuck, s.Completed, s.Failed,
+			s.Other, s.Again, stamp(at), s.Bytes.Total, s.Bytes.Average, s.Bytes.Largest, s.errors())
 	}
 	return tw.Flush()
 }

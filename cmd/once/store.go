@@ -103,6 +103,8 @@ type store struct {
 	// check checks the store for functions. id names no record, and group includes the
 	// calls of group commit.
 	check func(ctx context.Context, id string, group bool, found *findings)
+	// size estimates what a scan reads.
+	size func(ctx context.Context) (extent, error)
 }
 
 // open checks the flags and opens the store. It sends nothing.

@@ -134,8 +134,8 @@ func TestHelpSaysWhatAFlagTakes(t *testing.T) {
 		}
 		for _, flag := range regexp.MustCompile(`(?m)^  --?(\S+)( (.*))?$`).FindAllStringSubmatch(help, -1) {
 			switch flag[3] {
-			case "", "ARN", "NAME=value", "URL", "code", "connection", "duration", "expression", "file", "id", "message", "name", "name=attribute",
-				"name:value", "name=column", "name=value", "number", "operation", "position", "status", "text":
+			case "", "ARN", "NAME=value", "URL", "code", "connection", "duration", "expression", "file", "column", "id", "message", "name", "name=attribute",
+				"name:value", "name=column", "name=value", "number", "operation", "position", "state", "status", "text", "time", "type":
 			default:
 				t.Errorf("once %s: -%s takes %q", name, flag[1], flag[3])
 			}

@@ -111,7 +111,10 @@ func (o *writeFlags) write(ctx context.Context, to terminal, t *store, r *record
 
 // confirm asks for a yes, and returns an error without one. An interrupt ends the wait for
 // it, but not the read, which ends with the process.
-func (t terminal) confirm(ctx context.Context) error {
+func (t terminal) confirm(ctx context.Context) error { return t.ask(ctx, "nothing was written") }
+
+// ask asks as confirm does. so is what became of the command without a yes.
+func (t terminal) ask(ctx context.Context, so string) error {
 	fmt.Fprint(t.err, "Go on? [y/N] ")
 	answers := make(chan string, 1)
 	go func() {
@@ -125,5 +128,5 @@ func (t terminal) confirm(ctx context.Context) error {
 		}
 	case <-ctx.Done():
 	}
-	return endf(codeDeclined, "not confirmed; nothing was written")
+	return endf(codeDeclined, "not confirmed; %s", so)
 }

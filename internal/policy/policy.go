@@ -63,7 +63,7 @@ func ForResume(t Table, operations []string, group bool) Document {
 
 // ForOperator returns the policy of a person who lists, releases and resolves records.
 func ForOperator(t Table) Document {
-	return t.document(Statement{Action: []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:Scan", "dynamodb:UpdateItem"}})
+	return t.document(Statement{Action: []string{"dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:Scan", "dynamodb:UpdateItem"}})
 }
 
 // ForSweep returns the policy of a program that deletes expired records.
