@@ -54,6 +54,7 @@ type resolution struct {
 	status                 int    // of an HTTP response
 	headers                http.Header
 	message, kind, errCode string
+	by, reason             string
 	retention              time.Duration
 }
 
@@ -76,6 +77,8 @@ func (o *resolution) add(f *flag.FlagSet) {
 	f.StringVar(&o.message, "failed", "", "the work failed permanently: the error's `message`")
 	f.StringVar(&o.kind, "error-type", "OperatorError", "with --failed, the error's type `name`, on which Step Functions match")
 	f.StringVar(&o.errCode, "error-code", "", "with --failed, the error's `code`")
+	f.StringVar(&o.by, "by", "", "the `name` of who resolves it, which is stored and shown; it is stated, and so no proof")
+	f.StringVar(&o.reason, "reason", "", "a `text` that says why, which is stored and shown; no personal data")
 	durationVar(f, &o.retention, "retention", 24*time.Hour, "how long calls get the result at least, a `duration` such as 7d; never shorter than the record's own retention; required for a record that never expires. With Config.RefuseLate, at least the functions' Retention: until then a repetition is not late, and would run")
 }
 
@@ -105,7 +108,7 @@ func resolve(ctx context.Context, c *call) error {
 		return err
 	}
 	// The token is new, so that a late owner sees that the result is not its own.
-	change := driver.Change{Status: driver.Completed, Owner: driver.OperatorOwner + rand.Text(), Expires: expires, Data: data, Ended: driver.Ending{At: t.now()}}
+	change := driver.Change{Status: driver.Completed, Owner: driver.OperatorOwner + rand.Text(), Expires: expires, Data: data, Ended: driver.Ending{At: t.now(), By: o.by, Reason: o.reason}}
 	what := fmt.Sprintf("It will be COMPLETED: until %s, all calls get this result (text of %s); after that the key runs again.", stamp(expires), digest(data))
 	switch {
 	case c.given("http"):

@@ -106,11 +106,12 @@ func TestResolveReplacesOnlyWhatAnOperatorStored(t *testing.T) {
 		s.ends(codeRefused, "no fingerprint", "resolve", "pay#3", "--http", "201", "--yes", "--force")
 		s.ok(s.with("resolve", "pay#3", "--completed", "--no-result", "--yes")...)
 		first := s.get("pay#3")
-		s.ok(s.with("resolve", "pay#3", "--failed", "no", "--error-code", "51", "--retention", "1s", "--yes")...)
+		s.ok(s.with("resolve", "pay#3", "--failed", "no", "--error-code", "51", "--by", "ann", "--reason", "refunded by hand", "--retention", "1s", "--yes")...)
 		if r := s.get("pay#3"); r.Status != driver.Failed || r.Owner == first.Owner || r.Expires.Before(first.Expires) {
 			s.Errorf("%+v, was %+v", r, first)
 		} else {
-			check.Equal(t, r.Ended, driver.Ending{At: r.Ended.At, Type: "OperatorError", Code: "51"})
+			check.Equal(t, r.Ended, driver.Ending{At: r.Ended.At, Type: "OperatorError", Code: "51", By: "ann", Reason: "refunded by hand"})
+			s.prints("by ann: refunded by hand", "inspect", "pay#3")
 			check.False(t, r.Ended.At.Before(first.Ended.At) || first.Ended.At.IsZero(), r.Ended, first.Ended)
 		}
 	})
