@@ -16,6 +16,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/checked"
 )
 
 // ResumeOptions are the options of [Resume]. The zero value of every field stands for its
@@ -181,7 +182,9 @@ func (v *round) search(ctx context.Context) error {
 		searched := time.Since(began)
 		var ids []string
 		for _, e := range page.Entries {
-			ids = append(ids, e.ID)
+			if !checked.Is(e.ID) { // which a check has left that was killed
+				ids = append(ids, e.ID)
+			}
 		}
 		// In any order, and on with the next page if the time is up: records that take all of
 		// the time, each time, must not keep the rest from being resumed.

@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/internal/checked"
 )
 
 // inBubble runs a test with a checkout on a store of its own, in a bubble.
@@ -211,6 +213,17 @@ func TestResumeIsOfOneOperation(t *testing.T) {
 		record := c.died["o1"]
 		record.ID = strings.Replace(record.ID, "create-payment#", "create-payment-2#", 1)
 		check.Must(t, c.store.Put(record))
+		c.round(t, handlers.ResumeReport{Resumed: 1})
+	})
+}
+
+// A check that was killed has left a record of its own, which is of no caller.
+func TestResumePassesOverTheRecordOfACheck(t *testing.T) {
+	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
+		c.abandon(t, "reserve", "o1")
+		left := c.died["o1"]
+		left.ID = checked.ID("create-payment", rand.Text())
+		check.Must(t, c.store.Put(left))
 		c.round(t, handlers.ResumeReport{Resumed: 1})
 	})
 }

@@ -17,11 +17,14 @@ const (
 // the project. The order is from the bottom up.
 var order = map[string]string{
 	"internal/canonical":                  "",
+	"internal/checked":                    "",
 	"internal/form":                       "",
 	"internal/jmespath":                   "internal/canonical",
 	"internal/outboxitem":                 "idempotent/driver",
 	"internal/policy":                     "",
 	"idempotent/driver":                   "idempotent/internal/options internal/form",
+	"internal/policy":                     "internal/checked",
+	"idempotent/driver":                   "idempotent/internal/options",
 	"idempotent/internal/bounds":          "idempotent/driver",
 	"idempotent/internal/cache":           "",
 	"idempotent/internal/ids":             "",
@@ -44,7 +47,7 @@ var order = map[string]string{
 	"dynamo/dynamoenv":                    "dynamo idempotent idempotent/driver idempotent/emf",
 	"postgres":                            "idempotent/driver",
 	"redis":                               "idempotent/driver",
-	"handlers":                            "idempotent idempotent/adapter idempotent/driver",
+	"handlers":                            "idempotent idempotent/adapter idempotent/driver internal/checked",
 	"handlers/relay":                      "handlers handlers/internal/lanes handlers/internal/panics idempotent/driver internal/outboxitem",
 	"handlers/relay/sqspublisher":         "handlers/relay handlers/relay/internal/calls idempotent/driver",
 	"handlers/relay/snspublisher":         "handlers/relay handlers/relay/internal/calls idempotent/driver",
