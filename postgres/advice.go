@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // advice returns the next step after an error, or "".
@@ -37,6 +38,9 @@ func advice(err error) string {
 	case "42P10":
 		return "the column of the id is not the primary key"
 	case "42501":
+		if isRowSecurity(err) {
+			return "row-level security hides the row or refuses it; disable it on the table, or have a policy allow the role all rows"
+		}
 		return "permission denied; grant SELECT, INSERT, UPDATE and DELETE on the table to the role"
 	case "28000", "28P01", "3D000":
 		return "the server refuses the login; check the role, its password and the name of the database"
@@ -63,4 +67,11 @@ func advice(err error) string {
 		}
 	}
 	return ""
+}
+
+// isRowSecurity reports whether the policy of a row has refused a write, which has the code of
+// a missing right. The server may speak any language, and quotes the name of the table alone.
+func isRowSecurity(err error) bool {
+	answer, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && answer.Routine == "ExecWithCheckOptions"
 }
