@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/checked"
 )
 
 const aboutCheck = `
@@ -19,18 +21,26 @@ What to do about a mistake stands below it.
 
 Of PostgreSQL it checks the server, the table, the rights of the role, the
 isolation level, durability, and the limits of connections whose client has
-vanished. Of Redis it checks the server, its eviction policy, its persistence
-and its replicas. It reads only.
+vanished. Of Redis it checks the server, its eviction policy, its memory, its
+persistence and its replicas.
+
+Then it makes a first call: the reads and writes of a function, on a record of its
+own, which it deletes. That finds what suppresses or refuses a write: a trigger, a
+policy of rows, a deferrable key, a command that is not allowed, a key of KMS. list,
+stats and handlers.Resume pass the record over, and after a kill it expires in half
+an hour. --read-only writes nothing. With --resume, it checks the index, too, that
+handlers.Resume searches.
 
 With --function, it asks the deployed function what package infra asks of an
 app: its variables, its sources, their queues and dead-letter queues, and what
 becomes of events that fail. Sources are those of the NAME, or of NAME:ALIAS.
 Without --table, the table is that of the function's IDEMPOTENCY_TABLE. IAM says
-what the role of the function may do. It does not know Config.Retention.
+what the role of the function may do; the first call is that of the credentials that
+this command runs with. It does not know Config.Retention.
 
 In DynamoDB, without --function, the permissions are those of the credentials
-that this command runs with. Each action is tried on a key that no record has,
-under a condition that never holds, so that nothing is written. Where a policy
+that this command runs with. Each action is tried first on a key that no record
+has, under a condition that never holds, so that nothing is written. Where a policy
 confines the function to its operations, give --operation. Where the function
 turns on group commit (dynamo.Options.Group), give --group, which checks what
 that calls as well.
@@ -112,18 +122,22 @@ func (f *findings) has(v verdict) bool {
 func checkStore(ctx context.Context, c *call) error {
 	var o storeFlags
 	o.add(c.FlagSet)
-	operation := c.String("operation", "check", "try the permissions on a key of this `operation`")
+	operation := c.String("operation", "check", "call with a key of this `operation`")
 	group := c.Bool("group", false, "try what group commit calls, too")
+	resume := c.Bool("resume", false, "check the index of handlers.Resume, too")
+	readOnly := c.Bool("read-only", false, "make no first call: write nothing")
 	function := c.String("function", "", "check the deployed function with this `name` or ARN, too")
 	asJSON := c.Bool("json", false, "write JSON")
 	strict := c.Bool("strict", false, "end with code 8 for warnings, too")
 	if _, err := c.parse(0); err != nil {
 		return err
 	}
-	id, err := idempotent.Key{ID: rand.Text()}.RecordID(cmp.Or(*operation, "check"))
-	if err != nil {
+	*operation = cmp.Or(*operation, "check")
+	if _, err := (idempotent.Key{ID: "any"}).RecordID(*operation); err != nil {
 		return &ending{codeUsage, err}
 	}
+	id := checked.ID(*operation, rand.Text())
+	o.dynamodb.options.Resume, o.postgres.options.Resume = *resume, *resume
 	if err := o.check(c); err != nil {
 		return err
 	}
@@ -136,19 +150,25 @@ func checkStore(ctx context.Context, c *call) error {
 			return err
 		}
 	}
-	t, err := o.open(ctx, c)
+	lingering, cancel := driver.Linger(ctx)
+	defer cancel()
+	t, err := o.open(lingering, c)
 	if err != nil {
 		return err
 	}
-	t.check(ctx, id, *group, found)
+	if t.check(ctx, id, *group, found) && !*readOnly && ctx.Err() == nil {
+		stop := context.AfterFunc(ctx, func() { fmt.Fprintln(c.err, "once: interrupted; deleting the record of the check") })
+		(&firstCall{store: t, id: id, found: found}).run(lingering, ctx.Done())
+		stop()
+	}
 	if *asJSON {
 		if err := writeJSON(c.out, found.all); err != nil {
 			return err
 		}
 	}
 	switch end := o.waits.ended(); {
-	case end == errInterrupted:
-		return end
+	case end == errInterrupted, ctx.Err() != nil:
+		return errInterrupted
 	case end != nil: // which is a finding
 		return endf(codeFailed, "the check is not complete")
 	case found.has(wrong):

@@ -9,58 +9,86 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // check checks the table, and the permissions of the function's role or the caller. id names
 // no record.
-func (t *table) check(ctx context.Context, id string, group bool, found *findings) {
+func (t *table) check(ctx context.Context, id string, group bool, found *findings) bool {
 	of, usable := t.checkSettings(ctx, found)
 	if !usable {
-		return
+		return false
 	}
 	if t.function != nil {
 		t.function.checkRole(ctx, of, t.partitions(id), group, found)
-		return
+		return true
 	}
-	t.checkAccess(ctx, id, found)
+	may := t.checkAccess(ctx, id, found)
 	if group {
 		t.checkGroupAccess(ctx, id, found)
 	}
+	return may
 }
+
+// repair says what to do about an error of the first call. With --function, a denial is that of
+// the caller, and says nothing about the function.
+func (t *table) repair(_ context.Context, err error) (verdict, string) {
+	switch {
+	case err != nil && isOfKey(err.Error()):
+		return wrong, toUseKey
+	case errors.Is(err, driver.ErrDenied) && t.function != nil:
+		return warning, "grant the caller what once policy --for check prints, or give --read-only"
+	case errors.Is(err, driver.ErrDenied):
+		return wrong, toGrant
+	}
+	return wrong, ""
+}
+
+// isOfKey reports whether the table's key is what was denied.
+func isOfKey(message string) bool { return strings.Contains(strings.ToLower(message), "kms") }
 
 // checkAccess tries the calls of a function, on a key without a record. Writes
 // have a condition that never holds: DynamoDB checks permissions first.
-func (t *table) checkAccess(ctx context.Context, id string, found *findings) {
+// It reports whether all succeed.
+func (t *table) checkAccess(ctx context.Context, id string, found *findings) bool {
 	key := t.key(id)
 	names := map[string]string{"#id": t.attr.ID}
 	never := "attribute_exists(#id) AND attribute_not_exists(#id)"
 	_, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: key})
-	found.access("dynamodb:GetItem", err)
+	may := found.access("dynamodb:GetItem", err)
 	_, err = t.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.name, Item: key, ConditionExpression: &never, ExpressionAttributeNames: names})
-	found.access("dynamodb:PutItem", err)
+	may = found.access("dynamodb:PutItem", err) && may
 	_, err = t.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &t.name, Key: key, ConditionExpression: &never, ExpressionAttributeNames: names})
-	found.access("dynamodb:UpdateItem", err)
+	may = found.access("dynamodb:UpdateItem", err) && may
 	_, err = t.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &t.name, Key: key, ConditionExpression: &never, ExpressionAttributeNames: names})
-	found.access("dynamodb:DeleteItem", err)
+	return found.access("dynamodb:DeleteItem", err) && may
 }
 
 const accessDenied = "AccessDeniedException"
 
 const toGrant = "grant it to the role of the function: once policy prints the permissions; with a condition on the operation, give --operation"
 
-func (f *findings) access(action string, err error) {
+const toUseKey = "have the policies of the role and of the table's key allow it through DynamoDB: once policy --key prints the permissions; a condition on the encryption context must name this table and its account"
+
+// access adds whether the caller may call an action, and returns it.
+func (f *findings) access(action string, err error) bool {
 	var never *types.ConditionalCheckFailedException
 	var api smithy.APIError
 	switch {
 	case err == nil, errors.As(err, &never):
 		f.say(action, fine, "the caller may", "")
+		return true
 	case !errors.As(err, &api):
 		f.say(action, wrong, "DynamoDB was not reached: "+err.Error(), "see --endpoint, --region and --profile")
+	case api.ErrorCode() == accessDenied && isOfKey(api.ErrorMessage()):
+		f.say(action, wrong, api.ErrorMessage(), toUseKey)
 	case api.ErrorCode() == accessDenied:
 		f.say(action, wrong, api.ErrorMessage(), toGrant)
 	default:
 		f.say(action, wrong, api.ErrorCode()+": "+api.ErrorMessage(), "")
 	}
+	return false
 }
 
 // checkGroupAccess tries the calls of a function with group commit, on keys

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/lambda-once/once/dynamo"
 )
 
 // checkSettings checks the description of the table. It returns the description, if known, and
@@ -30,6 +33,13 @@ func (t *table) checkSettings(ctx context.Context, found *findings) (of *types.T
 	t.checkBackups(ctx, found)
 	found.first("deletion protection", "on",
 		outcome{!aws.ToBool(out.Table.DeletionProtectionEnabled), warning, "off: with a deleted table, all that was done is done again", "aws dynamodb update-table --table-name " + t.name + " --deletion-protection-enabled"})
+	lapsed := slices.ContainsFunc(out.Table.GlobalSecondaryIndexes, func(i types.GlobalSecondaryIndexDescription) bool {
+		return aws.ToString(i.IndexName) == dynamo.LapsedIndex && i.IndexStatus == types.IndexStatusActive && len(i.KeySchema) == 1 && aws.ToString(i.KeySchema[0].AttributeName) == t.attr.Lease
+	})
+	if t.resume {
+		found.first("index", dynamo.LapsedIndex,
+			outcome{!lapsed, wrong, "there is no index " + dynamo.LapsedIndex + " by " + t.attr.Lease + " that is active: handlers.Resume finds nothing", "deploy the table with it, by infra's prop Resume, or dynamo.CreateTable"})
+	}
 	found.first("replicas", "",
 		outcome{several && strong, warning, "strongly consistent: there are no transactions on such a table", "use neither dynamo.Collect nor Config.Optimistic with it"},
 		outcome{several, warning, "eventually consistent: callers in two Regions can both own a key", "give each key one home Region"})

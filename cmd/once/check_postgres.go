@@ -14,7 +14,7 @@ import (
 	"github.com/lambda-once/once/postgres"
 )
 
-// postgresCheck checks a table of PostgreSQL. It reads only.
+// postgresCheck checks a table of PostgreSQL.
 type postgresCheck struct {
 	pool    *waitingPool
 	table   string
@@ -22,17 +22,17 @@ type postgresCheck struct {
 	*findings
 }
 
-func (c *postgresCheck) all(ctx context.Context) {
+func (c *postgresCheck) all(ctx context.Context) (usable bool) {
 	settings, err := c.settings(ctx)
 	if err != nil {
 		c.say("server", wrong, err.Error(), "see --postgres, the role, its password and the name of the database")
-		return
+		return false
 	}
 	version, _ := strconv.Atoi(settings["server_version_num"]) // an unreadable one is 0, and so too old
 	c.first("server", "PostgreSQL "+settings["server_version"]+", read and write",
 		outcome{version < oldestVersion, wrong, "PostgreSQL " + settings["server_version"], "use PostgreSQL 15 or newer"},
 		outcome{settings["replica"] == "true" || settings["transaction_read_only"] == "on", wrong, "it is read-only", "connect to the primary, for example with target_session_attrs=read-write"})
-	c.shape(ctx)
+	usable = c.shape(ctx)
 	// Claims and completions rely on isolation and durability.
 	level, commit := settings["default_transaction_isolation"], settings["synchronous_commit"]
 	c.first("isolation", level,
@@ -43,6 +43,7 @@ func (c *postgresCheck) all(ctx context.Context) {
 			"ALTER ROLE … SET synchronous_commit = on"},
 		outcome{settings["fsync"] == "off", warning, "fsync is off: a crash of the machine may lose any record", "turn fsync on"})
 	c.vanished(settings)
+	return usable
 }
 
 func (c *postgresCheck) quoted() string {
@@ -71,42 +72,49 @@ func (c *postgresCheck) settings(ctx context.Context) (map[string]string, error)
 
 const oldestVersion = 150000 // the first version that the store supports
 
-// shape checks the table, its index, and the role's rights on it.
-func (c *postgresCheck) shape(ctx context.Context) {
+// shape checks the table, its indexes, and the role's rights on it. It reports whether a call
+// can be tried.
+func (c *postgresCheck) shape(ctx context.Context) bool {
 	const toDo = "run once postgres init, or the statements of postgres.SQL; see --table, --schema and --column"
 	rights := []string{"SELECT", "INSERT", "UPDATE", "DELETE"}
-	expires := cmp.Or(c.options.Columns.Expires, "expires")
-	var exists, indexed bool
+	expires, lease := cmp.Or(c.options.Columns.Expires, "expires"), cmp.Or(c.options.Columns.Lease, "lease")
+	var exists bool
+	var indexed []string // columns
 	var may []bool
 	rows, err := c.pool.Query(ctx, `SELECT to_regclass($1) IS NOT NULL,
 		ARRAY(SELECT coalesce(has_table_privilege(to_regclass($1), name), false) FROM unnest($2::text[]) WITH ORDINALITY AS r(name, n) ORDER BY n),
-		EXISTS (SELECT FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-		WHERE i.indrelid = to_regclass($1) AND i.indisvalid AND a.attname = $3)`, c.quoted(), rights, expires)
+		ARRAY(SELECT a.attname::text FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+		WHERE i.indrelid = to_regclass($1) AND i.indisvalid)`, c.quoted(), rights)
 	if err == nil {
 		_, err = pgx.ForEachRow(rows, []any{&exists, &may, &indexed}, func() error { return nil })
 	}
 	switch {
 	case err != nil: // a server that is not quite PostgreSQL; CheckTable says whether functions can use it
 		c.say("rights", warning, "not known: "+err.Error(), "")
-		may, indexed = nil, true
+		may, indexed = nil, []string{expires, lease}
 	case !exists:
 		c.say("table", wrong, "there is no table "+c.quoted()+" that the role can see", toDo)
-		return
+		return false
 	}
 	for i, right := range rights[:len(may)] {
 		c.first(right, "the role may",
 			outcome{!may[i], wrong, "the role may not", "GRANT " + right + " ON " + c.quoted() + " TO the role of the functions"})
 	}
 	if slices.Contains(may, false) {
-		return // the columns are checked by a plan of an INSERT
+		return false // the columns are checked by a plan of an INSERT
 	}
 	if err := postgres.CheckTable(ctx, c.pool, c.table, c.options); err != nil {
-		c.say("table", wrong, err.Error(), toDo)
-		return
+		c.say("table", wrong, err.Error(), cmp.Or(c.repairTable(ctx, err), toDo))
+		return false
 	}
 	c.say("table", fine, "it has the columns and the primary key that functions need", "")
 	c.first("index", "on "+expires,
-		outcome{!indexed, warning, "there is none on " + expires + ": each sweep reads the whole table", "run once postgres init"})
+		outcome{!slices.Contains(indexed, expires), warning, "there is none on " + expires + ": each sweep reads the whole table", "run once postgres init"})
+	if c.options.Resume {
+		c.first("index of leases", "on "+lease,
+			outcome{!slices.Contains(indexed, lease), warning, "there is none on " + lease + ": each round of handlers.Resume reads the whole table", c.statements()[2]})
+	}
+	return true
 }
 
 // vanished checks how long the server keeps the transaction of a client that has

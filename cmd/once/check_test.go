@@ -68,7 +68,7 @@ func protected(table map[string]any) { table["DeletionProtectionEnabled"] = true
 func (s *scene) verdicts(code int, args ...string) map[string]finding {
 	s.Helper()
 	before := s.items()
-	got := s.found(code, append([]string{"check"}, args...)...)
+	got := s.found(code, append([]string{"check", "--read-only"}, args...)...)
 	if after := s.items(); fmt.Sprint(after) != fmt.Sprint(before) {
 		s.Errorf("the check has written: %v, was %v", after, before)
 	}
@@ -194,6 +194,10 @@ func TestCheckFindsWrongKeys(t *testing.T) {
 		got := s.verdicts(codeNotRight, "--table", table)
 		if k := got["keys"]; k.Verdict != wrong || !strings.Contains(k.Found, fmt.Sprintf("%s (%s), partition key; functions need id (S)", name, kind)) {
 			t.Errorf("%s: %+v", name, k)
+		}
+		got = s.found(codeNotRight, "check", "--table", table)
+		if _, made := got[called]; made {
+			t.Errorf("%s: a call was made in a table whose keys are wrong", name)
 		}
 		if _, tried := got["dynamodb:PutItem"]; tried {
 			t.Errorf("%s: items were tried in a table whose keys are wrong", name)

@@ -58,6 +58,7 @@ type table struct {
 	client    *dynamodb.Client
 	partition string        // with a composite key
 	attr      dynamo.Layout // with the names that check needs
+	resume    bool          // check the index of handlers.Resume
 	function  *deployed     // whose role is checked in place of the caller, or nil
 }
 
@@ -100,13 +101,14 @@ func (o *dynamodbFlags) open(ctx context.Context, name string, w *waits) (*store
 	}
 	a := options.Layout
 	a.ID, a.Owner, a.Expiration = cmp.Or(a.ID, "id"), cmp.Or(a.Owner, "owner"), cmp.Or(a.Expiration, "expiration")
-	t := &table{name: name, client: client, attr: a, function: o.function}
+	a.Lease = cmp.Or(a.Lease, "in_progress_expiration")
+	t := &table{name: name, client: client, attr: a, resume: options.Resume, function: o.function}
 	if a.SortKey != "" {
 		if t.partition = a.Partition; a.Shards > 1 {
 			t.partition += "#0"
 		}
 	}
-	return &store{Operable: records, place: "table " + name, check: t.check, size: t.size}, nil
+	return &store{Operable: records, place: "table " + name, check: t.check, repair: t.repair, size: t.size}, nil
 }
 
 // load reads the configuration of AWS.

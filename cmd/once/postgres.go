@@ -70,8 +70,10 @@ func (o *postgresFlags) open(ctx context.Context, table string, w *waits) (*stor
 	if err != nil {
 		return nil, &ending{codeUsage, err}
 	}
-	return &store{Operable: records, place: "table " + table, check: func(ctx context.Context, _ string, _ bool, found *findings) {
-		(&postgresCheck{pool, table, &o.options, found}).all(ctx)
+	c := &postgresCheck{pool: pool, table: table, options: &o.options}
+	return &store{Operable: records, place: "table " + table, repair: c.repair, check: func(ctx context.Context, _ string, _ bool, found *findings) bool {
+		c.findings = found
+		return c.all(ctx)
 	}, size: func(ctx context.Context) (is extent, err error) {
 		name := pgx.Identifier{table}
 		if o.options.Schema != "" {

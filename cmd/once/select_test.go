@@ -25,8 +25,8 @@ func (s *storeScene) fail(id, data string, e driver.Ending) {
 	}
 }
 
-// found returns the ids that a list shows, in its order.
-func (s *storeScene) found(args ...string) (ids []string) {
+// matches returns the ids that a list shows, in its order.
+func (s *storeScene) matches(args ...string) (ids []string) {
 	s.Helper()
 	for line := range strings.Lines(s.ok(s.with(append([]string{"list"}, args...)...)...)) {
 		if fields := strings.Fields(line); fields[0] != "STATUS" {
@@ -63,13 +63,13 @@ func TestListSelectsByErrorStateTimeAndAttempt(t *testing.T) {
 			"--attempt 2": "pay#kept",
 			"--since 2001-01-31 --until 2001-01-31T15:04:05Z": "",
 		} {
-			got := s.found(strings.Fields(args)...)
+			got := s.matches(strings.Fields(args)...)
 			check.Equal(s, strings.Join(got, " "), want, args)
 		}
 		check.Lacks(s, s.prints("CardDeclined/51", "list"), "Ada", "the text of an error is shown")
 		s.prints(`"ended":{"at":`, "list", "--json", "--error", "CardDeclined")
 		s.prints("CardDeclined 4, Timeout 1", "stats")
-		check.Equal(s, len(s.found("--limit", "3")), 3)
+		check.Equal(s, len(s.matches("--limit", "3")), 3)
 		s.ends(codeUsage, "only a record that is FAILED has an --error", "list", "--error", "x", "--status", "completed")
 		for _, args := range []string{"--state gone", "--since soon", "--sort size", "--limit -1"} {
 			s.ends(codeUsage, "", append([]string{"list"}, strings.Fields(args)...)...)
@@ -91,7 +91,7 @@ func TestErrorOfAFunctionIsFound(t *testing.T) {
 			return 0, idempotent.Permanent(&CardDeclined{})
 		})
 		check.Says(s, err, "declined")
-		check.Equal(s, len(s.found("--error", "CardDeclined/51", "--since", "1h")), 1)
+		check.Equal(s, len(s.matches("--error", "CardDeclined/51", "--since", "1h")), 1)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/checked"
 )
 
 // storeFlags name the store of the records.
@@ -100,9 +101,12 @@ type store struct {
 	driver.Operable
 	place string        // such as "table records"
 	ahead time.Duration // of this machine's clock is the server's
-	// check checks the store for functions. id names no record, and group includes the
-	// calls of group commit.
-	check func(ctx context.Context, id string, group bool, found *findings)
+	// check checks the store for functions, and reports whether a call can be tried. id names
+	// no record, and group includes the calls of group commit.
+	check func(ctx context.Context, id string, group bool, found *findings) bool
+	// repair says what a request that failed means, and what to do. err is nil if it had
+	// another result than it must.
+	repair func(ctx context.Context, err error) (_ verdict, toDo string)
 	// size estimates what a scan reads.
 	size func(ctx context.Context) (extent, error)
 }
@@ -155,6 +159,9 @@ func (s *store) scan(ctx context.Context, f driver.Filter, p *progress, each fun
 		}
 		s.observed(page.At)
 		for _, e := range page.Entries {
+			if checked.Is(e.ID) {
+				continue
+			}
 			if err := each(newRecord(e)); err != nil {
 				return err
 			}
