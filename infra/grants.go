@@ -66,7 +66,7 @@ func (t *IdempotencyTable) execute(options *ExecuteOptions) statement {
 	if o.Group {
 		actions = append(actions, "dynamodb:BatchGetItem", "dynamodb:PartiQLDelete", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate")
 	}
-	return statement{t.arns, actions, leadingKeys(o.Operations)}
+	return statement{t.arns, actions, ofOperations(o.Operations)}
 }
 
 // GrantResume allows a function of handlers.Resume what GrantExecute does, and to scan the index
@@ -82,13 +82,16 @@ func (t *IdempotencyTable) GrantResume(grantee awsiam.IGrantable, options *Execu
 	return t.GrantExecute(grantee, options).Combine(allow(grantee, indexes, nil, "dynamodb:Scan"))
 }
 
-// GrantCheck allows a person or a pipeline what "once check --function" reads: the settings of
-// the table, and those of functions, of their sources and of roles. Lambda restricts none of its
-// lists to a function.
+// GrantCheck allows a person or a pipeline what "once check --function" does: to read the
+// settings of the table, and those of functions, of their sources and of roles, and to write the
+// record of its own call. Lambda restricts none of its lists to a function, and in a table with a
+// SortKey IAM cannot distinguish that record: the check needs --read-only there.
 func (t *IdempotencyTable) GrantCheck(grantee awsiam.IGrantable) awsiam.Grant {
 	t.refuseGrant(grantee).panic(t.Table, "")
 	table := allow(grantee, t.arns, nil, "dynamodb:DescribeContinuousBackups", "dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive")
-	return table.Combine(allow(grantee, []*string{jsii.String("*")}, nil,
+	execute := []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
+	call := t.grant(grantee, statement{t.arns, execute, leadingKeys("*#once-check-*")})
+	return table.Combine(call).Combine(allow(grantee, []*string{jsii.String("*")}, nil,
 		"iam:SimulatePrincipalPolicy", "lambda:GetFunctionConfiguration", "lambda:GetFunctionEventInvokeConfig", "lambda:GetPolicy",
 		"lambda:ListEventSourceMappings", "sqs:GetQueueAttributes", "sqs:GetQueueUrl"))
 }
@@ -130,11 +133,7 @@ func (t *IdempotencyTable) refuseExecute(o ExecuteOptions) (found problems) {
 
 type conditions = map[string]*map[string]any
 
-// leadingKeys returns two conditions. ForAllValues alone is true for a request without any
-// leading key, such as a Scan. Both apply to the calls of Group: the Service Authorization
-// Reference of AWS lists dynamodb:LeadingKeys among the condition keys of BatchGetItem and of
-// the PartiQL actions. If IAM found no key in a statement, the second would refuse it.
-func leadingKeys(operations []string) conditions {
+func ofOperations(operations []string) conditions {
 	if len(operations) == 0 {
 		return nil
 	}
@@ -142,8 +141,16 @@ func leadingKeys(operations []string) conditions {
 	for _, operation := range operations {
 		prefixes = append(prefixes, operation+"#*")
 	}
+	return leadingKeys(prefixes...)
+}
+
+// leadingKeys returns two conditions. ForAllValues alone is true for a request without any
+// leading key, such as a Scan. Both apply to the calls of Group: the Service Authorization
+// Reference of AWS lists dynamodb:LeadingKeys among the condition keys of BatchGetItem and of
+// the PartiQL actions. If IAM found no key in a statement, the second would refuse it.
+func leadingKeys(patterns ...string) conditions {
 	return conditions{
-		"ForAllValues:StringLike": {"dynamodb:LeadingKeys": prefixes},
+		"ForAllValues:StringLike": {"dynamodb:LeadingKeys": patterns},
 		"Null":                    {"dynamodb:LeadingKeys": "false"},
 	}
 }

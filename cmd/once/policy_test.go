@@ -36,6 +36,15 @@ func TestPolicyConfinesAFunctionToItsOperations(t *testing.T) {
 	})
 }
 
+// Of the records, a check writes those of its own call alone.
+func TestPolicyOfACheckConfinesItToItsOwnRecords(t *testing.T) {
+	got := newScene(t).policy("--for", "check").Statement[1]
+	check.Deep(t, got, policy.Statement{Effect: "Allow", Action: policy.Execute, Resource: tableARN, Condition: map[string]map[string]any{
+		"ForAllValues:StringLike": {"dynamodb:LeadingKeys": []any{"*#once-check-*"}},
+		"Null":                    {"dynamodb:LeadingKeys": "false"},
+	}})
+}
+
 // The index has the keys of all operations, and a scan has no key: no condition confines it.
 func TestPolicyOfAResumerScansTheIndexAlone(t *testing.T) {
 	s := newScene(t)

@@ -2,7 +2,11 @@
 // records, as statements of IAM.
 package policy
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/lambda-once/once/internal/checked"
+)
 
 // A Document is a policy in the JSON of IAM.
 type Document struct {
@@ -51,7 +55,7 @@ func ForFunction(t Table, operations []string, group bool) Document {
 	if group {
 		actions = append(actions[:len(actions):len(actions)], Group...)
 	}
-	return t.document(Statement{Action: actions, Condition: leadingKeys(operations)})
+	return t.document(Statement{Action: actions, Condition: ofOperations(operations)})
 }
 
 // ForResume returns the policy of a function of handlers.Resume: that of a function, and a scan
@@ -71,11 +75,16 @@ func ForSweep(t Table) Document {
 	return t.document(Statement{Action: []string{"dynamodb:DeleteItem", "dynamodb:Scan"}})
 }
 
-// ForCheck returns the policy of "once check --function". All of it reads. Lambda restricts
-// none of its lists to a function, and the queues are known only when they were listed.
+// ForCheck returns the policy of "once check --function". It writes the record of its own call
+// alone, which it cannot in a table with a sort key: that has the same partition key for all.
+// Lambda restricts none of its lists to a function, and the queues are known only when they
+// were listed.
 func ForCheck(t Table) Document {
-	settings := t.document(Statement{Action: []string{"dynamodb:DescribeContinuousBackups", "dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive"}})
-	return Document{settings.Version, append(settings.Statement[:1], Statement{
+	call := t.document(Statement{Action: Execute, Condition: leadingKeys("*#" + checked.Name + "*")})
+	settings := Statement{
+		Effect: "Allow", Resource: t.ARN, Action: []string{"dynamodb:DescribeContinuousBackups", "dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive"},
+	}
+	return Document{call.Version, append(append([]Statement{settings}, call.Statement...), Statement{
 		Effect: "Allow", Resource: "*",
 		Action: []string{
 			"iam:SimulatePrincipalPolicy", "lambda:GetFunctionConfiguration", "lambda:GetFunctionEventInvokeConfig", "lambda:GetPolicy",
@@ -98,9 +107,7 @@ func (t Table) document(records Statement) Document {
 	})}
 }
 
-// leadingKeys returns two conditions. ForAllValues alone is true for a request without any
-// leading key, such as a Scan.
-func leadingKeys(operations []string) map[string]map[string]any {
+func ofOperations(operations []string) map[string]map[string]any {
 	if len(operations) == 0 {
 		return nil
 	}
@@ -108,8 +115,14 @@ func leadingKeys(operations []string) map[string]map[string]any {
 	for _, operation := range operations {
 		prefixes = append(prefixes, operation+"#*")
 	}
+	return leadingKeys(prefixes...)
+}
+
+// leadingKeys returns two conditions. ForAllValues alone is true for a request without any
+// leading key, such as a Scan.
+func leadingKeys(patterns ...string) map[string]map[string]any {
 	return map[string]map[string]any{
-		"ForAllValues:StringLike": {"dynamodb:LeadingKeys": prefixes},
+		"ForAllValues:StringLike": {"dynamodb:LeadingKeys": patterns},
 		"Null":                    {"dynamodb:LeadingKeys": "false"},
 	}
 }
