@@ -55,8 +55,9 @@ TESTS   = test-proof test-infra test-root test-examples test-postgres test-sqslo
 GO_TEST = test -race $(IF_NEW)
 # Each test binary contains a number of the whole tree, so that go test repeats a result
 # only if nothing has changed. By itself it sees no change outside of the module of a
-# test, nor in what the test compiles.
-IF_NEW  = -vet=off -ldflags "-B 0x$$(index=$$(mktemp -u); GIT_INDEX_FILE=$$index git add -A && GIT_INDEX_FILE=$$index git write-tree; rm -f $$index)"
+# test, nor in what the test compiles. macOS has room for 32 digits.
+TREE    = $(shell index=$$(mktemp -u); GIT_INDEX_FILE=$$index git add -A && GIT_INDEX_FILE=$$index git write-tree | cut -c1-32; rm -f $$index)
+IF_NEW  = -vet=off $(if $(TREE),-ldflags "-B 0x$(TREE)",-count=1)
 
 .PHONY: $(TESTS)
 

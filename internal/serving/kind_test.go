@@ -4,6 +4,7 @@ package serving
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net"
 	"os"
@@ -118,7 +119,7 @@ func TestStartTakesAnotherPortIfTheFirstIsTaken(t *testing.T) {
 }
 
 func TestACommandGetsItsPortAgainWhileItIsFree(t *testing.T) {
-	o := Options{command: "that of this test alone"}
+	o := Options{command: rand.Text()}
 	port, err := o.port()
 	check.Must(t, err)
 	l, err := net.Listen("tcp", ":"+port)

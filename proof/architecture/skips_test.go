@@ -10,7 +10,7 @@ import (
 
 // A test that is skipped otherwise is silent: package notrun says it at the end of make test.
 func TestOnlyShortRunsSkipInSilence(t *testing.T) {
-	files, err := exec.CommandContext(t.Context(), "git", "-C", root, "grep", "-nE", "-B1", `\bt\.Skip(f|Now)?\(`, "--", "*_test.go").Output()
+	files, err := exec.CommandContext(t.Context(), "git", "-C", root, "grep", "--untracked", "-nE", "-B1", `\bt\.Skip(f|Now)?\(`, "--", "*_test.go").Output()
 	check.Must(t, err)
 	lines := strings.Split(string(files), "\n")
 	for i, line := range lines {
