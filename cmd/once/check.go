@@ -88,6 +88,11 @@ func (f *findings) say(check string, v verdict, found, toDo string) {
 		}
 		v, found, toDo = wrong, silent.found(), silent.cause
 	}
+	f.add(check, v, found, toDo)
+}
+
+// add adds a finding of the command itself, also when it sends nothing more.
+func (f *findings) add(check string, v verdict, found, toDo string) {
 	f.all = append(f.all, finding{check, v, found, toDo})
 	if f.to == nil {
 		return

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"maps"
 	"time"
 
@@ -19,7 +20,7 @@ type firstCall struct {
 	*store
 	id      string
 	found   *findings
-	claimed bool
+	claimed bool // or perhaps
 }
 
 // A move is one request of a call.
@@ -54,19 +55,19 @@ func (f *firstCall) run(ctx context.Context, interrupted <-chan struct{}) {
 		f.found.say("first call", fine, "claim, duplicate, step, takeover, release, completion and replay", "")
 	}
 	if !f.clean(ctx) && f.claimed {
-		f.found.say("clean-up", warning, "the record "+f.id+" is left, and expires in half an hour", "once release "+f.id+" --delete --force removes it now")
+		f.found.add("clean-up", warning, "the record "+f.id+" may be left, and expires in half an hour", "once release "+f.id+" --delete --force removes it now")
 	}
 }
 
 func (f *firstCall) make(ctx context.Context, m move) bool {
 	met, ok, err := m.send()
+	f.claimed = f.claimed || err == nil || errors.Is(err, driver.ErrUnavailable) || f.found.waits.ended() != nil
 	switch {
 	case err != nil:
 		f.wrong(ctx, m.name, err.Error(), err)
 	case !m.right(met, ok):
 		f.wrong(ctx, m.name, m.means, nil)
 	default:
-		f.claimed = true
 		return true
 	}
 	return false

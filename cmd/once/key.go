@@ -112,7 +112,7 @@ func (t *store) find(ctx context.Context, w wanted, p *progress) (*record, error
 	case err != nil:
 		return nil, err
 	case len(ids) == 0 && w.operation != "":
-		return nil, endf(codeNoRecord, "no record of operation %s in %s has this key or a hash that begins with %s", printable(w.operation), t.place, w.digits)
+		return nil, endf(codeNoRecord, "no record of operation %s in %s has this key or a hash that begins with %s; a Key.Record has no --operation", printable(w.operation), t.place, w.digits)
 	case len(ids) == 0:
 		return nil, endf(codeNoRecord, "no record in %s has a hash that begins with %s; if it is an idempotency key, give its --operation", t.place, w.digits)
 	case len(ids) > 1:

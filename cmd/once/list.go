@@ -18,8 +18,9 @@ costs half a read unit for each 4 KB of it.
 
 The flags select: "once list --error CardDeclined --since 24h" lists what failed
 with this error since yesterday, and "--state waiting" what a person may have to
-decide. SINCE is since when a record is as it is. Records of earlier versions, and
-released ones, do not tell it, and --since and --until pass over them.
+decide. SINCE is since when a record is as it is. Records that another library or an
+earlier version has finished do not tell it, nor do released ones, and those that run
+again: --since and --until pass over them, and say how many there are.
 
 --older-than finds what may need a person: records in progress whose lease
 ended so long ago, and those without a lease or released, of which the table
@@ -128,13 +129,21 @@ func list(ctx context.Context, c *call) error {
 		return nil
 	})
 	slices.SortStableFunc(sorted, orders[cmp.Or(o.sort, "record")])
-	for _, r := range sorted[:min(len(sorted), cmp.Or(o.limit, len(sorted)))] {
-		err = errors.Join(err, out.write(r))
+	shown := sorted[:min(len(sorted), cmp.Or(o.limit, len(sorted)))]
+	for _, r := range shown {
+		if failed := out.write(r); failed != nil {
+			return failed
+		}
+	}
+	if o.untold > 0 {
+		fmt.Fprintf(c.err, "%d records do not tell since when they are as they are, and are not listed\n", o.untold)
 	}
 	switch {
 	case errors.Is(err, errEnough):
 		fmt.Fprintln(c.err, "there may be more")
 		err = nil
+	case len(shown) < len(sorted):
+		fmt.Fprintf(c.err, "there are %d more\n", len(sorted)-len(shown))
 	case err == nil && out.n == 0:
 		fmt.Fprintln(c.err, "no such records")
 	}

@@ -79,7 +79,10 @@ func (o *postgresFlags) open(ctx context.Context, table string, w *waits) (*stor
 		if o.options.Schema != "" {
 			name = pgx.Identifier{o.options.Schema, table}
 		}
-		err = pool.QueryRow(ctx, "SELECT reltuples::bigint FROM pg_class WHERE oid = to_regclass($1)", name.Sanitize()).Scan(&is.items)
+		row, err := pool.Query(ctx, "SELECT reltuples::bigint FROM pg_class WHERE oid = to_regclass($1)", name.Sanitize())
+		if err == nil {
+			is.items, err = pgx.CollectExactlyOneRow(row, pgx.RowTo[int64])
+		}
 		return is, err
 	}}, nil
 }

@@ -77,8 +77,8 @@ func (o *resolution) add(f *flag.FlagSet) {
 	f.StringVar(&o.message, "failed", "", "the work failed permanently: the error's `message`")
 	f.StringVar(&o.kind, "error-type", "OperatorError", "with --failed, the error's type `name`, on which Step Functions match")
 	f.StringVar(&o.errCode, "error-code", "", "with --failed, the error's `code`")
-	f.StringVar(&o.by, "by", "", "the `name` of who resolves it, which is stored and shown; it is stated, and so no proof")
-	f.StringVar(&o.reason, "reason", "", "a `text` that says why, which is stored and shown; no personal data")
+	f.StringVar(&o.by, "by", "", "the `name` of who resolves it, of 256 bytes at most, which is stored and shown; it is stated, and so no proof")
+	f.StringVar(&o.reason, "reason", "", "a `text` of 512 bytes at most that says why, which is stored and shown; no personal data")
 	durationVar(f, &o.retention, "retention", 24*time.Hour, "how long calls get the result at least, a `duration` such as 7d; never shorter than the record's own retention; required for a record that never expires. With Config.RefuseLate, at least the functions' Retention: until then a repetition is not late, and would run")
 }
 
@@ -146,6 +146,8 @@ func (o *resolution) check(c *call) error {
 		return endf(codeUsage, "set --data FILE, --no-result or --http STATUS: all calls get the result that is stored")
 	case o.file == "-" && !o.yes:
 		return endf(codeUsage, "the file - is standard input, so that nothing can be confirmed: set --yes as well")
+	case c.given("by") && o.by == "" || c.given("reason") && o.reason == "":
+		return endf(codeUsage, "--by or --reason is empty; is a variable unset?")
 	case o.retention < time.Second:
 		return endf(codeUsage, "--retention is less than a second")
 	}

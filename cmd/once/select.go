@@ -20,6 +20,7 @@ type selectFlags struct {
 	cause        string // the type of an error, or its type and code as type/code
 	since, until moment
 	attempt      int64
+	untold       int // records that do not tell since when they are as they are
 }
 
 // waiting selects the records that need a person, as far as the record tells: the limits of
@@ -71,18 +72,20 @@ func (o *selectFlags) selects(r *record, before time.Time) bool {
 	case o.cause != "" && o.cause != r.cause() && o.cause != r.causeType():
 		return false
 	case (o.since.set || o.until.set) && at.IsZero():
+		o.untold++
 		return false
 	}
 	return !(o.since.set && at.Before(o.since.at)) && !(o.until.set && at.After(o.until.at))
 }
 
 // since returns since when the record is in its state, or the zero time if it does not
-// tell: a version before endings has finished it, or a release has made it.
+// tell: another library or a version before endings has finished it, or it was released, or
+// it runs again.
 func (r *record) since(before time.Time) time.Time {
 	switch {
 	case r.Status != driver.InProgress:
 		return r.end().At
-	case r.released():
+	case r.released(), r.Attempt > 1 && !r.Lapsed(before):
 		return time.Time{}
 	case r.at(before) == lapsed:
 		return r.Lease

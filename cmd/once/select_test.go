@@ -70,7 +70,15 @@ func TestListSelectsByErrorStateTimeAndAttempt(t *testing.T) {
 		s.prints(`"ended":{"at":`, "list", "--json", "--error", "CardDeclined")
 		s.prints("CardDeclined 4, Timeout 1", "stats")
 		check.Equal(s, len(s.matches("--limit", "3")), 3)
+		r := s.run(s.with("list", "--error", "CardDeclined", "--since", "24h", "--sort", "since", "--limit", "1")...)
+		check.Equal(s, r.err, "1 records do not tell since when they are as they are, and are not listed\nthere are 1 more\n")
+		// One that was taken over does not tell when that was.
+		again := s.claim("pay#first", time.Hour)
+		again.ID, again.Attempt, again.Began = "pay#again", 2, ago(2*time.Hour)
+		plant(s.T, s.records, again)
+		check.Contains(s, s.run(s.with("list", "--state", "running", "--since", "1h")...).err, " records do not tell since when")
 		s.ends(codeUsage, "only a record that is FAILED has an --error", "list", "--error", "x", "--status", "completed")
+		s.ends(codeUsage, "is a variable unset?", "resolve", "pay#lapsed", "--failed", "no", "--yes", "--by", "")
 		for _, args := range []string{"--state gone", "--since soon", "--sort size", "--limit -1"} {
 			s.ends(codeUsage, "", append([]string{"list"}, strings.Fields(args)...)...)
 		}

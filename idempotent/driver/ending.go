@@ -26,7 +26,7 @@ type Ending struct {
 
 // The limits of an Ending's texts, in bytes. Longer ones are cut.
 const (
-	MaxEndingName   = 128 // of Type, Code and By
+	MaxEndingName   = form.MaxFailureName // of Type, Code and By
 	MaxEndingReason = 512
 )
 
