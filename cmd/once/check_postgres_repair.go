@@ -25,6 +25,7 @@ func (c *postgresCheck) repairTable(ctx context.Context, err error) string {
 		return ""
 	}
 	lines := strings.Split(c.statements()[0], ",\n")
+	// Both are in each statement of CREATE TABLE.
 	_, first, _ := strings.Cut(lines[0], "(\n")
 	id, _, _ := strings.Cut(strings.TrimSpace(first), " text")
 	switch answer.Code {

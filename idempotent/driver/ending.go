@@ -68,7 +68,7 @@ func (e Ending) Encode() string {
 	return string(text)
 }
 
-// DecodeEnding returns what Encode has returned. A text that it has not returned gives the
+// DecodeEnding returns the Ending that Encode has encoded. For any other text it returns the
 // absent Ending: nothing depends on it, so no call should fail because of it.
 func DecodeEnding(text string) Ending {
 	if text == "" {
