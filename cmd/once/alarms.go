@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 )
 
 const aboutAlarms = `
@@ -67,20 +69,20 @@ type alarmFlags struct {
 	made []alarm
 }
 
-func (o *alarmFlags) flags(c *call) {
+func (o *alarmFlags) flags(c *cli.Call) {
 	c.StringVar(&o.format, "format", "sam", "the `name` of the format; there is only sam")
 	c.StringVar(&o.function, "function", "", "the `id` of the function")
-	c.list("operation", "the `name` of an operation that writes metrics", &o.operations)
-	c.list("resumes", "the `name` of an operation, of a function of handlers.Resume that is invoked every 5 min", &o.resumes)
+	c.List("operation", "the `name` of an operation that writes metrics", &o.operations)
+	c.List("resumes", "the `name` of an operation, of a function of handlers.Resume that is invoked every 5 min", &o.resumes)
 	c.StringVar(&o.api, "api", "", "the `id` of an HTTP API in front of it")
 	c.StringVar(&o.queue, "queue", "", "the `id` of a queue that feeds it")
 	c.StringVar(&o.deadLetters, "dead-letters", "", "the `id` of the dead-letter queue of that queue")
 	c.StringVar(&o.failures, "failures", "", "the `id` of a queue with events that Lambda gave up")
 	c.BoolVar(&o.stream, "stream", false, "a stream feeds it")
 	c.BoolVar(&o.relay, "relay", false, "it is the relay of an outbox")
-	c.list("notify", "the `id` of a topic for all alarms", &o.notify)
-	c.list("page", "the `id` of a topic for those that need a person now", &o.page)
-	c.list("ticket", "the `id` of a topic for those that can wait", &o.ticket)
+	c.List("notify", "the `id` of a topic for all alarms", &o.notify)
+	c.List("page", "the `id` of a topic for those that need a person now", &o.page)
+	c.List("ticket", "the `id` of a topic for those that can wait", &o.ticket)
 }
 
 var (
@@ -91,7 +93,7 @@ var (
 func (o *alarmFlags) check() error {
 	for _, id := range slices.Concat([]string{o.api, o.queue, o.deadLetters, o.failures}, o.notify, o.page, o.ticket) {
 		if id != "" && !logicalID.MatchString(id) {
-			return endf(codeUsage, "%q is no logical ID, which has letters and digits", id)
+			return cli.Endf(cli.CodeUsage, "%q is no logical ID, which has letters and digits", id)
 		}
 	}
 	all := slices.Concat(o.operations, o.resumes)
@@ -101,24 +103,24 @@ func (o *alarmFlags) check() error {
 			if i >= len(o.operations) {
 				name = "--resumes"
 			}
-			return endf(codeUsage, name+" %q is listed twice, or not 1 to 255 ASCII characters without a space or a colon at the beginning", operation)
+			return cli.Endf(cli.CodeUsage, name+" %q is listed twice, or not 1 to 255 ASCII characters without a space or a colon at the beginning", operation)
 		}
 	}
 	switch {
 	case o.format != "sam":
-		return endf(codeUsage, "--format %q: there is only sam", o.format)
+		return cli.Endf(cli.CodeUsage, "--format %q: there is only sam", o.format)
 	case !logicalID.MatchString(o.function):
-		return endf(codeUsage, "set --function to the logical ID of the function, which has letters and digits")
+		return cli.Endf(cli.CodeUsage, "set --function to the logical ID of the function, which has letters and digits")
 	case o.relay && len(all) > 0:
-		return endf(codeUsage, "--relay excludes --operation and --resumes: a relay has none")
+		return cli.Endf(cli.CodeUsage, "--relay excludes --operation and --resumes: a relay has none")
 	}
 	return nil
 }
 
-func alarms(_ context.Context, c *call) error {
+func alarms(_ context.Context, c *cli.Call) error {
 	var o alarmFlags
 	o.flags(c)
-	if _, err := c.parse(0); err != nil {
+	if _, err := c.Arguments(0); err != nil {
 		return err
 	}
 	if err := o.check(); err != nil {
@@ -134,5 +136,5 @@ func alarms(_ context.Context, c *call) error {
 		o.add(abandoned, "resume", operation, fmt.Sprintf("%q", operation))
 	}
 	o.ofFunction()
-	return samTemplate.Execute(c.out, o.made)
+	return samTemplate.Execute(c.Out, o.made)
 }

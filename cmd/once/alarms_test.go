@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 )
 
 // The alarms of template.yaml are what the commands in its comments print.
@@ -15,7 +17,7 @@ func TestTemplateHasThePrintedAlarms(t *testing.T) {
 	for _, part := range parts[1:] {
 		command, _, _ := strings.Cut(part, "\n")
 		var out, said strings.Builder
-		if code := run(t.Context(), terminal{nil, &out, &said}, strings.Fields(command)); code != 0 {
+		if code := run(t.Context(), cli.Terminal{Out: &out, Err: &said}, strings.Fields(command)); code != 0 {
 			t.Fatalf("once %s: exit %d\n%s", command, code, &said)
 		}
 		want += "  # once " + command + "\n\n" + out.String()
@@ -34,7 +36,7 @@ func TestTemplateHasThePrintedAlarms(t *testing.T) {
 // The alarm belongs to the function that resumes, which writes its metric in each round.
 func TestAlarmOfAResumerRingsWithoutData(t *testing.T) {
 	var out, said strings.Builder
-	if code := run(t.Context(), terminal{nil, &out, &said}, []string{"alarms", "--function", "ResumeFunction", "--resumes", "place-order", "--notify", "OnCall"}); code != 0 {
+	if code := run(t.Context(), cli.Terminal{Out: &out, Err: &said}, []string{"alarms", "--function", "ResumeFunction", "--resumes", "place-order", "--notify", "OnCall"}); code != 0 {
 		t.Fatalf("exit %d\n%s", code, &said)
 	}
 	_, alarm, _ := strings.Cut(out.String(), "PlaceOrderAbandoned:\n")

@@ -5,9 +5,10 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"io"
-	"slices"
 
+	"github.com/lambda-once/once/cmd/once/internal/checks"
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/store"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/checked"
@@ -51,82 +52,9 @@ Findings are printed as they come. A server that does not answer ends the check.
 warning. With --strict, warnings end with code 8, too.
 `
 
-type verdict string
-
-const (
-	fine    verdict = "ok"
-	warning verdict = "warning" // functions run, at a risk, or it is not known
-	wrong   verdict = "wrong"   // functions fail
-)
-
-type finding struct {
-	Check   string  `json:"check"`
-	Verdict verdict `json:"verdict"`
-	Found   string  `json:"found"`
-	ToDo    string  `json:"to_do,omitempty"`
-}
-
-// findings are printed as they are found, unless to is nil.
-type findings struct {
-	all   []finding
-	to    io.Writer
-	waits *waits
-	over  bool // as the command sends nothing more
-}
-
-// say adds a finding. One is about a server that does not answer, and those after it, or
-// after an interrupt, are of requests that were not sent.
-func (f *findings) say(check string, v verdict, found, toDo string) {
-	if f.over {
-		return
-	}
-	if err := f.waits.ended(); err != nil {
-		f.over = true
-		silent, ok := err.(*silentError)
-		if !ok {
-			return
-		}
-		v, found, toDo = wrong, silent.found(), silent.cause
-	}
-	f.add(check, v, found, toDo)
-}
-
-// add adds a finding of the command itself, also when it sends nothing more.
-func (f *findings) add(check string, v verdict, found, toDo string) {
-	f.all = append(f.all, finding{check, v, found, toDo})
-	if f.to == nil {
-		return
-	}
-	const line = "%-7s  %-22s  %s\n"
-	fmt.Fprintf(f.to, line, v, check, found)
-	if toDo != "" {
-		fmt.Fprintf(f.to, line, "", "", "-> "+toDo)
-	}
-}
-
-// An outcome is a possible finding of a check.
-type outcome struct {
-	holds       bool
-	verdict     verdict
-	found, toDo string
-}
-
-// first adds the first outcome that holds. If none does, it adds that the check is fine, or
-// nothing if the text of that is empty.
-func (f *findings) first(check, isFine string, outcomes ...outcome) {
-	outcomes = append(outcomes, outcome{isFine != "", fine, isFine, ""})
-	if i := slices.IndexFunc(outcomes, func(o outcome) bool { return o.holds }); i >= 0 {
-		f.say(check, outcomes[i].verdict, outcomes[i].found, outcomes[i].toDo)
-	}
-}
-
-func (f *findings) has(v verdict) bool {
-	return slices.ContainsFunc(f.all, func(found finding) bool { return found.Verdict == v })
-}
-
-func checkStore(ctx context.Context, c *call) error {
-	var o storeFlags
-	o.add(c.FlagSet)
+func checkStore(ctx context.Context, c *cli.Call) error {
+	var o store.Flags
+	o.Add(c.FlagSet)
 	operation := c.String("operation", "check", "call with a key of this `operation`")
 	group := c.Bool("group", false, "try what group commit calls, too")
 	resume := c.Bool("resume", false, "check the index of handlers.Resume, too")
@@ -134,52 +62,55 @@ func checkStore(ctx context.Context, c *call) error {
 	function := c.String("function", "", "check the deployed function with this `name` or ARN, too")
 	asJSON := c.Bool("json", false, "write JSON")
 	strict := c.Bool("strict", false, "end with code 8 for warnings, too")
-	if _, err := c.parse(0); err != nil {
+	if _, err := c.Arguments(0); err != nil {
 		return err
 	}
 	*operation = cmp.Or(*operation, "check")
-	if _, err := (idempotent.Key{ID: "any"}).RecordID(*operation); err != nil {
-		return &ending{codeUsage, err}
+	_, err := idempotent.Key{ID: "any"}.RecordID(*operation)
+	if err != nil {
+		return cli.Misuse(err)
 	}
 	id := checked.ID(*operation, rand.Text())
-	o.dynamodb.options.Resume, o.postgres.options.Resume = *resume, *resume
-	if err := o.check(c); err != nil {
+	o.DynamoDB.Options.Resume, o.Postgres.Options.Resume = *resume, *resume
+	if err := o.Check(c); err != nil {
 		return err
 	}
-	found := &findings{all: []finding{}, waits: &o.waits}
+	found := &checks.Findings{All: []checks.Finding{}, Waits: &o.Waits}
 	if !*asJSON {
-		found.to = c.out
+		found.To = c.Out
 	}
-	if c.given("function") {
-		if err := checkFunction(ctx, c, &o, *function, found); err != nil {
+	var asked *checks.Deployed
+	if c.Given("function") {
+		if asked, err = checks.Function(ctx, c, &o, *function, found); err != nil {
 			return err
 		}
 	}
 	lingering, cancel := driver.Linger(ctx)
 	defer cancel()
-	t, err := o.open(lingering, c)
+	t, err := o.Open(lingering, c)
 	if err != nil {
 		return err
 	}
-	if t.check(ctx, id, *group, found) && !*readOnly && ctx.Err() == nil {
-		stop := context.AfterFunc(ctx, func() { fmt.Fprintln(c.err, "once: interrupted; deleting the record of the check") })
-		(&firstCall{store: t, id: id, found: found}).run(lingering, ctx.Done())
+	of := checks.Of(t, *resume, asked, found)
+	if of.Usable(ctx, id, *group) && !*readOnly && ctx.Err() == nil {
+		stop := context.AfterFunc(ctx, func() { fmt.Fprintln(c.Err, "once: interrupted; deleting the record of the check") })
+		(&checks.FirstCall{Store: t, Id: id, Found: found, Repair: of.Repair}).Run(lingering, ctx.Done())
 		stop()
 	}
 	if *asJSON {
-		if err := writeJSON(c.out, found.all); err != nil {
+		if err := cli.WriteJSON(c.Out, found.All); err != nil {
 			return err
 		}
 	}
-	switch end := o.waits.ended(); {
-	case end == errInterrupted, ctx.Err() != nil:
-		return errInterrupted
+	switch end := o.Waits.Ended(); {
+	case end == store.ErrInterrupted, ctx.Err() != nil:
+		return store.ErrInterrupted
 	case end != nil: // which is a finding
-		return endf(codeFailed, "the check is not complete")
-	case found.has(wrong):
-		return endf(codeNotRight, "functions cannot use %s as it is", t.place)
-	case found.has(warning) && *strict:
-		return endf(codeNotRight, "%s has warnings", t.place)
+		return cli.Endf(cli.CodeFailed, "the check is not complete")
+	case found.Has(checks.Wrong):
+		return cli.Endf(cli.CodeNotRight, "functions cannot use %s as it is", t.Place)
+	case found.Has(checks.Warning) && *strict:
+		return cli.Endf(cli.CodeNotRight, "%s has warnings", t.Place)
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/lambda-once/once/cmd/once/internal/checks"
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
@@ -22,7 +24,7 @@ type brokenTable struct {
 	damage  string
 	check   string
 	repair  string
-	verdict verdict // or wrong
+	verdict checks.Verdict // or wrong
 	args    []string
 	left    int // records that the check cannot delete
 }
@@ -44,7 +46,7 @@ func TestCheckFindsAndRepairsBrokenTablesOfPostgreSQL(t *testing.T) {
 		"rule":                {damage: "CREATE RULE quiet AS ON DELETE TO idempotency DO INSTEAD NOTHING", check: "deletion", repair: `DROP RULE quiet ON "idempotency"`, left: 1},
 		"missing columns": {damage: "ALTER TABLE idempotency DROP COLUMN began, DROP COLUMN request", check: "table",
 			repair: `ALTER TABLE "idempotency" ADD COLUMN "began" timestamptz, ADD COLUMN "request" bytea`},
-		"missing index of leases": {check: "index of leases", verdict: warning, args: []string{"--resume"},
+		"missing index of leases": {check: "index of leases", verdict: checks.Warning, args: []string{"--resume"},
 			repair: `CREATE INDEX IF NOT EXISTS "idempotency_lapsed" ON "idempotency" ("lease") WHERE "status" = 'INPROGRESS'`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,12 +63,12 @@ func TestCheckFindsAndRepairsBrokenTablesOfPostgreSQL(t *testing.T) {
 			}
 			_, at, _ := strings.Cut(s.url, "@")
 			args := append([]string{"check", "--postgres", "postgres://" + role + "@" + at}, b.args...)
-			code := codeNotRight
-			if b.verdict == warning {
+			code := cli.CodeNotRight
+			if b.verdict == checks.Warning {
 				code = 0
 			}
 			got := s.found(code, args...)
-			if f := got[b.check]; f.Verdict == fine || !strings.Contains(f.ToDo, b.repair) {
+			if f := got[b.check]; f.Verdict == checks.Fine || !strings.Contains(f.ToDo, b.repair) {
 				t.Errorf("%+v", got)
 			}
 			if strings.Contains(b.damage, "SECURITY") { // whose code is that of a missing right
@@ -75,8 +77,8 @@ func TestCheckFindsAndRepairsBrokenTablesOfPostgreSQL(t *testing.T) {
 			check.Equal(t, strings.Contains(got["clean-up"].Found, "expires in half an hour"), b.left > 0, got)
 			s.exec(b.repair)
 			got = s.found(0, args...)
-			check.Equal(t, got[called].Verdict, fine, got)
-			check.Equal(t, got[b.check].Verdict == wrong || got[b.check].Verdict == warning, false, got)
+			check.Equal(t, got[called].Verdict, checks.Fine, got)
+			check.Equal(t, got[b.check].Verdict == checks.Wrong || got[b.check].Verdict == checks.Warning, false, got)
 			check.Equal(t, s.count(), 2+b.left, "records are left")
 		})
 	}
@@ -88,7 +90,7 @@ func TestCheckFindsDoubledIDsOfATableWithoutItsKey(t *testing.T) {
 	s.exec("ALTER TABLE idempotency DROP CONSTRAINT idempotency_pkey")
 	s.fill(2)
 	s.fill(1)
-	toDo := s.found(codeNotRight, "check", "--postgres", s.url)["table"].ToDo
+	toDo := s.found(cli.CodeNotRight, "check", "--postgres", s.url)["table"].ToDo
 	statement, _, ok := strings.Cut(strings.TrimPrefix(toDo, "doubled ids first: "), ";")
 	var id string
 	var rows int
@@ -111,14 +113,14 @@ func TestCheckFindsADeniedCommandOfRedis(t *testing.T) {
 		args := []any{"ACL", "SETUSER", user, "on", "nopass", "~once:*", "+@all", "-" + command}
 		check.Must(t, client.Do(t.Context(), args...).Err())
 		flags := []string{"check", "--redis", "redis://" + user + ":any@" + server.Addr()}
-		got := s.found(codeNotRight, flags...)
-		if f := got[want.check]; f.Verdict != wrong || !strings.Contains(f.ToDo, want.repair) {
+		got := s.found(cli.CodeNotRight, flags...)
+		if f := got[want.check]; f.Verdict != checks.Wrong || !strings.Contains(f.ToDo, want.repair) {
 			t.Errorf("%s: %+v", command, got)
 		}
 		if err := client.Do(t.Context(), "ACL", "SETUSER", user, "+"+command).Err(); err != nil {
 			t.Fatal(err)
 		}
-		if f := s.found(0, flags...)[called]; f.Verdict != fine {
+		if f := s.found(0, flags...)[called]; f.Verdict != checks.Fine {
 			t.Errorf("%s: %+v", command, f)
 		}
 	}
@@ -130,9 +132,9 @@ func TestCheckFindsADeniedCommandOfRedis(t *testing.T) {
 func TestCheckFindsAReplicaOfRedis(t *testing.T) {
 	primary := redislocal.NewServer(t, &redislocal.Options{Args: []string{"--appendonly", "no"}})
 	replica := redislocal.NewServer(t, &redislocal.Options{Args: []string{"--replicaof", strings.ReplaceAll(primary.Addr(), ":", " ")}})
-	got := (&scene{T: t}).found(codeNotRight, "check", "--redis", "redis://"+replica.Addr())
+	got := (&scene{T: t}).found(cli.CodeNotRight, "check", "--redis", "redis://"+replica.Addr())
 	check.Equal(t, got["server"].ToDo, "connect to the primary", got)
-	check.Equal(t, got["server"].Verdict, wrong)
+	check.Equal(t, got["server"].Verdict, checks.Wrong)
 }
 
 func TestCheckComparesMaxmemoryWithTheRecords(t *testing.T) {
@@ -148,7 +150,7 @@ func TestCheckComparesMaxmemoryWithTheRecords(t *testing.T) {
 	_, err = fmt.Sscan(used["Memory"]["used_memory"], &bytes)
 	check.Must(t, err)
 	s := &scene{T: t}
-	for limit, want := range map[int64]verdict{bytes / 10 * 11: warning, bytes * 2: fine} {
+	for limit, want := range map[int64]checks.Verdict{bytes / 10 * 11: checks.Warning, bytes * 2: checks.Fine} {
 		check.Must(t, client.ConfigSet(t.Context(), "maxmemory", fmt.Sprint(limit)).Err())
 		got := s.found(0, "check", "--redis", "redis://"+server.Addr())
 		check.Equal(t, got["maxmemory"].Verdict, want, got["maxmemory"])
@@ -172,20 +174,20 @@ func TestCheckFindsAKeyThatRefuses(t *testing.T) {
 			}
 			return r.Send()
 		})
-		got := s.found(codeNotRight, "check", "--endpoint", endpoint)
-		check.Equal(t, got[name].Verdict, wrong, got)
-		check.Equal(t, got[name].ToDo, toUseKey)
+		got := s.found(cli.CodeNotRight, "check", "--endpoint", endpoint)
+		check.Equal(t, got[name].Verdict, checks.Wrong, got)
+		check.Equal(t, got[name].ToDo, checks.ToUseKey)
 		check.Equal(t, len(s.items()), 0)
 	}
 }
 
 func TestCheckFindsAMissingIndexOfLeases(t *testing.T) {
 	s := newScene(t)
-	got := s.found(codeNotRight, "check", "--resume")
-	check.Equal(t, got["index"].Verdict, wrong, got)
+	got := s.found(cli.CodeNotRight, "check", "--resume")
+	check.Equal(t, got["index"].Verdict, checks.Wrong, got)
 	check.Contains(t, got["index"].ToDo, "prop Resume")
-	check.Equal(t, got[called].Verdict, fine)
+	check.Equal(t, got[called].Verdict, checks.Fine)
 	table := s.table + "-resume"
 	check.Must(t, dynamo.CreateTable(t.Context(), s.client, table, &dynamo.Options{Resume: true}))
-	check.Equal(t, s.found(0, "check", "--resume", "--table", table)["index"].Verdict, fine)
+	check.Equal(t, s.found(0, "check", "--resume", "--table", table)["index"].Verdict, checks.Fine)
 }

@@ -2,17 +2,15 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/cmd/once/internal/checks"
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/checked"
 	"github.com/lambda-once/once/internal/wire"
@@ -26,7 +24,7 @@ func TestFirstCallLeavesNothing(t *testing.T) {
 		before := s.all()
 		for _, operation := range []string{"check", "pay"} {
 			got := s.found(0, s.with("check", "--operation", operation)...)
-			check.Equal(s, got[called].Verdict, fine, got)
+			check.Equal(s, got[called].Verdict, checks.Fine, got)
 			check.Equal(s, s.all(), before)
 		}
 		_, made := s.found(0, s.with("check", "--read-only")...)[called]
@@ -46,7 +44,7 @@ func TestKilledCheckLeavesARecordThatIsPassedOver(t *testing.T) {
 		}
 		check.Equal(s, s.ok(s.with("list")...), "")
 		check.Lacks(s, s.ok(s.with("stats", "--json")...), `"operation"`)
-		check.Equal(s, s.found(0, s.with("check")...)[called].Verdict, fine)
+		check.Equal(s, s.found(0, s.with("check")...)[called].Verdict, checks.Fine)
 	})
 }
 
@@ -57,7 +55,7 @@ func TestInterruptedCheckDeletesItsRecord(t *testing.T) {
 			s.hear(d, "interrupted; deleting")
 		})
 		r := s.ended(d)
-		check.Equal(s, r.code, codeFailed, r)
+		check.Equal(s, r.code, cli.CodeFailed, r)
 		check.True(s, strings.HasSuffix(r.err, "once: interrupted\n"), r.err)
 		check.Lacks(s, r.out, called)
 		check.Lacks(s, s.all(), checked.Name)
@@ -83,68 +81,6 @@ func (s *storeScene) held(command string, do func(*dialog)) *dialog {
 	return d
 }
 
-// A lyingStore changes what one of its answers says.
-type lyingStore struct {
-	driver.Operable
-	sent, at int
-	lie      func(*driver.Record, *bool)
-}
-
-func (l *lyingStore) answer(r driver.Record, ok bool, err error) (driver.Record, bool, error) {
-	if l.sent++; l.sent-1 == l.at {
-		l.lie(&r, &ok)
-	}
-	return r, ok, err
-}
-
-func (l *lyingStore) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
-	return l.answer(l.Operable.Create(ctx, r, cutoff, with))
-}
-
-func (l *lyingStore) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	return l.answer(l.Operable.Change(ctx, f, c))
-}
-
-func (l *lyingStore) Get(ctx context.Context, id string) (driver.Record, error) {
-	r, err := l.Operable.Get(ctx, id)
-	r, _, err = l.answer(r, true, err)
-	return r, err
-}
-
-// Each answer is compared: the finding is that of the request whose answer is not what it must be.
-func TestFirstCallComparesEachAnswer(t *testing.T) {
-	refuse := func(_ *driver.Record, ok *bool) { *ok = !*ok }
-	plays := func(at int, lie func(*driver.Record, *bool)) (*firstCall, []move) {
-		records := memory.New(0)
-		f := &firstCall{id: checked.ID("check", "A"), found: &findings{waits: &waits{}}, store: &store{
-			Operable: &lyingStore{Operable: records, at: at, lie: lie},
-			repair:   func(context.Context, error) (verdict, string) { return wrong, "" },
-		}}
-		f.run(t.Context(), nil)
-		left, err := records.Get(t.Context(), f.id)
-		check.Must(t, err)
-		check.Equal(t, left.Status, driver.Absent, "a record is left")
-		return f, f.moves(t.Context(), time.Now())
-	}
-	f, moves := plays(-1, nil)
-	check.Deep(t, f.found.all, []finding{{Check: called, Verdict: fine, Found: f.found.all[0].Found}})
-	for at, m := range moves[:len(moves)-1] { // the last one is a read
-		f, _ := plays(at, refuse)
-		check.Deep(t, f.found.all, []finding{{Check: m.name, Verdict: wrong, Found: m.means}}, m.name)
-	}
-	for name, lie := range map[string]func(*driver.Record, *bool){
-		"duplicate":       func(r *driver.Record, _ *bool) { r.Owner = "another" },
-		"takeover":        func(r *driver.Record, _ *bool) { r.Request = nil },
-		"second takeover": func(r *driver.Record, _ *bool) { r.Steps = nil },
-		"fence":           func(r *driver.Record, _ *bool) { *r = driver.Record{} },
-		"replay":          func(r *driver.Record, _ *bool) { r.Data = []byte("1") },
-	} {
-		f, _ := plays(slices.IndexFunc(moves, func(m move) bool { return m.name == name }), lie)
-		check.Equal(t, len(f.found.all), 1, name)
-		check.Equal(t, f.found.all[0].Check, name)
-	}
-}
-
 // A role that is confined to its operations makes the call on keys of these.
 func TestFirstCallIsOfTheOperation(t *testing.T) {
 	s := newScene(t)
@@ -157,14 +93,4 @@ func TestFirstCallIsOfTheOperation(t *testing.T) {
 	})
 	s.found(0, "check", "--operation", "pay", "--endpoint", endpoint)
 	check.Deep(t, keys, map[string]bool{"pay#": true})
-}
-
-// With --function, the role of the function may what the caller may not.
-func TestDeniedCallBesideAFunctionIsTheCallers(t *testing.T) {
-	denied := fmt.Errorf("the caller: %w", driver.ErrDenied)
-	for is, of := range map[verdict]*table{warning: {function: &deployed{}}, wrong: {}} {
-		got, toDo := of.repair(t.Context(), denied)
-		check.Equal(t, got, is)
-		check.Contains(t, toDo, "once policy")
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
+	"github.com/lambda-once/once/cmd/once/internal/checks"
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/notrun"
 )
@@ -23,7 +25,7 @@ func TestCheckFindsWhatIsWrongOfADeployedFunction(t *testing.T) {
 		a := newDeployment(t, moto)
 		a.addStream(func(*lambda.CreateEventSourceMappingInput) {})
 		for name, f := range a.found(0, "check", "--strict", "--function", "pay", "--operation", "pay", "--group") {
-			check.Equal(t, f.Verdict, fine, name, f)
+			check.Equal(t, f.Verdict, checks.Fine, name, f)
 		}
 	})
 	stream := func(change func(*lambda.CreateEventSourceMappingInput)) func(*deployment) {
@@ -44,9 +46,9 @@ func TestCheckFindsWhatIsWrongOfADeployedFunction(t *testing.T) {
 			_, err := a.lambda.UpdateEventSourceMapping(a.Context(), &lambda.UpdateEventSourceMappingInput{UUID: a.mapping, FunctionResponseTypes: []types.FunctionResponseType{}})
 			check.Must(a.T, err)
 		},
-		"orders: visibility":   func(a *deployment) { a.set("orders", "VisibilityTimeout", "59") },
-		"orders: dead letters": func(a *deployment) { a.set("orders", "RedrivePolicy", "") },
-		"dead: retention":      func(a *deployment) { a.set("dead", "MessageRetentionPeriod", "60") },
+		"orders: visibility":   func(a *deployment) { a.IsSet("orders", "VisibilityTimeout", "59") },
+		"orders: dead letters": func(a *deployment) { a.IsSet("orders", "RedrivePolicy", "") },
+		"dead: retention":      func(a *deployment) { a.IsSet("dead", "MessageRetentionPeriod", "60") },
 		"orders: consumers": func(a *deployment) {
 			a.createFunction("other")
 			_, err := a.lambda.CreateEventSourceMapping(a.Context(), &lambda.CreateEventSourceMappingInput{FunctionName: aws.String("other"), EventSourceArn: &a.queue})
@@ -61,49 +63,14 @@ func TestCheckFindsWhatIsWrongOfADeployedFunction(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := newDeployment(t, moto)
 			damage(a)
-			for is, f := range a.found(codeNotRight, "check", "--table", "records", "--function", "pay", "--operation", "pay") {
-				check.Equal(t, f.Verdict == wrong, is == name, is, f)
+			for is, f := range a.found(cli.CodeNotRight, "check", "--table", "records", "--function", "pay", "--operation", "pay") {
+				check.Equal(t, f.Verdict == checks.Wrong, is == name, is, f)
 			}
 		})
 	}
 	t.Run("no function", func(t *testing.T) {
 		got := newDeployment(t, moto).run("check", "--function", "nowhere")
-		check.Equal(t, got.code, codeFailed)
+		check.Equal(t, got.code, cli.CodeFailed)
 		check.Contains(t, got.err, "there is no function nowhere")
 	})
-}
-
-// Moto has no Kafka, and no variable that a function would refuse.
-func TestCheckFindsWhatMotoDoesNotHave(t *testing.T) {
-	kafka := types.EventSourceMappingConfiguration{Topics: []string{"orders"}, FunctionResponseTypes: reported, ProvisionedPollerConfig: &types.ProvisionedPollerConfig{}}
-	for name, c := range map[string]struct {
-		damage func(*types.EventSourceMappingConfiguration, map[string]string)
-		wrong  string
-	}{
-		"nothing":      {func(*types.EventSourceMappingConfiguration, map[string]string) {}, ""},
-		"reports":      {func(m *types.EventSourceMappingConfiguration, _ map[string]string) { m.FunctionResponseTypes = nil }, "orders: reports"},
-		"pollers":      {func(m *types.EventSourceMappingConfiguration, _ map[string]string) { m.ProvisionedPollerConfig = nil }, "orders: pollers"},
-		"metrics":      {func(_ *types.EventSourceMappingConfiguration, v map[string]string) { v["ONCE_METRICS"] = "on" }, "metrics"},
-		"not disabled": {func(_ *types.EventSourceMappingConfiguration, v map[string]string) { v["ONCE_DISABLED"] = "false" }, ""},
-		"no truth":     {func(_ *types.EventSourceMappingConfiguration, v map[string]string) { v["ONCE_DISABLED"] = "off" }, "ONCE_DISABLED"},
-		"table by ARN": {func(_ *types.EventSourceMappingConfiguration, v map[string]string) { v["IDEMPOTENCY_TABLE"] = tableARN }, ""},
-		"another table": {func(_ *types.EventSourceMappingConfiguration, v map[string]string) {
-			v["IDEMPOTENCY_TABLE"] = tableARN + "-2"
-		}, "IDEMPOTENCY_TABLE"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			m, d := kafka, &deployed{variables: map[string]string{"IDEMPOTENCY_TABLE": "records", "ONCE_METRICS": "emf"}}
-			c.damage(&m, d.variables)
-			all := findings{waits: &waits{}}
-			d.checkVariables(&lambda.GetFunctionConfigurationOutput{}, "records", &all)
-			d.checkSource(t.Context(), m, &all)
-			found := ""
-			for _, f := range all.all {
-				if f.Verdict == wrong {
-					found += f.Check
-				}
-			}
-			check.Equal(t, found, c.wrong)
-		})
-	}
 }

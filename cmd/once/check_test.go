@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/cmd/once/internal/checks"
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
@@ -65,7 +67,7 @@ func (s *scene) endpoint(said answers, describe func(table map[string]any)) stri
 func protected(table map[string]any) { table["DeletionProtectionEnabled"] = true }
 
 // verdicts returns the findings of a check, which writes nothing, by their names.
-func (s *scene) verdicts(code int, args ...string) map[string]finding {
+func (s *scene) verdicts(code int, args ...string) map[string]checks.Finding {
 	s.Helper()
 	before := s.items()
 	got := s.found(code, append([]string{"check", "--read-only"}, args...)...)
@@ -82,7 +84,7 @@ func TestCheckAcceptsATableThatIsRight(t *testing.T) {
 		"keys", "time to live", "point-in-time recovery", "deletion protection",
 		"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem",
 	} {
-		check.Equal(t, got[name].Verdict, fine, name, got[name])
+		check.Equal(t, got[name].Verdict, checks.Fine, name, got[name])
 	}
 	check.Equal(t, len(got), 8, got)
 }
@@ -109,7 +111,7 @@ func TestCheckTriesGroupCommit(t *testing.T) {
 	} {
 		got := s.verdicts(0, append(args, "--group")...)
 		for _, name := range []string{"dynamodb:BatchGetItem", "dynamodb:PartiQLUpdate", "dynamodb:PartiQLDelete", "dynamodb:PartiQLInsert", "dynamodb:PutItem"} {
-			check.Equal(t, got[name].Verdict, fine, args, name, got[name])
+			check.Equal(t, got[name].Verdict, checks.Fine, args, name, got[name])
 		}
 		out, err := s.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &composite})
 		if err != nil || out.Count != 0 {
@@ -127,51 +129,51 @@ func TestCheckFindsWhatIsNotRight(t *testing.T) {
 		args     []string
 		code     int
 		check    string
-		verdict  verdict
+		verdict  checks.Verdict
 		says     string
 	}{
-		"no backups":           {said: answers{"DescribeContinuousBackups": exposed}, check: "point-in-time recovery", verdict: warning, says: "PointInTimeRecoveryEnabled=true"},
-		"no backups, strictly": {said: answers{"DescribeContinuousBackups": exposed}, args: []string{"--strict"}, code: codeNotRight, check: "point-in-time recovery", verdict: warning},
-		"backups not known":    {said: answers{"DescribeContinuousBackups": denied}, check: "point-in-time recovery", verdict: warning, says: "not known"},
-		"unprotected":          {check: "deletion protection", verdict: warning, says: "--deletion-protection-enabled"},
-		"no time to live":      {said: answers{"DescribeTimeToLive": `{"TimeToLiveDescription":{"TimeToLiveStatus":"DISABLED"}}`}, check: "time to live", verdict: warning, says: "AttributeName=expiration"},
+		"no backups":           {said: answers{"DescribeContinuousBackups": exposed}, check: "point-in-time recovery", verdict: checks.Warning, says: "PointInTimeRecoveryEnabled=true"},
+		"no backups, strictly": {said: answers{"DescribeContinuousBackups": exposed}, args: []string{"--strict"}, code: cli.CodeNotRight, check: "point-in-time recovery", verdict: checks.Warning},
+		"backups not known":    {said: answers{"DescribeContinuousBackups": denied}, check: "point-in-time recovery", verdict: checks.Warning, says: "not known"},
+		"unprotected":          {check: "deletion protection", verdict: checks.Warning, says: "--deletion-protection-enabled"},
+		"no time to live":      {said: answers{"DescribeTimeToLive": `{"TimeToLiveDescription":{"TimeToLiveStatus":"DISABLED"}}`}, check: "time to live", verdict: checks.Warning, says: "AttributeName=expiration"},
 		"another's": {said: answers{"DescribeTimeToLive": `{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"ttl"}}`},
-			code: codeNotRight, check: "time to live", verdict: wrong, says: "by ttl, which is not expiration"},
+			code: cli.CodeNotRight, check: "time to live", verdict: checks.Wrong, says: "by ttl, which is not expiration"},
 		"renamed": {said: answers{"DescribeTimeToLive": `{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"ttl"}}`},
-			args: []string{"--attribute", "expiration=ttl"}, check: "time to live", verdict: fine},
-		"may not put":    {said: answers{"PutItem": denied}, code: codeNotRight, check: "dynamodb:PutItem", verdict: wrong, says: "once policy"},
-		"may not get":    {said: answers{"GetItem": denied}, code: codeNotRight, check: "dynamodb:GetItem", verdict: wrong, says: "is not authorized"},
-		"may not update": {said: answers{"UpdateItem": denied}, code: codeNotRight, check: "dynamodb:UpdateItem", verdict: wrong},
-		"may not delete": {said: answers{"DeleteItem": denied}, code: codeNotRight, check: "dynamodb:DeleteItem", verdict: wrong},
+			args: []string{"--attribute", "expiration=ttl"}, check: "time to live", verdict: checks.Fine},
+		"may not put":    {said: answers{"PutItem": denied}, code: cli.CodeNotRight, check: "dynamodb:PutItem", verdict: checks.Wrong, says: "once policy"},
+		"may not get":    {said: answers{"GetItem": denied}, code: cli.CodeNotRight, check: "dynamodb:GetItem", verdict: checks.Wrong, says: "is not authorized"},
+		"may not update": {said: answers{"UpdateItem": denied}, code: cli.CodeNotRight, check: "dynamodb:UpdateItem", verdict: checks.Wrong},
+		"may not delete": {said: answers{"DeleteItem": denied}, code: cli.CodeNotRight, check: "dynamodb:DeleteItem", verdict: checks.Wrong},
 		"may not get many": {said: answers{"BatchGetItem": denied}, args: []string{"--group"},
-			code: codeNotRight, check: "dynamodb:BatchGetItem", verdict: wrong, says: "once policy"},
+			code: cli.CodeNotRight, check: "dynamodb:BatchGetItem", verdict: checks.Wrong, says: "once policy"},
 		"may not update in a group": {said: answers{"BatchExecuteStatement": deniedStatement}, args: []string{"--group"},
-			code: codeNotRight, check: "dynamodb:PartiQLUpdate", verdict: wrong, says: "may not: this"},
+			code: cli.CodeNotRight, check: "dynamodb:PartiQLUpdate", verdict: checks.Wrong, says: "may not: this"},
 		"may not delete in a group": {said: answers{"BatchExecuteStatement": deniedStatement}, args: []string{"--group"},
-			code: codeNotRight, check: "dynamodb:PartiQLDelete", verdict: wrong, says: "once policy"},
+			code: cli.CodeNotRight, check: "dynamodb:PartiQLDelete", verdict: checks.Wrong, says: "once policy"},
 		"may not group at all": {said: answers{"BatchExecuteStatement": denied}, args: []string{"--group"},
-			code: codeNotRight, check: "dynamodb:PartiQLDelete", verdict: wrong, says: "is not authorized"},
+			code: cli.CodeNotRight, check: "dynamodb:PartiQLDelete", verdict: checks.Wrong, says: "is not authorized"},
 		"may not insert in a group": {said: answers{"ExecuteTransaction": deniedOf("PartiQLInsert")}, args: []string{"--group"},
-			code: codeNotRight, check: "dynamodb:PartiQLInsert", verdict: wrong, says: "once policy"},
+			code: cli.CodeNotRight, check: "dynamodb:PartiQLInsert", verdict: checks.Wrong, says: "once policy"},
 		"may insert, it is not known": {said: answers{"ExecuteTransaction": deniedOf("PartiQLUpdate")}, args: []string{"--group"},
-			check: "dynamodb:PartiQLInsert", verdict: warning, says: "grant dynamodb:PartiQLUpdate"},
+			check: "dynamodb:PartiQLInsert", verdict: checks.Warning, says: "grant dynamodb:PartiQLUpdate"},
 		"another canceled the insert": {said: answers{"ExecuteTransaction": canceled("TransactionConflict")}, args: []string{"--group"},
-			check: "dynamodb:PartiQLInsert", verdict: warning, says: "not known: TransactionCanceledException"},
+			check: "dynamodb:PartiQLInsert", verdict: checks.Warning, says: "not known: TransactionCanceledException"},
 		"no transactions to insert with": {said: answers{"ExecuteTransaction": `{"__type":"com.amazon.coral.validate#ValidationException","message":"unsupported"}`},
-			args: []string{"--group"}, check: "dynamodb:PartiQLInsert", verdict: warning, says: "not known: ValidationException: unsupported"},
+			args: []string{"--group"}, check: "dynamodb:PartiQLInsert", verdict: checks.Warning, says: "not known: ValidationException: unsupported"},
 		"an ARN, by which nothing is grouped": {args: []string{"--group", "--table", "arn:aws:dynamodb:eu-west-1:000000000000:table/" + s.table},
-			code: codeNotRight /* DynamoDB Local knows no ARNs */, check: "group commit", verdict: warning, says: "its name"},
-		"does not group":   {said: answers{"BatchExecuteStatement": denied, "BatchGetItem": denied, "ExecuteTransaction": denied}, check: "dynamodb:PutItem", verdict: fine},
-		"may not describe": {said: answers{"DescribeTable": denied}, check: "table", verdict: warning, says: "not known"},
-		"being made":       {describe: func(d map[string]any) { d["TableStatus"] = "CREATING" }, code: codeNotRight, check: "status", verdict: wrong, says: "ACTIVE"},
+			code: cli.CodeNotRight /* DynamoDB Local knows no ARNs */, check: "group commit", verdict: checks.Warning, says: "its name"},
+		"does not group":   {said: answers{"BatchExecuteStatement": denied, "BatchGetItem": denied, "ExecuteTransaction": denied}, check: "dynamodb:PutItem", verdict: checks.Fine},
+		"may not describe": {said: answers{"DescribeTable": denied}, check: "table", verdict: checks.Warning, says: "not known"},
+		"being made":       {describe: func(d map[string]any) { d["TableStatus"] = "CREATING" }, code: cli.CodeNotRight, check: "status", verdict: checks.Wrong, says: "ACTIVE"},
 		"replicas": {describe: func(d map[string]any) { d["Replicas"] = []any{map[string]any{"RegionName": "eu-west-1"}} },
-			check: "replicas", verdict: warning, says: "one home Region"},
+			check: "replicas", verdict: checks.Warning, says: "one home Region"},
 		"strong replicas": {describe: func(d map[string]any) {
 			d["Replicas"], d["MultiRegionConsistency"] = []any{map[string]any{"RegionName": "eu-west-1"}}, "STRONG"
-		}, check: "replicas", verdict: warning, says: "no transactions"},
+		}, check: "replicas", verdict: checks.Warning, says: "no transactions"},
 		"an index": {describe: func(d map[string]any) { d["LocalSecondaryIndexes"] = []any{map[string]any{"IndexName": "i"}} },
-			check: "indexes", verdict: warning, says: "10 GB"},
-		"composite, it says": {args: []string{"--sort-key", "sk", "--partition", "p"}, code: codeNotRight, check: "keys", verdict: wrong, says: "functions need id (S), partition key; sk (S), sort key"},
+			check: "indexes", verdict: checks.Warning, says: "10 GB"},
+		"composite, it says": {args: []string{"--sort-key", "sk", "--partition", "p"}, code: cli.CodeNotRight, check: "keys", verdict: checks.Wrong, says: "functions need id (S), partition key; sk (S), sort key"},
 	} {
 		got := s.verdicts(c.code, append(c.args, "--endpoint", s.endpoint(c.said, c.describe))...)[c.check]
 		if got.Verdict != c.verdict || !strings.Contains(got.Found+got.ToDo, c.says) {
@@ -191,11 +193,11 @@ func TestCheckFindsWrongKeys(t *testing.T) {
 			KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String(name), KeyType: types.KeyTypeHash}},
 		})
 		check.Must(t, err)
-		got := s.verdicts(codeNotRight, "--table", table)
-		if k := got["keys"]; k.Verdict != wrong || !strings.Contains(k.Found, fmt.Sprintf("%s (%s), partition key; functions need id (S)", name, kind)) {
+		got := s.verdicts(cli.CodeNotRight, "--table", table)
+		if k := got["keys"]; k.Verdict != checks.Wrong || !strings.Contains(k.Found, fmt.Sprintf("%s (%s), partition key; functions need id (S)", name, kind)) {
 			t.Errorf("%s: %+v", name, k)
 		}
-		got = s.found(codeNotRight, "check", "--table", table)
+		got = s.found(cli.CodeNotRight, "check", "--table", table)
 		if _, made := got[called]; made {
 			t.Errorf("%s: a call was made in a table whose keys are wrong", name)
 		}
@@ -204,7 +206,7 @@ func TestCheckFindsWrongKeys(t *testing.T) {
 		}
 	}
 	renamed := s.verdicts(0, "--table", s.table+"-pk", "--attribute", "id=pk")
-	if renamed["keys"].Verdict != fine || renamed["dynamodb:PutItem"].Verdict != fine {
+	if renamed["keys"].Verdict != checks.Fine || renamed["dynamodb:PutItem"].Verdict != checks.Fine {
 		t.Errorf("%+v", renamed)
 	}
 }
@@ -215,10 +217,10 @@ func TestCheckIsReadable(t *testing.T) {
 	r := s.run("check", "--endpoint", s.endpoint(answers{"DescribeContinuousBackups": exposed}, protected))
 	golden(t, "check", strings.ReplaceAll(r.out, s.table, "TABLE"))
 	check.Equal(t, r.code, 0, r)
-	if r := s.run("check", "--table", "nowhere"); r.code != codeNotRight || !strings.Contains(r.out, "there is no table nowhere") {
+	if r := s.run("check", "--table", "nowhere"); r.code != cli.CodeNotRight || !strings.Contains(r.out, "there is no table nowhere") {
 		t.Error(r)
 	}
-	if r := s.run("check", "--endpoint", "http://127.0.0.1:1"); r.code != codeNotRight || !strings.Contains(r.out, "was not reached") {
+	if r := s.run("check", "--endpoint", "http://127.0.0.1:1"); r.code != cli.CodeNotRight || !strings.Contains(r.out, "was not reached") {
 		t.Error(r)
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"github.com/lambda-once/once/cmd/once/internal/store"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
@@ -77,7 +78,7 @@ func newDeployment(t *testing.T, moto string) *deployment {
 	t.Setenv("AWS_ENDPOINT_URL", a.simulated(moto))
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "")
 	t.Setenv("AWS_REGION", "eu-central-1")
-	cfg, err := (&dynamodbFlags{}).load(t.Context(), &waits{timeout: time.Minute, to: io.Discard})
+	cfg, err := (&store.DynamoDBFlags{}).Load(t.Context(), &store.Waits{Timeout: time.Minute, To: io.Discard})
 	check.Must(t, err)
 	a.lambda, a.sqs, a.dynamodb = lambda.NewFromConfig(cfg), sqs.NewFromConfig(cfg), dynamodb.NewFromConfig(cfg)
 	a.createTable("records")
@@ -203,7 +204,7 @@ func (a *deployment) createQueue(name string, attributes map[string]string) stri
 	return out.Attributes["QueueArn"]
 }
 
-func (a *deployment) set(queue, attribute, value string) {
+func (a *deployment) IsSet(queue, attribute, value string) {
 	a.Helper()
 	of, err := a.sqs.GetQueueUrl(a.Context(), &sqs.GetQueueUrlInput{QueueName: &queue})
 	check.Must(a.T, err)

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
@@ -62,7 +63,7 @@ func TestScanThatDoesNotEndSaysWhereToContinue(t *testing.T) {
 					}
 					r := s.stopped(size.first, size.request, end, command, "--json", "--timeout", timeout)
 					says := regexp.MustCompile(`once: (.*); read \d+ .*; continue with --after (\S+)\n$`).FindStringSubmatch(r.err)
-					if r.code != codeFailed || says == nil {
+					if r.code != cli.CodeFailed || says == nil {
 						t.Fatalf("exit %d\n%s", r.code, r.err)
 					}
 					check.True(t, says[1] == "interrupted" || end == nil && strings.Contains(says[1], "no answer of "), says[1])

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/internal/wire"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
@@ -30,31 +31,31 @@ Responses go to standard output; the function's log, and a line for each call, t
 standard error. On DynamoDB Local the line says whether the handler ran.
 `
 
-func invoke(ctx context.Context, c *call) (err error) {
+func invoke(ctx context.Context, c *cli.Call) (err error) {
 	var extra []string
 	var timeout time.Duration
 	file := c.String("event", "", "a `file` with the event's JSON; - is standard input")
-	c.list("env", "a variable of the function as `NAME=value`, or NAME for the value that it has here", &extra)
-	durationVar(c.FlagSet, &timeout, "timeout", 10*time.Second, "how long the function may run, a `duration`; the default is that of package infra")
+	c.List("env", "a variable of the function as `NAME=value`, or NAME for the value that it has here", &extra)
+	cli.DurationVar(c.FlagSet, &timeout, "timeout", 10*time.Second, "how long the function may run, a `duration`; the default is that of package infra")
 	times := c.Int("times", 1, "a `number`: send the event so many times, one after the other")
-	rest, err := c.parse(1)
+	rest, err := c.Arguments(1)
 	if err != nil {
 		return err
 	}
 	if len(rest) == 0 || *file == "" || *times < 1 {
-		return endf(codeUsage, "give a FUNCTION, its --event, and --times from 1")
+		return cli.Endf(cli.CodeUsage, "give a FUNCTION, its --event, and --times from 1")
 	}
-	event, err := readFile(*file, c.in)
+	event, err := readFile(*file, c.In)
 	switch {
 	case err != nil:
-		return &ending{codeUsage, err}
+		return cli.Misuse(err)
 	case !json.Valid(event):
-		return endf(codeUsage, "the event is not JSON: %s", *file)
+		return cli.Endf(cli.CodeUsage, "the event is not JSON: %s", *file)
 	}
 	binary := rest[0]
 	info, err := os.Stat(binary)
 	if err != nil {
-		return &ending{codeUsage, err}
+		return cli.Misuse(err)
 	}
 	if info.IsDir() {
 		if binary, err = lambdaruntime.Build(ctx, binary, "."); err != nil {
@@ -70,7 +71,7 @@ func invoke(ctx context.Context, c *call) (err error) {
 		// Its errors are of calls that the function saw fail.
 		defer func() { _ = watched.Close() }()
 	}
-	function, err := lambdaruntime.Start(ctx, lambdaruntime.Function{Binary: binary, Env: env, Log: c.err, Timeout: timeout})
+	function, err := lambdaruntime.Start(ctx, lambdaruntime.Function{Binary: binary, Env: env, Log: c.Err, Timeout: timeout})
 	if err != nil {
 		return err
 	}
@@ -80,14 +81,14 @@ func invoke(ctx context.Context, c *call) (err error) {
 		if err != nil {
 			return withoutOutput(err)
 		}
-		fmt.Fprintf(c.out, "%s\n", response.Payload)
-		fmt.Fprintf(c.err, "call %d of %d: %s", call+1, *times, response.Duration.Round(time.Millisecond))
+		fmt.Fprintf(c.Out, "%s\n", response.Payload)
+		fmt.Fprintf(c.Err, "call %d of %d: %s", call+1, *times, response.Duration.Round(time.Millisecond))
 		if watched != nil {
-			fmt.Fprintf(c.err, ", %s", watched.said())
+			fmt.Fprintf(c.Err, ", %s", watched.said())
 		}
-		fmt.Fprintln(c.err)
+		fmt.Fprintln(c.Err)
 		if response.FunctionError != nil {
-			return &ending{code: codeFailed} // the response says it
+			return &cli.Ending{Code: cli.CodeFailed} // the response says it
 		}
 	}
 	return nil
@@ -99,9 +100,9 @@ func withoutOutput(err error) error {
 	var crash *lambdaruntime.CrashedError
 	switch {
 	case errors.As(err, &start):
-		return endf(codeFailed, "the function did not start: %s", start.Status)
+		return cli.Endf(cli.CodeFailed, "the function did not start: %s", start.Status)
 	case errors.As(err, &crash):
-		return endf(codeFailed, "the function's process ended: %s", crash.Status)
+		return cli.Endf(cli.CodeFailed, "the function's process ended: %s", crash.Status)
 	}
 	return err
 }
@@ -147,7 +148,7 @@ func watchTable(env []string) (_ *tableCalls, _ []string, err error) {
 		return nil, env, nil
 	}
 	if t.Proxy, err = wire.HTTP(strings.TrimPrefix(env[at], endpoint), t.carry); err != nil {
-		return nil, nil, endf(codeUsage, "%s: %w", endpoint, err)
+		return nil, nil, cli.Endf(cli.CodeUsage, "%s: %w", endpoint, err)
 	}
 	env[at] = endpoint + t.URL()
 	return t, env, nil

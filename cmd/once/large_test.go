@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/cmd/once/internal/store"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
@@ -143,10 +144,10 @@ func (s *scene) progressOf(n int, told string) {
 		}
 		line = strings.Replace(line, fmt.Sprintf(" of about %d", n), "", 1) // a sweep does not know it
 		var i, p, u int
-		if _, err := fmt.Sscanf(line, "read %d items in %d pages, %d read units", &i, &p, &u); err != nil || i-items < progressItems || i > n || p <= pages || u <= units {
+		if _, err := fmt.Sscanf(line, "read %d items in %d pages, %d read units", &i, &p, &u); err != nil || i-items < store.ProgressItems || i > n || p <= pages || u <= units {
 			s.Errorf("told %q after %d items, %d pages and %d units: %v", line, items, pages, units, err)
 		}
 		items, pages, units = i, p, u
 	}
-	check.True(s, n-items < 2*progressItems, items, n, "records", told)
+	check.True(s, n-items < 2*store.ProgressItems, items, n, "records", told)
 }

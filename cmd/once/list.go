@@ -10,6 +10,10 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/record"
+	"github.com/lambda-once/once/cmd/once/internal/store"
 )
 
 const aboutList = `
@@ -32,51 +36,51 @@ If it is interrupted, or fails, it prints the position at which --after continue
 `
 
 type listFlags struct {
-	scanFlags
-	selectFlags
+	store.ScanFlags
+	record.Selection
 	older time.Duration
 	sort  string
 	limit int
 }
 
 func (o *listFlags) add(f *flag.FlagSet) {
-	o.scanFlags.add(f)
-	o.selectFlags.add(f)
-	durationVar(f, &o.older, "older-than", 0, "only records in progress whose lease ended this `duration` ago or earlier, such as 15m or 7d")
+	o.ScanFlags.Add(f)
+	o.Selection.Add(f)
+	cli.DurationVar(f, &o.older, "older-than", 0, "only records in progress whose lease ended this `duration` ago or earlier, such as 15m or 7d")
 	f.StringVar(&o.sort, "sort", "", "sort by this `column`: since, attempt or record; the oldest, the most attempts or the first id first")
 	f.IntVar(&o.limit, "limit", 0, "list this `number` of records; 0: all")
 }
 
 func (o *listFlags) check() error {
 	if o.older != 0 {
-		o.status = cmp.Or(o.status, "INPROGRESS")
+		o.Status = cmp.Or(o.Status, "INPROGRESS")
 	}
 	switch {
-	case o.older < 0 || o.older > 0 && o.status != "INPROGRESS":
-		return endf(codeUsage, "--older-than is a time ago, of records INPROGRESS")
+	case o.older < 0 || o.older > 0 && o.Status != "INPROGRESS":
+		return cli.Endf(cli.CodeUsage, "--older-than is a time ago, of records INPROGRESS")
 	case o.sort != "" && orders[o.sort] == nil:
-		return endf(codeUsage, "--sort is none of since, attempt and record")
+		return cli.Endf(cli.CodeUsage, "--sort is none of since, attempt and record")
 	case o.limit < 0:
-		return endf(codeUsage, "--limit is negative")
+		return cli.Endf(cli.CodeUsage, "--limit is negative")
 	}
 	return nil
 }
 
-func (o *listFlags) selects(r *record, before time.Time) bool {
+func (o *listFlags) selects(r *record.Record, before time.Time) bool {
 	stuck := o.older == 0 || r.Lease.IsZero() || r.Lapsed(before.Add(-o.older))
-	return stuck && o.selectFlags.selects(r, before)
+	return stuck && o.Selection.Selects(r, before)
 }
 
 // A row is a record with the time at which it was read, less the clock skew.
 type row struct {
-	*record
+	*record.Record
 	before time.Time
 }
 
 // orders are those of --sort. What does not tell its time comes last.
 var orders = map[string]func(a, b row) int{
 	"since": func(a, b row) int {
-		x, y := a.since(a.before), b.since(b.before)
+		x, y := a.Since(a.before), b.Since(b.before)
 		if x.IsZero() != y.IsZero() {
 			return y.Compare(x)
 		}
@@ -92,29 +96,29 @@ const maxSorted = 1_000_000
 // errEnough ends a scan at its limit.
 var errEnough = errors.New("enough records")
 
-func list(ctx context.Context, c *call) error {
+func list(ctx context.Context, c *cli.Call) error {
 	var o listFlags
 	o.add(c.FlagSet)
-	t, err := o.openAll(ctx, c)
+	t, err := o.OpenAll(ctx, c)
 	if err != nil {
 		return err
 	}
 	if err := o.check(); err != nil {
 		return err
 	}
-	q := o.query()
-	q.Brief = o.cause == "" // an earlier version stores the error in the result alone
-	if err := o.narrow(&q); err != nil {
+	q := o.Query()
+	q.Brief = o.Cause == "" // an earlier version stores the error in the result alone
+	if err := o.Narrow(&q); err != nil {
 		return err
 	}
-	p, err := o.begin(ctx, c, t)
+	p, err := o.Begin(ctx, c, t)
 	if err != nil {
 		return err
 	}
-	out := &rows{w: bufio.NewWriter(c.out), json: o.json}
+	out := &rows{w: bufio.NewWriter(c.Out), json: o.JSON}
 	var sorted []row
-	err = t.scan(ctx, q, p, func(r *record) error {
-		next := row{r, r.At.Add(-o.skew)}
+	err = t.Each(ctx, q, p, func(r *record.Record) error {
+		next := row{r, r.At.Add(-o.Skew)}
 		switch {
 		case !o.selects(r, next.before):
 			return nil
@@ -123,7 +127,7 @@ func list(ctx context.Context, c *call) error {
 		case o.sort == "":
 			return out.write(next)
 		case len(sorted) == maxSorted:
-			return endf(codeUsage, "there are more than %d records to sort: select fewer", maxSorted)
+			return cli.Endf(cli.CodeUsage, "there are more than %d records to sort: select fewer", maxSorted)
 		}
 		sorted = append(sorted, next)
 		return nil
@@ -135,19 +139,19 @@ func list(ctx context.Context, c *call) error {
 			return failed
 		}
 	}
-	if o.untold > 0 {
-		fmt.Fprintf(c.err, "%d records do not tell since when they are as they are, and are not listed\n", o.untold)
+	if o.Untold > 0 {
+		fmt.Fprintf(c.Err, "%d records do not tell since when they are as they are, and are not listed\n", o.Untold)
 	}
 	switch {
 	case errors.Is(err, errEnough):
-		fmt.Fprintln(c.err, "there may be more")
+		fmt.Fprintln(c.Err, "there may be more")
 		err = nil
 	case len(shown) < len(sorted):
-		fmt.Fprintf(c.err, "there are %d more\n", len(sorted)-len(shown))
+		fmt.Fprintf(c.Err, "there are %d more\n", len(sorted)-len(shown))
 	case err == nil && out.n == 0:
-		fmt.Fprintln(c.err, "no such records")
+		fmt.Fprintln(c.Err, "no such records")
 	}
-	return errors.Join(out.w.Flush(), o.stopped(ctx, p, err))
+	return errors.Join(out.w.Flush(), o.Stopped(ctx, p, err))
 }
 
 // rows writes records as lines of a table or of JSON.
@@ -159,7 +163,7 @@ type rows struct {
 
 func (o *rows) write(r row) error {
 	if o.n++; o.json {
-		return writeJSON(o.w, r.record.json(r.before))
+		return cli.WriteJSON(o.w, r.Record.JSON(r.before))
 	}
 	if o.n == 1 {
 		columns(o.w, "STATUS", "STATE", "ATTEMPT", "SINCE", "EXPIRES", "ERROR", "RECORD")
@@ -168,8 +172,8 @@ func (o *rows) write(r row) error {
 	if r.Attempt > 0 {
 		attempt = fmt.Sprint(r.Attempt)
 	}
-	columns(o.w, printable(string(r.Status)), string(r.at(r.before)), attempt, stamp(r.since(r.before)), stamp(r.Expires),
-		cmp.Or(printable(r.cause()), "-"), printable(r.ID))
+	columns(o.w, cli.Printable(string(r.Status)), string(r.StateAt(r.before)), attempt, cli.Stamp(r.Since(r.before)), cli.Stamp(r.Expires),
+		cmp.Or(cli.Printable(r.Cause()), "-"), cli.Printable(r.ID))
 	return nil
 }
 

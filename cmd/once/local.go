@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/internal/demo"
 	"github.com/lambda-once/once/local/dynamodblocal"
@@ -19,13 +20,13 @@ Without a command, prints the endpoint and runs until it is interrupted. The
 server is empty: --table creates a table for the records.
 `
 
-func runDynamoDB(ctx context.Context, c *call) (err error) {
+func runDynamoDB(ctx context.Context, c *cli.Call) (err error) {
 	name := c.String("table", "", "create a table of this `name`, and set IDEMPOTENCY_TABLE for the command")
-	if err := c.read(); err != nil { // flags after the command are the command's
+	if err := c.Read(); err != nil { // flags after the command are the command's
 		return err
 	}
 	if *name != "" {
-		server, err := dynamodblocal.Start(ctx, &dynamodblocal.Options{Log: c.err})
+		server, err := dynamodblocal.Start(ctx, &dynamodblocal.Options{Log: c.Err})
 		if err != nil {
 			return err
 		}
@@ -41,25 +42,25 @@ func runDynamoDB(ctx context.Context, c *call) (err error) {
 			}
 		}
 		if c.NArg() == 0 {
-			fmt.Fprintln(c.err, "export IDEMPOTENCY_TABLE="+*name)
+			fmt.Fprintln(c.Err, "export IDEMPOTENCY_TABLE="+*name)
 		}
 	}
 	code, err := dynamodblocal.Exec(c.Args())
 	if err == nil && code == 0 {
 		return nil
 	}
-	return &ending{max(code, 1), err}
+	return &cli.Ending{Code: max(code, 1), Err: err}
 }
 
-func runDemo(ctx context.Context, c *call) error {
-	if _, err := c.parse(0); err != nil {
+func runDemo(ctx context.Context, c *cli.Call) error {
+	if _, err := c.Arguments(0); err != nil {
 		return err
 	}
 	root, err := repository()
 	if err != nil {
 		return err
 	}
-	return demo.Run(ctx, c.out, root)
+	return demo.Run(ctx, c.Out, root)
 }
 
 // repository returns the folder, at or above this one, that contains the function

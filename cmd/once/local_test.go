@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
@@ -37,7 +38,7 @@ func TestDynamoDBCreatesTheTableOfACommand(t *testing.T) {
 			t.Errorf("exit %d, %q\n%s", r.code, r.out, r.err)
 		}
 	}
-	if r := s.run("dynamodb", "--table", "no/table", "--", "echo", "ran"); r.code != codeFailed || r.out != "" || r.err == "" {
+	if r := s.run("dynamodb", "--table", "no/table", "--", "echo", "ran"); r.code != cli.CodeFailed || r.out != "" || r.err == "" {
 		t.Errorf("a name that is none: exit %d, %q\n%s", r.code, r.out, r.err)
 	}
 }
@@ -63,11 +64,11 @@ func TestInvokeRunsAFunction(t *testing.T) {
 		strings.Contains(answers[0], "Idempotent-Replayed") || !strings.Contains(answers[1], `"Idempotent-Replayed":"true"`) {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
-	if r := s.typing(paymentEvent, args[:len(args)-2]...); r.code != codeFailed || strings.Count(r.err, "PAYMENTS_TABLE is not set") != 1 {
+	if r := s.typing(paymentEvent, args[:len(args)-2]...); r.code != cli.CodeFailed || strings.Count(r.err, "PAYMENTS_TABLE is not set") != 1 {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 	args[1] = t.TempDir() // the event is read before the function is compiled
-	if r := s.typing("{", args...); r.code != codeUsage || !strings.Contains(r.err, "not JSON") {
+	if r := s.typing("{", args...); r.code != cli.CodeUsage || !strings.Contains(r.err, "not JSON") {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 }

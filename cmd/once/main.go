@@ -21,26 +21,28 @@ import (
 	"runtime/debug"
 	"slices"
 	"syscall"
+
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 )
 
 // commands in the order of the help.
-var commands = []command{
-	{"inspect KEY", "one record", "Shows one record, and what can be done about it.", inspect},
-	{"list", "records by operation, status and age", aboutList, list},
-	{"stats", "counts and sizes of each operation", aboutStats, stats},
-	{"release KEY", "have the next call run again", aboutRelease, release},
-	{"resolve KEY --completed|--failed MESSAGE", "store what all calls then get", aboutResolve, resolve},
-	{"resume ID... --function NAME", "finish work that its caller left behind", aboutResume, resume},
-	{"sweep", "delete expired records where nothing else does", aboutSweep, sweep},
-	{"check", "whether the table, a function and its permissions are right", aboutCheck, checkStore},
-	{"policy --table ARN", "the permissions that a role needs", aboutPolicy, printPolicy},
-	{"alarms --function ID", "the alarms of a function, for a SAM template", aboutAlarms, alarms},
-	{"migrate --dry-run EVENTS", "whether a Go function finds the records of Powertools", aboutMigrate, migrate},
-	{"postgres init", "create the table of the records in PostgreSQL", aboutPostgres, initPostgres},
-	{"dynamodb [--table NAME] -- COMMAND", "run a command against DynamoDB Local", aboutDynamoDB, runDynamoDB},
-	{"invoke FUNCTION --event FILE", "run a Lambda function on this machine", aboutInvoke, invoke},
-	{"demo", "show on a laptop how Once works", "Shows on a laptop what Once does, in the folder of its repository.", runDemo},
-	{"version", "the version of this program", "Prints the version of this program, and of Go.", version},
+var commands = []cli.Command{
+	{Usage: "inspect KEY", Summary: "one record", About: "Shows one record, and what can be done about it.", Run: inspect},
+	{Usage: "list", Summary: "records by operation, status and age", About: aboutList, Run: list},
+	{Usage: "stats", Summary: "counts and sizes of each operation", About: aboutStats, Run: stats},
+	{Usage: "release KEY", Summary: "have the next call run again", About: aboutRelease, Run: release},
+	{Usage: "resolve KEY --completed|--failed MESSAGE", Summary: "store what all calls then get", About: aboutResolve, Run: resolve},
+	{Usage: "resume ID... --function NAME", Summary: "finish work that its caller left behind", About: aboutResume, Run: resume},
+	{Usage: "sweep", Summary: "delete expired records where nothing else does", About: aboutSweep, Run: sweep},
+	{Usage: "check", Summary: "whether the table, a function and its permissions are right", About: aboutCheck, Run: checkStore},
+	{Usage: "policy --table ARN", Summary: "the permissions that a role needs", About: aboutPolicy, Run: printPolicy},
+	{Usage: "alarms --function ID", Summary: "the alarms of a function, for a SAM template", About: aboutAlarms, Run: alarms},
+	{Usage: "migrate --dry-run EVENTS", Summary: "whether a Go function finds the records of Powertools", About: aboutMigrate, Run: migrate},
+	{Usage: "postgres init", Summary: "create the table of the records in PostgreSQL", About: aboutPostgres, Run: initPostgres},
+	{Usage: "dynamodb [--table NAME] -- COMMAND", Summary: "run a command against DynamoDB Local", About: aboutDynamoDB, Run: runDynamoDB},
+	{Usage: "invoke FUNCTION --event FILE", Summary: "run a Lambda function on this machine", About: aboutInvoke, Run: invoke},
+	{Usage: "demo", Summary: "show on a laptop how Once works", About: "Shows on a laptop what Once does, in the folder of its repository.", Run: runDemo},
+	{Usage: "version", Summary: "the version of this program", About: "Prints the version of this program, and of Go.", Run: version},
 }
 
 func main() {
@@ -52,56 +54,56 @@ func main() {
 		signal.Stop(signals) // before the command says that it ends: the next one ends the process
 		cancel()
 	}()
-	os.Exit(run(ctx, terminal{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:]))
+	os.Exit(run(ctx, cli.Terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Args[1:]))
 }
 
-func run(ctx context.Context, t terminal, args []string) int {
+func run(ctx context.Context, t cli.Terminal, args []string) int {
 	name := ""
 	if len(args) > 0 {
 		name, args = args[0], args[1:]
 	}
-	i := slices.IndexFunc(commands, func(c command) bool { return c.name() == name })
+	i := slices.IndexFunc(commands, func(c cli.Command) bool { return c.Name() == name })
 	switch {
 	case i >= 0:
 	case name == "help", name == "-h", name == "--help":
-		help(t.err)
+		help(t.Err)
 		return 0
 	case name == "":
-		help(t.err)
-		return codeUsage
+		help(t.Err)
+		return cli.CodeUsage
 	default:
-		fmt.Fprintf(t.err, "once: there is no command %q; see once --help\n", name)
-		return codeUsage
+		fmt.Fprintf(t.Err, "once: there is no command %q; see once --help\n", name)
+		return cli.CodeUsage
 	}
-	err := commands[i].run(ctx, newCall(commands[i], t, args))
+	err := commands[i].Run(ctx, cli.NewCall(commands[i], t, args))
 	if err == nil {
 		return 0
 	}
-	end := &ending{codeFailed, err}
+	end := &cli.Ending{Code: cli.CodeFailed, Err: err}
 	errors.As(err, &end)
-	if end.err != nil {
-		fmt.Fprintln(t.err, "once:", end.err)
+	if end.Err != nil {
+		fmt.Fprintln(t.Err, "once:", end.Err)
 	}
-	return end.code
+	return end.Code
 }
 
 func help(w io.Writer) {
 	fmt.Fprintln(w, "once shows and changes the records of Once. Each command has --help.")
 	for _, c := range commands {
-		fmt.Fprintf(w, "  once %-42s %s\n", c.usage, c.summary)
+		fmt.Fprintf(w, "  once %-42s %s\n", c.Usage, c.Summary)
 	}
 }
 
 // version prints the module's version, or the commit that the program was built
 // from, and the version of Go.
-func version(_ context.Context, c *call) error {
-	if _, err := c.parse(0); err != nil {
+func version(_ context.Context, c *cli.Call) error {
+	if _, err := c.Arguments(0); err != nil {
 		return err
 	}
 	built := "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		built = cmp.Or(info.Main.Version, built)
 	}
-	_, err := fmt.Fprintf(c.out, "once %s, %s %s/%s\n", built, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(c.Out, "once %s, %s %s/%s\n", built, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

@@ -16,6 +16,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/store"
 	"github.com/lambda-once/once/idempotent/powertools"
 )
 
@@ -43,14 +45,14 @@ or is not replayable. It needs dynamodb:GetItem.
 
 // migrateFlags name the settings of the functions with Powertools.
 type migrateFlags struct {
-	storeFlags
+	store.Flags
 	dialect, prefix, key, hash string
 	options                    powertools.Options
 	dryRun                     bool
 }
 
 func (o *migrateFlags) add(f *flag.FlagSet) {
-	o.storeFlags.add(f)
+	o.Flags.Add(f)
 	f.BoolVar(&o.dryRun, "dry-run", false, "read only; required")
 	f.StringVar(&o.dialect, "dialect", "", "the `name` of the library: typescript or python")
 	f.StringVar(&o.prefix, "prefix", "", "the `text` before the # in the ids of the other functions' records")
@@ -58,8 +60,8 @@ func (o *migrateFlags) add(f *flag.FlagSet) {
 	f.StringVar(&o.options.Validation, "validation", "", "their JMESPath `expression` for payload validation")
 	f.StringVar(&o.hash, "hash", "md5", "the `name` of their hash function: md5, sha1, sha256 or sha512")
 	f.BoolVar(&o.options.HashMissing, "hash-missing", false, "TypeScript functions hash an empty key, as they do without throwOnNoIdempotencyKey")
-	durationVar(f, &o.skew, "clock-skew", time.Second, "Config.ClockSkew of the Go function, a `duration`")
-	f.BoolVar(&o.json, "json", false, "write JSON")
+	cli.DurationVar(f, &o.Skew, "clock-skew", time.Second, "Config.ClockSkew of the Go function, a `duration`")
+	f.BoolVar(&o.JSON, "json", false, "write JSON")
 }
 
 var hashes = map[string]func() hash.Hash{"md5": md5.New, "sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New}
@@ -68,32 +70,32 @@ var hashes = map[string]func() hash.Hash{"md5": md5.New, "sha1": sha1.New, "sha2
 func (o *migrateFlags) keyer() (*powertools.Keyer, error) {
 	switch {
 	case !o.dryRun:
-		return nil, endf(codeUsage, "set --dry-run: records of Powertools are used as they are, and there is nothing to write")
-	case o.kind() != ofDynamoDB:
-		return nil, endf(codeUsage, "once migrate does not apply to %s: Powertools has no records there", o.kind())
+		return nil, cli.Endf(cli.CodeUsage, "set --dry-run: records of Powertools are used as they are, and there is nothing to write")
+	case o.Kind() != store.OfDynamoDB:
+		return nil, cli.Endf(cli.CodeUsage, "once migrate does not apply to %s: Powertools has no records there", o.Kind())
 	}
 	d, err := powertools.ParseDialect(o.dialect)
 	o.options.Hash = hashes[o.hash]
 	switch {
 	case err != nil:
-		return nil, endf(codeUsage, "--dialect: %w", err)
-	case o.dynamodb.native && d != powertools.TypeScript:
-		return nil, endf(codeUsage, "--native is for the --dialect typescript, which sets it by itself")
+		return nil, cli.Endf(cli.CodeUsage, "--dialect: %w", err)
+	case o.DynamoDB.Native && d != powertools.TypeScript:
+		return nil, cli.Endf(cli.CodeUsage, "--native is for the --dialect typescript, which sets it by itself")
 	case o.options.Hash == nil:
-		return nil, endf(codeUsage, "--hash is none of md5, sha1, sha256 and sha512")
+		return nil, cli.Endf(cli.CodeUsage, "--hash is none of md5, sha1, sha256 and sha512")
 	}
-	o.dynamodb.native = d == powertools.TypeScript
+	o.DynamoDB.Native = d == powertools.TypeScript
 	keyer, err := powertools.New(d, o.prefix, o.key, &o.options)
 	if err != nil {
-		return nil, endf(codeUsage, "--prefix, --key, --validation, --hash or --hash-missing: %w", err)
+		return nil, cli.Endf(cli.CodeUsage, "--prefix, --key, --validation, --hash or --hash-missing: %w", err)
 	}
 	return keyer, nil
 }
 
-func migrate(ctx context.Context, c *call) error {
+func migrate(ctx context.Context, c *cli.Call) error {
 	var o migrateFlags
 	o.add(c.FlagSet)
-	args, err := c.parse(1)
+	args, err := c.Arguments(1)
 	if err != nil {
 		return err
 	}
@@ -102,30 +104,30 @@ func migrate(ctx context.Context, c *call) error {
 		return err
 	}
 	if len(args) == 0 {
-		return endf(codeUsage, "EVENTS is missing: give a file with one event in each line, or - for standard input")
+		return cli.Endf(cli.CodeUsage, "EVENTS is missing: give a file with one event in each line, or - for standard input")
 	}
-	events := c.in
+	events := c.In
 	if args[0] != "-" {
 		file, err := os.Open(args[0])
 		if err != nil {
-			return &ending{codeUsage, err}
+			return cli.Misuse(err)
 		}
 		defer file.Close()
 		events = file
 	}
-	t, err := o.open(ctx, c)
+	t, err := o.Open(ctx, c)
 	if err != nil {
 		return err
 	}
-	m := migration{store: t, keys: keyer, skew: o.skew, counts: map[lookup]int{}}
-	out := bufio.NewWriter(c.out)
+	m := migration{store: t, keys: keyer, skew: o.Skew, counts: map[lookup]int{}}
+	out := bufio.NewWriter(c.Out)
 	err = m.all(ctx, events, func(l looked) error {
-		if o.json {
-			return writeJSON(out, l)
+		if o.JSON {
+			return cli.WriteJSON(out, l)
 		}
 		return l.print(out)
 	})
-	if err == nil && !o.json {
+	if err == nil && !o.JSON {
 		m.print(out)
 	}
 	if err := errors.Join(err, out.Flush()); err != nil {
@@ -144,7 +146,7 @@ func (m *migration) all(ctx context.Context, events io.Reader, say func(looked) 
 		event, end := lines.ReadBytes('\n')
 		event = bytes.TrimSpace(bytes.TrimPrefix(event, byteOrderMark))
 		if bytes.HasPrefix(event, []byte("[")) {
-			return endf(codeUsage, "line %d of EVENTS begins a JSON array: write one event in each line, as jq -c '.[]' does", line)
+			return cli.Endf(cli.CodeUsage, "line %d of EVENTS begins a JSON array: write one event in each line, as jq -c '.[]' does", line)
 		}
 		if len(event) > 0 {
 			l, err := m.look(ctx, event)

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/record"
+	"github.com/lambda-once/once/cmd/once/internal/store"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/powertools"
 	"github.com/lambda-once/once/idempotent/seal"
@@ -31,21 +34,21 @@ var lookups = []lookup{foundIt, notFound, otherValidation, notValidated, notRepl
 
 // looked is an event that was looked up. It never contains the event.
 type looked struct {
-	Line   int    `json:"line"`
-	Found  lookup `json:"found"`
-	Record string `json:"record,omitempty"`
-	State  state  `json:"state,omitempty"`
-	Why    string `json:"why,omitempty"`
+	Line   int          `json:"line"`
+	Found  lookup       `json:"found"`
+	Record string       `json:"record,omitempty"`
+	State  record.State `json:"state,omitempty"`
+	Why    string       `json:"why,omitempty"`
 }
 
 func (l looked) print(w io.Writer) error {
 	why := cmp.Or(l.Why, string(l.State))
-	_, err := fmt.Fprintf(w, "%6d  %-16s  %s\n", l.Line, l.Found, strings.TrimSpace(printable(l.Record)+"  "+why))
+	_, err := fmt.Fprintf(w, "%6d  %-16s  %s\n", l.Line, l.Found, strings.TrimSpace(cli.Printable(l.Record)+"  "+why))
 	return err
 }
 
 type migration struct {
-	store  *store
+	store  *store.Store
 	keys   *powertools.Keyer
 	skew   time.Duration
 	events int
@@ -62,30 +65,30 @@ func (m *migration) look(ctx context.Context, event []byte) (looked, error) {
 	case err != nil:
 		return looked{Found: notAnEvent, Why: err.Error()}, nil
 	}
-	r, err := m.store.get(ctx, key.Record)
+	r, err := m.store.Read(ctx, key.Record)
 	switch {
-	case isMissing(err):
+	case store.IsMissing(err):
 		return looked{Record: key.Record, Found: notFound, Why: "there is no record"}, nil
 	case err != nil:
 		return looked{}, err
 	}
-	l := looked{Record: key.Record, State: r.at(m.store.now().Add(-m.skew))}
+	l := looked{Record: key.Record, State: r.StateAt(m.store.Now().Add(-m.skew))}
 	l.Found, l.Why = judge(r, l.State, key.Fingerprint)
 	return l, nil
 }
 
 // judge returns how a call with this fingerprint treats the record.
-func judge(r *record, at state, fingerprint string) (lookup, string) {
+func judge(r *record.Record, at record.State, fingerprint string) (lookup, string) {
 	switch {
 	case len(r.Problems) > 0:
 		return notReplayable, "it cannot be read: " + r.Problems[0]
-	case at == over:
+	case at == record.Over:
 		return notFound, "its retention has ended"
-	case at == unknown:
+	case at == record.Unknown:
 		return notReplayable, "its status is not one of a record"
 	case fingerprint != "" && r.Fingerprint != "" && fingerprint != r.Fingerprint:
 		return otherValidation, "the Go function returns a KeyReusedError"
-	case at == completed || at == failed:
+	case at == record.Completed || at == record.Failed:
 		if why := unreplayable(r); why != "" {
 			return notReplayable, why
 		}
@@ -100,7 +103,7 @@ func judge(r *record, at state, fingerprint string) (lookup, string) {
 }
 
 // unreplayable returns why a call cannot return the stored result, or "".
-func unreplayable(r *record) string {
+func unreplayable(r *record.Record) string {
 	key, sealed := seal.KeyID(r.Data)
 	switch {
 	case sealed:
@@ -134,13 +137,13 @@ func (m *migration) print(w io.Writer) {
 func (m *migration) ending() error {
 	switch n := m.counts; {
 	case m.events == 0:
-		return endf(codeUsage, "EVENTS has no event, and no record was looked up: record the events of the other functions first")
+		return cli.Endf(cli.CodeUsage, "EVENTS has no event, and no record was looked up: record the events of the other functions first")
 	case n[notValidated] > 0:
-		return endf(codeNotRight, "%d of the records have a validation: set --validation to the expression of the other functions", n[notValidated])
+		return cli.Endf(cli.CodeNotRight, "%d of the records have a validation: set --validation to the expression of the other functions", n[notValidated])
 	case n[otherValidation]+n[notReplayable] > 0:
-		return endf(codeNotRight, "the Go function could not replay %d of the records", n[otherValidation]+n[notReplayable])
+		return cli.Endf(cli.CodeNotRight, "the Go function could not replay %d of the records", n[otherValidation]+n[notReplayable])
 	case n[notFound]+n[noKey]+n[notAnEvent] > 0:
-		return endf(codeNoRecord, "the Go function would find no record for %d of the events", n[notFound]+n[noKey]+n[notAnEvent])
+		return cli.Endf(cli.CodeNoRecord, "the Go function would find no record for %d of the events", n[notFound]+n[noKey]+n[notAnEvent])
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -63,37 +64,37 @@ func TestMigrateSaysWhetherTheGoFunctionFindsTheRecord(t *testing.T) {
 		"a byte order mark":    {"\ufeff" + event + "\r\n\ufeff" + event, func(s *scene) { s.finished(abcPython, "", text(`null`)) }, "--dialect python", 0, "2 events: 2 found"},
 		"running":              {event, func(s *scene) { s.powertools(abcPython, time.Now().Add(time.Hour).UnixMilli()) }, "--dialect python", 0, "running"},
 		"no lease":             {event, func(s *scene) { s.powertools(abcPython, 0) }, "--dialect python", 0, "leaseless"},
-		"no record":            {event, func(*scene) {}, "--dialect python", codeNoRecord, "not found         " + abcPython + "  there is no record"},
-		"of the other dialect": {event, func(s *scene) { s.finished(abcTypeScript, "", object) }, "--dialect python", codeNoRecord, "not found"},
-		"another hash":         {event, func(s *scene) { s.finished(abcPython, "", object) }, "--dialect python --hash sha256", codeNoRecord, "not found"},
+		"no record":            {event, func(*scene) {}, "--dialect python", cli.CodeNoRecord, "not found         " + abcPython + "  there is no record"},
+		"of the other dialect": {event, func(s *scene) { s.finished(abcTypeScript, "", object) }, "--dialect python", cli.CodeNoRecord, "not found"},
+		"another hash":         {event, func(s *scene) { s.finished(abcPython, "", object) }, "--dialect python --hash sha256", cli.CodeNoRecord, "not found"},
 		"over": {event, func(s *scene) {
 			s.put(map[string]types.AttributeValue{"id": text(abcPython), "status": text("COMPLETED"), "expiration": number(1)})
-		}, "--dialect python", codeNoRecord, "its retention has ended"},
+		}, "--dialect python", cli.CodeNoRecord, "its retention has ended"},
 		"the same validation": {event, func(s *scene) { s.finished(abcPython, "c4ca4238a0b923820dcc509a6f75849b", text(`1`)) },
 			"--dialect python --validation amount", 0, "found             " + abcPython + "  completed\n"},
 		"another validation": {event, func(s *scene) { s.finished(abcPython, "c81e728d9d4c2f636f067f89cc14862c", text(`1`)) },
-			"--dialect python --validation amount", codeNotRight, "other validation  " + abcPython + "  the Go function returns a KeyReusedError"},
+			"--dialect python --validation amount", cli.CodeNotRight, "other validation  " + abcPython + "  the Go function returns a KeyReusedError"},
 		"validation only here": {event, func(s *scene) { s.finished(abcPython, "", text(`1`)) },
 			"--dialect python --validation amount", 0, "without a validation"},
 		"validation only there": {event, func(s *scene) { s.finished(abcPython, "c81e728d9d4c2f636f067f89cc14862c", text(`1`)) },
-			"--dialect python", codeNotRight, "not validated     " + abcPython + "  the Go function does not compare the payload: set --validation"},
+			"--dialect python", cli.CodeNotRight, "not validated     " + abcPython + "  the Go function does not compare the payload: set --validation"},
 		"validation only there, running": {event, func(s *scene) {
 			s.put(map[string]types.AttributeValue{
 				"id": text(abcPython), "status": text("INPROGRESS"), "validation": text("c81e728d9d4c2f636f067f89cc14862c"),
 				"expiration": number(time.Now().Add(time.Hour).Unix()), "in_progress_expiration": number(time.Now().Add(time.Hour).UnixMilli()),
 			})
-		}, "--dialect python", codeNotRight, "not validated"},
-		"a plain string":  {event, func(s *scene) { s.finished(abcPython, "", text(`done`)) }, "--dialect python", codeNotRight, "not replayable    " + abcPython + "  its result is not JSON"},
-		"a set":           {event, func(s *scene) { s.finished(abcTypeScript, "", &types.AttributeValueMemberSS{Value: []string{"a"}}) }, "--dialect typescript", codeNotRight, "it cannot be read"},
-		"a Buffer":        {event, func(s *scene) { s.finished(abcTypeScript, "", &types.AttributeValueMemberB{Value: []byte("abc")}) }, "--dialect typescript", codeNotRight, "it cannot be read"},
-		"undefined":       {event, func(s *scene) { s.finished(abcTypeScript, "", nil) }, "--dialect typescript", codeNotRight, "the function returned nothing"},
-		"a payload store": {event, func(s *scene) { s.finished(abcPython, "", &types.AttributeValueMemberB{Value: []byte("ponce/1")}) }, "--dialect python", codeNotRight, "in a payload store"},
-		"did not fit":     {event, func(s *scene) { s.finished(abcPython, "", &types.AttributeValueMemberB{Value: []byte("utoo large")}) }, "--dialect python", codeNotRight, "completed without its result: too large"},
-		"no key":          {`{"amount":1}`, func(*scene) {}, "--dialect python", codeNoRecord, "     1  no key            the Go function refuses it"},
-		"an empty key":    {`{"id":""}`, func(*scene) {}, "--dialect typescript", codeNoRecord, "no key"},
+		}, "--dialect python", cli.CodeNotRight, "not validated"},
+		"a plain string":  {event, func(s *scene) { s.finished(abcPython, "", text(`done`)) }, "--dialect python", cli.CodeNotRight, "not replayable    " + abcPython + "  its result is not JSON"},
+		"a set":           {event, func(s *scene) { s.finished(abcTypeScript, "", &types.AttributeValueMemberSS{Value: []string{"a"}}) }, "--dialect typescript", cli.CodeNotRight, "it cannot be read"},
+		"a Buffer":        {event, func(s *scene) { s.finished(abcTypeScript, "", &types.AttributeValueMemberB{Value: []byte("abc")}) }, "--dialect typescript", cli.CodeNotRight, "it cannot be read"},
+		"undefined":       {event, func(s *scene) { s.finished(abcTypeScript, "", nil) }, "--dialect typescript", cli.CodeNotRight, "the function returned nothing"},
+		"a payload store": {event, func(s *scene) { s.finished(abcPython, "", &types.AttributeValueMemberB{Value: []byte("ponce/1")}) }, "--dialect python", cli.CodeNotRight, "in a payload store"},
+		"did not fit":     {event, func(s *scene) { s.finished(abcPython, "", &types.AttributeValueMemberB{Value: []byte("utoo large")}) }, "--dialect python", cli.CodeNotRight, "completed without its result: too large"},
+		"no key":          {`{"amount":1}`, func(*scene) {}, "--dialect python", cli.CodeNoRecord, "     1  no key            the Go function refuses it"},
+		"an empty key":    {`{"id":""}`, func(*scene) {}, "--dialect typescript", cli.CodeNoRecord, "no key"},
 		"an empty key, hashed": {`{"id":""}`, func(s *scene) { s.finished("pay#nUVowAnSA6sQ4z6plToCZA==", "", object) }, "--dialect typescript --hash-missing",
 			0, "found"},
-		"no event": {`{"id":`, func(*scene) {}, "--dialect python", codeNoRecord, "not an event"},
+		"no event": {`{"id":`, func(*scene) {}, "--dialect python", cli.CodeNoRecord, "not an event"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -117,7 +118,7 @@ func TestMigrateCountsAllEventsOfAFile(t *testing.T) {
 	check.Must(t, os.WriteFile(file, []byte(events), 0o600))
 	args := []string{"migrate", "--dry-run", file, "--prefix", "pay", "--key", "id", "--dialect", "python"}
 	r := s.run(args...)
-	if r.code != codeNotRight || !strings.Contains(r.err, "could not replay 1 of the records") {
+	if r.code != cli.CodeNotRight || !strings.Contains(r.err, "could not replay 1 of the records") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 	golden(t, "migrate", r.out)
@@ -130,7 +131,7 @@ func TestMigrateWithoutTheValidationOfTheRecordsNamesTheFlag(t *testing.T) {
 	s.finished(abcPython, "c81e728d9d4c2f636f067f89cc14862c", text(`1`))
 	s.finished("pay#04cd0e0151f352e7fd414d694a604136", "", text(`ok`)) // [1,2]
 	r := s.migrate(`{"id":"abc"}`+"\n"+`{"id":[1,2]}`, "--dialect", "python")
-	if r.code != codeNotRight || !strings.Contains(r.err, "1 of the records have a validation: set --validation") {
+	if r.code != cli.CodeNotRight || !strings.Contains(r.err, "1 of the records have a validation: set --validation") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 	check.Contains(t, r.out, "2 events: 1 not validated, 1 not replayable\n")
@@ -142,7 +143,7 @@ func TestMigrateOfNoEventsIsUsedWrongly(t *testing.T) {
 	for name, events := range map[string]string{"an empty file": "", "empty lines": "\n \r\n\n"} {
 		for _, format := range []string{"--json=false", "--json"} {
 			r := s.migrate(events, "--dialect", "python", format)
-			if r.code != codeUsage || !strings.Contains(r.err, "EVENTS has no event") {
+			if r.code != cli.CodeUsage || !strings.Contains(r.err, "EVENTS has no event") {
 				t.Errorf("%s, %s: exit %d: %s%s", name, format, r.code, r.out, r.err)
 			}
 		}
@@ -158,7 +159,7 @@ func TestMigrateOfAnArrayIsUsedWrongly(t *testing.T) {
 		"several lines": {"\ufeff[\n  {\"id\": \"abc\"}\n]\n", "line 1 of EVENTS"},
 		"behind events": {`{"id":"abc"}` + "\n" + `[{"id":"abc"}]`, "line 2 of EVENTS"},
 	} {
-		if r := s.migrate(c.events, "--dialect", "python"); r.code != codeUsage || !strings.Contains(r.err, c.say) {
+		if r := s.migrate(c.events, "--dialect", "python"); r.code != cli.CodeUsage || !strings.Contains(r.err, c.say) {
 			t.Errorf("%s: exit %d, want %q: %s%s", name, r.code, c.say, r.out, r.err)
 		}
 	}

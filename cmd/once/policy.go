@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/internal/policy"
 )
 
@@ -21,43 +22,43 @@ excludes keys with Key.Record and tables with a sort key. --group adds the calls
 of group commit (dynamo.Options.Group).
 `
 
-func printPolicy(_ context.Context, c *call) error {
+func printPolicy(_ context.Context, c *cli.Call) error {
 	table := c.String("table", "", "the `ARN` of the table")
 	key := c.String("key", "", "the `ARN` of the table's customer managed key")
 	role := c.String("for", "function", "the `name` of the task: function, resume, operator, sweep or check")
 	group := c.Bool("group", false, "allow what group commit calls")
 	var operations []string
-	c.list("operation", "allow the records of this `operation` alone", &operations)
-	if _, err := c.parse(0); err != nil {
+	c.List("operation", "allow the records of this `operation` alone", &operations)
+	if _, err := c.Arguments(0); err != nil {
 		return err
 	}
 	of, err := arn.Parse(*table)
 	encrypts, wrongKey := arn.Parse(*key)
 	switch {
 	case err != nil || of.Service != "dynamodb" || !strings.HasPrefix(of.Resource, "table/") || strings.Count(of.Resource, "/") > 1 || of.Region == "" || of.AccountID == "":
-		return endf(codeUsage, "set --table to the ARN of a table: a policy needs its Region and its account")
+		return cli.Endf(cli.CodeUsage, "set --table to the ARN of a table: a policy needs its Region and its account")
 	case *key != "" && (wrongKey != nil || encrypts.Service != "kms" || !strings.HasPrefix(encrypts.Resource, "key/")):
-		return endf(codeUsage, "--key is not the ARN of a key: in a policy, an alias names none")
+		return cli.Endf(cli.CodeUsage, "--key is not the ARN of a key: in a policy, an alias names none")
 	case *role != "function" && *role != "resume" && (*group || operations != nil):
-		return endf(codeUsage, "--group and --operation are for --for function and --for resume")
+		return cli.Endf(cli.CodeUsage, "--group and --operation are for --for function and --for resume")
 	}
 	for _, name := range operations {
 		if name == "" || strings.ContainsAny(name, "*?$#") {
-			return endf(codeUsage, "--operation %q is empty, or contains one of *?$#, which have a special meaning in IAM or in the id of a record", name)
+			return cli.Endf(cli.CodeUsage, "--operation %q is empty, or contains one of *?$#, which have a special meaning in IAM or in the id of a record", name)
 		}
 	}
 	t := policy.Table{ARN: *table, Key: *key}
 	switch *role {
 	case "function":
-		return writeJSON(c.out, policy.ForFunction(t, operations, *group))
+		return cli.WriteJSON(c.Out, policy.ForFunction(t, operations, *group))
 	case "resume":
-		return writeJSON(c.out, policy.ForResume(t, operations, *group))
+		return cli.WriteJSON(c.Out, policy.ForResume(t, operations, *group))
 	case "operator":
-		return writeJSON(c.out, policy.ForOperator(t))
+		return cli.WriteJSON(c.Out, policy.ForOperator(t))
 	case "sweep":
-		return writeJSON(c.out, policy.ForSweep(t))
+		return cli.WriteJSON(c.Out, policy.ForSweep(t))
 	case "check":
-		return writeJSON(c.out, policy.ForCheck(t))
+		return cli.WriteJSON(c.Out, policy.ForCheck(t))
 	}
-	return endf(codeUsage, "--for is none of function, resume, operator, sweep and check")
+	return cli.Endf(cli.CodeUsage, "--for is none of function, resume, operator, sweep and check")
 }

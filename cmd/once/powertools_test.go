@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -56,7 +57,7 @@ func TestReleasedRecordOfPowertoolsRunsAgain(t *testing.T) {
 	s.ok("release", "app.handler#1", "--yes")
 	check.True(t, s.powertoolsClaims("app.handler#1"), "Powertools cannot claim it")
 	s.powertools("app.handler#2", 0)
-	s.refused(codeRefused, "the record has no lease", "release", "app.handler#2", "--yes")
+	s.refused(cli.CodeRefused, "the record has no lease", "release", "app.handler#2", "--yes")
 	if s.powertoolsClaims("app.handler#2") {
 		t.Fatal("Powertools claims a record that blocks")
 	}
@@ -67,7 +68,7 @@ func TestReleasedRecordOfPowertoolsRunsAgain(t *testing.T) {
 func TestResolvedRecordOfPowertoolsIsReplayed(t *testing.T) {
 	s := newScene(t)
 	s.powertools("app.handler#1", time.Now().Add(-time.Hour).UnixMilli())
-	s.refused(codeRefused, "which has no FAILED", "resolve", "app.handler#1", "--failed", "no", "--yes")
+	s.refused(cli.CodeRefused, "which has no FAILED", "resolve", "app.handler#1", "--failed", "no", "--yes")
 	if r := s.typing(`{"n":9007199254740993}`, "resolve", "--retention", "24h", "app.handler#1", "--completed", "--data", "-", "--yes", "--native"); r.code != 0 {
 		t.Fatal(r)
 	}

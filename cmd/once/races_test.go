@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
@@ -66,8 +67,8 @@ func TestRecordChangedSinceItWasShownIsNotWritten(t *testing.T) {
 					check.Equal(t, r.code, 0, "exit", r.err)
 					return
 				}
-				if r.code != codeChanged || r.out != "" || !strings.Contains(r.err, "the record has changed since it was shown") {
-					t.Errorf("exit %d, want %d\n%s%s", r.code, codeChanged, r.out, r.err)
+				if r.code != cli.CodeChanged || r.out != "" || !strings.Contains(r.err, "the record has changed since it was shown") {
+					t.Errorf("exit %d, want %d\n%s%s", r.code, cli.CodeChanged, r.out, r.err)
 				}
 				after := r.err[strings.Index(r.err, "Go on?"):]
 				check.Equal(t, strings.Contains(after, "It is now:\nrecord       pay#1\n"), apply != nil, "it shows what the record is now", after)
@@ -194,7 +195,7 @@ func TestTimeIsDynamoDBs(t *testing.T) {
 		})
 	}
 	s.claimed("pay#ahead", "alive", time.Now().Add(-30*time.Minute))
-	s.refused(codeRefused, "somebody runs it until", "release", "pay#ahead", "--yes", "--endpoint", dated(-time.Hour))
+	s.refused(cli.CodeRefused, "somebody runs it until", "release", "pay#ahead", "--yes", "--endpoint", dated(-time.Hour))
 	s.claimed("pay#behind", "dead", time.Now().Add(30*time.Minute))
 	s.ok("release", "pay#behind", "--yes", "--endpoint", dated(time.Hour))
 }
@@ -219,7 +220,7 @@ func TestUnacknowledgedWriteHasItsOwnCode(t *testing.T) {
 					return failed
 				})
 				r := s.run(append(args, "--yes", "--endpoint", endpoint)...)
-				if r.code != codeUnacknowledged || r.out != "" || !strings.Contains(r.err, "may have been written; inspect it") || strings.Contains(r.err, "nothing was written") {
+				if r.code != cli.CodeUnacknowledged || r.out != "" || !strings.Contains(r.err, "may have been written; inspect it") || strings.Contains(r.err, "nothing was written") {
 					t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 				}
 			})
@@ -242,7 +243,7 @@ func TestUnacknowledgedWriteThatIsOvertakenHasItsOwnCode(t *testing.T) {
 		return wire.ErrCut
 	})
 	r := s.run("release", "pay#1", "--yes", "--endpoint", endpoint)
-	if r.code != codeUnacknowledged || !strings.Contains(r.err, "successor") || strings.Contains(r.err, "nothing was written") {
+	if r.code != cli.CodeUnacknowledged || !strings.Contains(r.err, "successor") || strings.Contains(r.err, "nothing was written") {
 		t.Errorf("exit %d\n%s", r.code, r.err)
 	}
 }
@@ -257,7 +258,7 @@ func TestRefusedWriteWritesNothing(t *testing.T) {
 		return nil
 	})
 	r := s.run("release", "pay#1", "--yes", "--endpoint", endpoint)
-	if r.code != codeFailed || !strings.Contains(r.err, "nothing was written: ") {
+	if r.code != cli.CodeFailed || !strings.Contains(r.err, "nothing was written: ") {
 		t.Errorf("exit %d\n%s", r.code, r.err)
 	}
 }
@@ -269,7 +270,7 @@ func TestInterruptedQuestionWritesNothing(t *testing.T) {
 	d := s.start("release", "pay#1")
 	s.hear(d, "?")
 	check.Must(t, d.cmd.Process.Signal(os.Interrupt))
-	if r := s.ended(d); r.code != codeDeclined || !strings.Contains(r.err, "nothing was written") {
+	if r := s.ended(d); r.code != cli.CodeDeclined || !strings.Contains(r.err, "nothing was written") {
 		t.Errorf("exit %d, it says %s", r.code, r.err)
 	}
 	if r := s.stored("pay#1"); r.Owner != "dead" {

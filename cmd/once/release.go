@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -31,7 +32,7 @@ a durable execution, which may be paused. Stop the execution first, and wait:
 its last invocation may still run.
 `
 
-func release(ctx context.Context, c *call) error {
+func release(ctx context.Context, c *cli.Call) error {
 	var o writeFlags
 	o.add(c.FlagSet)
 	remove := c.Bool("delete", false, "delete the item, with its attempts, steps and result")
@@ -39,7 +40,7 @@ func release(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := o.mayRelease(t, r, *remove); err != nil {
+	if err := o.weigh(r.MayRelease(t.Now(), o.Skew, *remove)); err != nil {
 		return err
 	}
 	if *remove {
@@ -47,10 +48,10 @@ func release(ctx context.Context, c *call) error {
 		if r.Status == driver.InProgress {
 			what += "\nA delayed copy of its claim can bring it back; a release without --delete leaves no place for one."
 		}
-		return o.write(ctx, c.terminal, t, r, driver.Change{Release: driver.ReleaseDelete}, what, "deleted")
+		return o.write(ctx, c.Terminal, t, r, driver.Change{Release: driver.ReleaseDelete}, what, "deleted")
 	}
 	next := "runs it again"
-	if undo := r.saga(); undo != nil { // which also completes the steps
+	if undo := r.Saga(); undo != nil { // which also completes the steps
 		next = "goes on undoing its steps, as it has failed for good,"
 	}
 	// One attempt is given back, if any counts.
@@ -62,35 +63,5 @@ func release(ctx context.Context, c *call) error {
 	if !r.Began.IsZero() {
 		what += "\nIt will have no beginning: for ProviderMemory the next call is a first attempt, and a provider that has forgotten its keys repeats an effect."
 	}
-	return o.write(ctx, c.terminal, t, r, change, what, "released")
-}
-
-func (o *writeFlags) mayRelease(t *store, r *record, remove bool) error {
-	s, all, err := o.appraise(t, r, remove)
-	switch {
-	case err != nil:
-		return err
-	case s == released && r.Used() <= 0 && !remove:
-		// There is no attempt left to refund.
-		return endf(codeRefused, "it is released already, and none of its attempts counts: the next call runs it; nothing was written")
-	case r.Status != driver.InProgress && !remove:
-		return endf(codeRefused, "the record is finished (%s), and calls get its result. To have the work done again, use --delete --force; nothing was written", r.Status)
-	}
-	if remove {
-		all = append(all, againstDeletion(r, s)...)
-	}
-	return o.weigh(all)
-}
-
-func againstDeletion(r *record, s state) (all []objection) {
-	if r.Status != driver.InProgress && s != over {
-		all = append(all, objection{fmt.Sprintf("the work of this record is finished (%s), and would be done again", r.Status), "--force if that is meant"})
-	}
-	if n := len(r.steps); n > 0 {
-		all = append(all, objection{fmt.Sprintf("the record contains the results of %d finished steps, which would run again", n), "release it without --delete, or with --force"})
-	}
-	if r.Status == driver.InProgress && s != over && (r.Attempt > 1 || r.neverExpires()) {
-		all = append(all, objection{"the record limits the attempts of its key, which would start at one again", "release it without --delete, or with --force"})
-	}
-	return all
+	return o.write(ctx, c.Terminal, t, r, change, what, "released")
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
@@ -17,7 +18,7 @@ func TestDeletionIsExplained(t *testing.T) {
 	item := s.claimItem()
 	item["expiration"], item["attempt"] = number(time.Now().Add(time.Hour).Unix()), number(2)
 	s.put(item)
-	s.refused(codeRefused, "limits the attempts", "release", "pay#1", "--delete", "--yes")
+	s.refused(cli.CodeRefused, "limits the attempts", "release", "pay#1", "--delete", "--yes")
 	item["attempt"] = number(1)
 	s.put(item)
 	if r := s.run("release", "pay#1", "--delete", "--yes"); r.code != 0 || !strings.Contains(r.err, "delayed copy of its claim can bring it back") {
@@ -52,7 +53,7 @@ func TestStepsAreKept(t *testing.T) {
 	if _, ok, err := s.store.Change(t.Context(), driver.Fence{ID: "pay#1", Owner: "dead"}, driver.Change{Steps: map[string][]byte{"reserve": []byte("1")}}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	s.refused(codeRefused, "1 finished steps", "release", "pay#1", "--delete", "--yes")
+	s.refused(cli.CodeRefused, "1 finished steps", "release", "pay#1", "--delete", "--yes")
 	s.ok("release", "pay#1", "--yes")
 	if r := s.stored("pay#1"); string(r.Steps["reserve"]) != "1" {
 		t.Errorf("the steps are %v", r.Steps)
@@ -69,8 +70,8 @@ func TestLastInvocationOfAnExecutionMayStillRun(t *testing.T) {
 	for owner, shown := range map[string]string{"execution-0123:" + arn: "A durable execution owns it: " + arn, "execution-0123": "its ARN is not stored"} {
 		s := newScene(t)
 		s.claimed("pay#1", owner, time.Now().Add(time.Hour))
-		s.refused(codeRefused, "a durable execution owns it until", "release", "--yes", "pay#1")
-		s.refused(codeRefused, "its last invocation, which may still have effects", "release", "--yes", "pay#1")
+		s.refused(cli.CodeRefused, "a durable execution owns it until", "release", "--yes", "pay#1")
+		s.refused(cli.CodeRefused, "its last invocation, which may still have effects", "release", "--yes", "pay#1")
 		for _, says := range []string{shown, "its last invocation, which may still have effects"} {
 			check.Contains(t, s.ok("inspect", "pay#1"), says, "inspect")
 		}
@@ -85,10 +86,10 @@ func TestLastInvocationOfAnExecutionMayStillRun(t *testing.T) {
 func TestRecordOfAPausedExecutionIsRefused(t *testing.T) {
 	s := newScene(t)
 	s.claimed("pay#1", "execution-0123:arn:aws:lambda:eu-west-1:123456789012:function:pay", time.Now().Add(-time.Hour))
-	s.refused(codeRefused, "a durable execution owns it", "release", "--yes", "pay#1")
-	s.refused(codeRefused, "its last invocation", "release", "--yes", "pay#1")
-	s.refused(codeRefused, "a durable execution owns it", "release", "--delete", "--yes", "pay#1")
-	s.refused(codeRefused, "a durable execution owns it", "resolve", "--completed", "--no-result", "--yes", "pay#1")
+	s.refused(cli.CodeRefused, "a durable execution owns it", "release", "--yes", "pay#1")
+	s.refused(cli.CodeRefused, "its last invocation", "release", "--yes", "pay#1")
+	s.refused(cli.CodeRefused, "a durable execution owns it", "release", "--delete", "--yes", "pay#1")
+	s.refused(cli.CodeRefused, "a durable execution owns it", "resolve", "--completed", "--no-result", "--yes", "pay#1")
 	s.ok("release", "--force", "--yes", "pay#1")
 }
 

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/record"
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -79,13 +81,13 @@ func (o *resolution) add(f *flag.FlagSet) {
 	f.StringVar(&o.errCode, "error-code", "", "with --failed, the error's `code`")
 	f.StringVar(&o.by, "by", "", "the `name` of who resolves it, of 256 bytes at most, which is stored and shown; it is stated, and so no proof")
 	f.StringVar(&o.reason, "reason", "", "a `text` of 512 bytes at most that says why, which is stored and shown; no personal data")
-	durationVar(f, &o.retention, "retention", 24*time.Hour, "how long calls get the result at least, a `duration` such as 7d; never shorter than the record's own retention; required for a record that never expires. With Config.RefuseLate, at least the functions' Retention: until then a repetition is not late, and would run")
+	cli.DurationVar(f, &o.retention, "retention", 24*time.Hour, "how long calls get the result at least, a `duration` such as 7d; never shorter than the record's own retention; required for a record that never expires. With Config.RefuseLate, at least the functions' Retention: until then a repetition is not late, and would run")
 }
 
-func resolve(ctx context.Context, c *call) error {
+func resolve(ctx context.Context, c *cli.Call) error {
 	var o resolution
 	o.add(c.FlagSet)
-	w, err := o.wanted(c)
+	w, err := o.Wanted(c)
 	if err != nil {
 		return err
 	}
@@ -100,87 +102,68 @@ func resolve(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := o.mayResolve(t, r); err != nil {
+	if err := o.weigh(r.MayResolve(t.Now(), o.Skew, o.status != 0, o.completed)); err != nil {
 		return err
 	}
-	expires, err := o.expires(r, t.now(), c.given("retention"))
+	expires, err := o.expires(r, t.Now(), c.Given("retention"))
 	if err != nil {
 		return err
 	}
 	// The token is new, so that a late owner sees that the result is not its own.
-	change := driver.Change{Status: driver.Completed, Owner: driver.OperatorOwner + rand.Text(), Expires: expires, Data: data, Ended: driver.Ending{At: t.now(), By: o.by, Reason: o.reason}}
-	what := fmt.Sprintf("It will be COMPLETED: until %s, all calls get this result (text of %s); after that the key runs again.", stamp(expires), digest(data))
+	change := driver.Change{Status: driver.Completed, Owner: driver.OperatorOwner + rand.Text(), Expires: expires, Data: data, Ended: driver.Ending{At: t.Now(), By: o.by, Reason: o.reason}}
+	what := fmt.Sprintf("It will be COMPLETED: until %s, all calls get this result (text of %s); after that the key runs again.", cli.Stamp(expires), record.Digest(data))
 	switch {
-	case c.given("http"):
+	case c.Given("http"):
 		change.Owner = driver.OperatorHTTPOwner + rand.Text()
-		what = fmt.Sprintf("It will be COMPLETED: until %s, all callers of package httpapi get this response (status %d, text of %s), and others an error; after that the key runs again.", stamp(expires), o.status, digest(data))
+		what = fmt.Sprintf("It will be COMPLETED: until %s, all callers of package httpapi get this response (status %d, text of %s), and others an error; after that the key runs again.", cli.Stamp(expires), o.status, record.Digest(data))
 	case o.noResult:
-		what = fmt.Sprintf("It will be COMPLETED until %s, without a result: all calls get the zero value of their type; after that the key runs again.", stamp(expires))
+		what = fmt.Sprintf("It will be COMPLETED until %s, without a result: all calls get the zero value of their type; after that the key runs again.", cli.Stamp(expires))
 	case !o.completed:
 		change.Status, change.Ended.Type, change.Ended.Code = driver.Failed, o.kind, o.errCode
-		what = fmt.Sprintf("It will be FAILED: until %s, all calls get this error (text of %s); after that the key runs again.", stamp(expires), digest(data))
+		what = fmt.Sprintf("It will be FAILED: until %s, all calls get this error (text of %s); after that the key runs again.", cli.Stamp(expires), record.Digest(data))
 	}
 	if r.Resolved() {
 		what += "\nAn operator has resolved it before: some callers may have that result, and caches replay it until their processes end."
 	}
-	return o.write(ctx, c.terminal, t, r, change, what, string(change.Status))
+	return o.write(ctx, c.Terminal, t, r, change, what, string(change.Status))
 }
 
-func (o *resolution) check(c *call) error {
-	response, file := c.given("http"), c.given("data") || c.given("body")
+func (o *resolution) check(c *cli.Call) error {
+	response, file := c.Given("http"), c.Given("data") || c.Given("body")
 	o.completed = o.completed || response
 	switch {
-	case response && (o.noResult || c.given("data") || c.given("failed")):
-		return endf(codeUsage, "--http excludes --data, --no-result and --failed")
-	case !response && (c.given("body") || c.given("header")):
-		return endf(codeUsage, "--body and --header are for --http")
-	case o.completed == c.given("failed"):
-		return endf(codeUsage, "set either --completed or --failed MESSAGE")
+	case response && (o.noResult || c.Given("data") || c.Given("failed")):
+		return cli.Endf(cli.CodeUsage, "--http excludes --data, --no-result and --failed")
+	case !response && (c.Given("body") || c.Given("header")):
+		return cli.Endf(cli.CodeUsage, "--body and --header are for --http")
+	case o.completed == c.Given("failed"):
+		return cli.Endf(cli.CodeUsage, "set either --completed or --failed MESSAGE")
 	case !o.completed && o.message == "":
-		return endf(codeUsage, "--failed has an empty message; is a variable unset?")
+		return cli.Endf(cli.CodeUsage, "--failed has an empty message; is a variable unset?")
 	case (file || o.noResult) && !o.completed:
-		return endf(codeUsage, "--data and --no-result are for --completed")
+		return cli.Endf(cli.CodeUsage, "--data and --no-result are for --completed")
 	case file && o.file == "":
-		return endf(codeUsage, "--data or --body names no file; is a variable unset?")
+		return cli.Endf(cli.CodeUsage, "--data or --body names no file; is a variable unset?")
 	case !response && o.completed && o.noResult == file:
-		return endf(codeUsage, "set --data FILE, --no-result or --http STATUS: all calls get the result that is stored")
+		return cli.Endf(cli.CodeUsage, "set --data FILE, --no-result or --http STATUS: all calls get the result that is stored")
 	case o.file == "-" && !o.yes:
-		return endf(codeUsage, "the file - is standard input, so that nothing can be confirmed: set --yes as well")
-	case c.given("by") && o.by == "" || c.given("reason") && o.reason == "":
-		return endf(codeUsage, "--by or --reason is empty; is a variable unset?")
+		return cli.Endf(cli.CodeUsage, "the file - is standard input, so that nothing can be confirmed: set --yes as well")
+	case c.Given("by") && o.by == "" || c.Given("reason") && o.reason == "":
+		return cli.Endf(cli.CodeUsage, "--by or --reason is empty; is a variable unset?")
 	case o.retention < time.Second:
-		return endf(codeUsage, "--retention is less than a second")
+		return cli.Endf(cli.CodeUsage, "--retention is less than a second")
 	}
 	return nil
-}
-
-func (o *resolution) mayResolve(t *store, r *record) error {
-	_, all, err := o.appraise(t, r, false)
-	switch {
-	case err != nil:
-		return err
-	case r.Status != driver.InProgress && !r.Resolved():
-		return endf(codeRefused, "the record is finished (%s), and not by an operator: some callers may have its result already, and all must get the same; nothing was written", r.Status)
-	case o.status != 0 && r.Fingerprint == "":
-		return endf(codeRefused, "the record has no fingerprint, as every record of package httpapi has: its callers could not read an HTTP response; use --data or --no-result; nothing was written")
-	}
-	if r.undoing {
-		all = append(all, objection{"it has failed permanently, and its steps are being undone: the others would stay done", "--force if you have undone them"})
-	}
-	if r.foreign() && !o.completed {
-		all = append(all, objection{"it is a record of another library, such as Powertools, which has no FAILED: Python raises on it", "--force if only Once reads it"})
-	}
-	return o.weigh(all)
 }
 
 // expires returns a time that is never before the stored one: duplicates that
 // arrive until then would run. A record that never expires, as with MaxAttempts,
 // has no such time, and only the operator knows how long duplicates may arrive.
-func (o *resolution) expires(r *record, now time.Time, given bool) (time.Time, error) {
-	at := now.Add(o.retention + o.skew + time.Second).UTC().Truncate(time.Second)
-	switch never := r.neverExpires(); {
+func (o *resolution) expires(r *record.Record, now time.Time, given bool) (time.Time, error) {
+	at := now.Add(o.retention + o.Skew + time.Second).UTC().Truncate(time.Second)
+	switch never := r.NeverExpires(); {
 	case never && !given:
-		return at, endf(codeUsage, "the record never expires, so that once cannot know how long calls may still arrive: set --retention, after which the key runs again; nothing was written")
+		return at, cli.Endf(cli.CodeUsage, "the record never expires, so that once cannot know how long calls may still arrive: set --retention, after which the key runs again; nothing was written")
 	case !never && r.Expires.After(at):
 		return r.Expires, nil
 	}
@@ -190,22 +173,22 @@ func (o *resolution) expires(r *record, now time.Time, given bool) (time.Time, e
 // outcome returns the result, or the error, as package idempotent stores it. No
 // result is null, which every type decodes as its zero value: a call refuses a
 // record without data.
-func (o *resolution) outcome(c *call) ([]byte, error) {
+func (o *resolution) outcome(c *cli.Call) ([]byte, error) {
 	switch {
 	case !o.completed:
 		return (&idempotent.ReplayedError{Type: o.kind, Message: o.message, Code: o.errCode}).Encode()
 	case o.noResult:
 		return []byte("null"), nil
 	}
-	data, err := readFile(o.file, c.in)
-	if err == nil && c.given("http") {
+	data, err := readFile(o.file, c.In)
+	if err == nil && c.Given("http") {
 		data, err = httpapi.EncodeResponse(o.status, o.headers, data)
 	}
 	if err != nil {
-		return nil, &ending{codeUsage, err}
+		return nil, cli.Misuse(err)
 	}
 	if !json.Valid(data) {
-		return nil, endf(codeUsage, "the result is not JSON, so that no function could read it; a text needs quotes")
+		return nil, cli.Endf(cli.CodeUsage, "the result is not JSON, so that no function could read it; a text needs quotes")
 	}
 	return data, nil
 }

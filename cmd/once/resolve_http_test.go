@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -99,11 +100,11 @@ func TestResponseIsNoResultOfOtherCallers(t *testing.T) {
 func TestResolveReplacesOnlyWhatAnOperatorStored(t *testing.T) {
 	onStores(t, func(s *storeScene) {
 		s.finish("pay#1", "1")
-		s.ends(codeRefused, "all must get the same", "resolve", "pay#1", "--completed", "--no-result", "--yes", "--force")
+		s.ends(cli.CodeRefused, "all must get the same", "resolve", "pay#1", "--completed", "--no-result", "--yes", "--force")
 		r := s.claim("pay#2", -time.Hour)
 		r.Fingerprint, r.ID = "", "pay#3"
 		plant(s.T, s.records, r)
-		s.ends(codeRefused, "no fingerprint", "resolve", "pay#3", "--http", "201", "--yes", "--force")
+		s.ends(cli.CodeRefused, "no fingerprint", "resolve", "pay#3", "--http", "201", "--yes", "--force")
 		s.ok(s.with("resolve", "pay#3", "--completed", "--no-result", "--yes")...)
 		first := s.get("pay#3")
 		s.ok(s.with("resolve", "pay#3", "--failed", "no", "--error-code", "51", "--by", "ann", "--reason", "refunded by hand", "--retention", "1s", "--yes")...)

@@ -14,8 +14,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/record"
+	"github.com/lambda-once/once/cmd/once/internal/store"
 	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/idempotent/driver"
 )
 
 const aboutResume = `
@@ -48,76 +50,56 @@ func (o *resumeFlags) add(f *flag.FlagSet) {
 	f.BoolVar(&o.yes, "yes", false, "do not ask")
 }
 
-func resume(ctx context.Context, c *call) error {
+func resume(ctx context.Context, c *cli.Call) error {
 	var o resumeFlags
 	o.add(c.FlagSet)
-	args, err := c.parse(math.MaxInt)
+	args, err := c.Arguments(math.MaxInt)
 	if err != nil {
 		return err
 	}
 	if o.function == "" {
-		return endf(codeUsage, "set --function to the function of handlers.Resume")
+		return cli.Endf(cli.CodeUsage, "set --function to the function of handlers.Resume")
 	}
 	if len(args) == 0 {
 		args = []string{""} // --record, or none
 	}
-	var t *store
-	var all []*record
+	var t *store.Store
+	var all []*record.Record
 	for _, arg := range args {
-		w, err := o.named(arg)
+		w, err := o.Named(arg)
 		if err != nil {
 			return err
 		}
 		if t == nil {
-			if t, err = o.open(ctx, c); err != nil {
+			if t, err = o.Open(ctx, c); err != nil {
 				return err
 			}
 		}
-		r, err := t.find(ctx, w, newProgress(c.terminal, false))
+		r, err := t.Find(ctx, w, store.NewProgress(c.Terminal, false))
 		if err != nil {
 			return err
 		}
-		if err := r.mayResume(t.now().Add(-o.skew)); err != nil {
+		if err := r.MayResume(t.Now().Add(-o.Skew)); err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(all, func(other *record) bool { return other.ID == r.ID }) {
+		if !slices.ContainsFunc(all, func(other *record.Record) bool { return other.ID == r.ID }) {
 			all = append(all, r)
 		}
 	}
-	return o.resume(ctx, c.terminal, t, all)
-}
-
-// mayResume returns an error for a record that a function of handlers.Resume would leave.
-func (r *record) mayResume(before time.Time) error {
-	s := r.at(before)
-	_, owned := r.execution()
-	refuse := func(format string, args ...any) error {
-		return endf(codeRefused, "%s: %s; nothing was run", printable(r.ID), fmt.Sprintf(format, args...))
-	}
-	switch {
-	case r.Status != driver.InProgress, s == over:
-		return refuse("the record is not in progress (%s)", s)
-	case owned:
-		return refuse("a durable execution owns it, and goes on by itself")
-	case s != lapsed && s != released:
-		return refuse("somebody may run it: its state is %s", s)
-	case r.Request == nil:
-		return refuse("its request is not stored, as it was claimed without Config.Resume: repeat the call, or resolve the record")
-	}
-	return nil
+	return o.resume(ctx, c.Terminal, t, all)
 }
 
 // resume shows the records, asks for confirmation, and lets the function resume them.
-func (o *resumeFlags) resume(ctx context.Context, to terminal, t *store, all []*record) error {
+func (o *resumeFlags) resume(ctx context.Context, to cli.Terminal, t *store.Store, all []*record.Record) error {
 	var event handlers.ResumeEvent
 	for _, r := range all {
-		r.print(to.err, t.now(), t.now().Add(-o.skew))
-		fmt.Fprintln(to.err)
+		r.Print(to.Err, t.Now(), t.Now().Add(-o.Skew))
+		fmt.Fprintln(to.Err)
 		event.IDs = append(event.IDs, r.ID)
 	}
-	fmt.Fprintf(to.err, "The function %s will run the stored requests of these %d records, each as its next attempt: it finishes them, or undoes their steps.\n", printable(o.function), len(all))
+	fmt.Fprintf(to.Err, "The function %s will run the stored requests of these %d records, each as its next attempt: it finishes them, or undoes their steps.\n", cli.Printable(o.function), len(all))
 	if !o.yes {
-		if err := to.confirm(ctx); err != nil {
+		if err := to.Confirm(ctx); err != nil {
 			return err
 		}
 	}
@@ -125,8 +107,8 @@ func (o *resumeFlags) resume(ctx context.Context, to terminal, t *store, all []*
 	if err != nil {
 		return err
 	}
-	o.waits.timeout = max(o.waits.timeout, 15*time.Minute) // the function's own, at most
-	cfg, err := o.dynamodb.load(ctx, &o.waits)
+	o.Waits.Timeout = max(o.Waits.Timeout, 15*time.Minute) // the function's own, at most
+	cfg, err := o.DynamoDB.Load(ctx, &o.Waits)
 	if err != nil {
 		return err
 	}
@@ -138,7 +120,7 @@ func (o *resumeFlags) resume(ctx context.Context, to terminal, t *store, all []*
 	}
 	var report handlers.ResumeReport
 	if out.FunctionError != nil || json.Unmarshal(out.Payload, &report) != nil || report.Operation == "" {
-		return endf(codeFailed, "the function %s failed, or is not one of handlers.Resume: see its log, and inspect the records", o.function)
+		return cli.Endf(cli.CodeFailed, "the function %s failed, or is not one of handlers.Resume: see its log, and inspect the records", o.function)
 	}
 	return o.report(to, report, len(all))
 }
@@ -149,31 +131,31 @@ func (o *resumeFlags) notInvoked(err error) error {
 	var api smithy.APIError
 	switch {
 	case errors.As(err, &missing):
-		return endf(codeFailed, "there is no function %s in this account and Region: see --region and --profile", o.function)
+		return cli.Endf(cli.CodeFailed, "there is no function %s in this account and Region: see --region and --profile", o.function)
 	case errors.As(err, &busy):
-		return endf(codeFailed, "the function %s is busy, as one of its rounds runs: repeat the command", o.function)
+		return cli.Endf(cli.CodeFailed, "the function %s is busy, as one of its rounds runs: repeat the command", o.function)
 	case errors.As(err, &api):
 		return fmt.Errorf("the function %s was not invoked: %w", o.function, err)
 	}
-	return endf(codeUnacknowledged, "no answer of the function %s arrived, and it may have resumed the records: inspect them before you repeat the command: %w", o.function, err)
+	return cli.Endf(cli.CodeUnacknowledged, "no answer of the function %s arrived, and it may have resumed the records: inspect them before you repeat the command: %w", o.function, err)
 }
 
 // report prints what the function has done, and returns an error unless all is resumed.
-func (o *resumeFlags) report(to terminal, report handlers.ResumeReport, n int) error {
+func (o *resumeFlags) report(to cli.Terminal, report handlers.ResumeReport, n int) error {
 	rest := n - report.Resumed - report.Failed - report.Waiting - report.Left
-	if o.json {
-		if err := writeJSON(to.out, report); err != nil {
+	if o.JSON {
+		if err := cli.WriteJSON(to.Out, report); err != nil {
 			return err
 		}
 	} else {
-		fmt.Fprintf(to.out, "%s: %d resumed, %d failed, %d wait for a person, %d cannot be resumed, %d not begun\n",
-			printable(report.Operation), report.Resumed, report.Failed, report.Waiting, report.Left, rest)
+		fmt.Fprintf(to.Out, "%s: %d resumed, %d failed, %d wait for a person, %d cannot be resumed, %d not begun\n",
+			cli.Printable(report.Operation), report.Resumed, report.Failed, report.Waiting, report.Left, rest)
 	}
 	switch {
 	case report.Resumed == n:
 		return nil
 	case report.Waiting == n:
-		return endf(codeRefused, "they wait for a person: find out what was done, then resolve or release them; nothing was run")
+		return cli.Endf(cli.CodeRefused, "they wait for a person: find out what was done, then resolve or release them; nothing was run")
 	}
-	return endf(codeFailed, "not all are resumed: inspect them, and see the log of %s; another call may have taken one over", o.function)
+	return cli.Endf(cli.CodeFailed, "not all are resumed: inspect them, and see the log of %s; another call may have taken one over", o.function)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -90,14 +91,14 @@ func TestResumeFinishesWhatItsCallerLeftBehind(t *testing.T) {
 		out = s.prints(`"request":"16 bytes","next":"runs"`, "inspect", "--json", id)
 		check.Contains(s, out, `"began":"20`)
 		check.Lacks(s, out, "order-1", "the request is shown")
-		s.ends(codeDeclined, "The function pay-resume will run the stored requests of these 1 records", "resume", id, "--function", "pay-resume")
+		s.ends(cli.CodeDeclined, "The function pay-resume will run the stored requests of these 1 records", "resume", id, "--function", "pay-resume")
 		// By the digits of its hash, and twice.
 		out = s.prints("pay: 1 resumed, 0 failed, 0 wait", "resume", id, id[len("pay#"):][:12], "--function", "pay-resume", "--yes")
 		check.Lacks(s, out, "order-1", "the request is shown")
 		r := s.get(id)
 		check.Equal(s, r.Status, driver.Completed)
 		check.Contains(s, string(r.Data), "order-1")
-		s.ends(codeRefused, "is not in progress (completed); nothing was run", "resume", id, "--function", "pay-resume", "--yes")
+		s.ends(cli.CodeRefused, "is not in progress (completed); nothing was run", "resume", id, "--function", "pay-resume", "--yes")
 	})
 }
 
@@ -117,11 +118,11 @@ func TestResumeRefusesWhatNoFunctionResumes(t *testing.T) {
 			"pay#done":    "the record is not in progress (completed)",
 			"pay#durable": "a durable execution owns it",
 		} {
-			s.ends(codeRefused, says, "resume", id, "--function", "pay-resume", "--yes")
+			s.ends(cli.CodeRefused, says, "resume", id, "--function", "pay-resume", "--yes")
 		}
-		s.ends(codeNoRecord, "no record pay#none", "resume", "pay#none", "--function", "pay-resume", "--yes")
-		s.ends(codeUsage, "set --function", "resume", "pay#silent")
-		s.ends(codeUsage, "KEY is missing", "resume", "--function", "pay-resume")
+		s.ends(cli.CodeNoRecord, "no record pay#none", "resume", "pay#none", "--function", "pay-resume", "--yes")
+		s.ends(cli.CodeUsage, "set --function", "resume", "pay#silent")
+		s.ends(cli.CodeUsage, "KEY is missing", "resume", "--function", "pay-resume")
 	})
 }
 
@@ -137,17 +138,17 @@ func TestResumeSaysWhyItIsNotResumed(t *testing.T) {
 		code         int
 		says         string
 	}{
-		{200, "", report(`"failed": 1`), codeFailed, "not all are resumed"},
-		{200, "", report(`"left": 1`), codeFailed, "not all are resumed"},
-		{200, "", report(`"resumed": 0`), codeFailed, "another call may have taken one over"},
-		{200, "", report(`"waiting": 1`), codeRefused, "resolve or release them"},
-		{200, "", `{"statusCode": 200}`, codeFailed, "is not one of handlers.Resume"},
-		{200, "", `null`, codeFailed, "is not one of handlers.Resume"},
-		{200, "X-Amz-Function-Error: Unhandled", `{"errorMessage": "no"}`, codeFailed, "the function pay-resume failed"},
-		{404, "X-Amzn-ErrorType: ResourceNotFoundException", `{}`, codeFailed, "there is no function pay-resume"},
-		{429, "X-Amzn-ErrorType: TooManyRequestsException", `{}`, codeFailed, "is busy"},
-		{403, "X-Amzn-ErrorType: AccessDeniedException", `{"Message": "not you"}`, codeFailed, "was not invoked: "},
-		{0, "", "", codeUnacknowledged, "no answer of the function"},
+		{200, "", report(`"failed": 1`), cli.CodeFailed, "not all are resumed"},
+		{200, "", report(`"left": 1`), cli.CodeFailed, "not all are resumed"},
+		{200, "", report(`"resumed": 0`), cli.CodeFailed, "another call may have taken one over"},
+		{200, "", report(`"waiting": 1`), cli.CodeRefused, "resolve or release them"},
+		{200, "", `{"statusCode": 200}`, cli.CodeFailed, "is not one of handlers.Resume"},
+		{200, "", `null`, cli.CodeFailed, "is not one of handlers.Resume"},
+		{200, "X-Amz-Function-Error: Unhandled", `{"errorMessage": "no"}`, cli.CodeFailed, "the function pay-resume failed"},
+		{404, "X-Amzn-ErrorType: ResourceNotFoundException", `{}`, cli.CodeFailed, "there is no function pay-resume"},
+		{429, "X-Amzn-ErrorType: TooManyRequestsException", `{}`, cli.CodeFailed, "is busy"},
+		{403, "X-Amzn-ErrorType: AccessDeniedException", `{"Message": "not you"}`, cli.CodeFailed, "was not invoked: "},
+		{0, "", "", cli.CodeUnacknowledged, "no answer of the function"},
 	} {
 		t.Run(fmt.Sprint(c.status, c.header, c.body), func(t *testing.T) {
 			s := &storeScene{&scene{T: t}, records, flags}

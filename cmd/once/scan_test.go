@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/record"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 )
@@ -43,24 +44,12 @@ func TestStatsCountsEachOperation(t *testing.T) {
 func TestStatsBoundsOperations(t *testing.T) {
 	c := counts{}
 	for i := range 3 * maxOperations {
-		c.add(newRecord(driver.Entry{Record: driver.Record{ID: strings.Repeat("x", i) + "#1", Status: driver.Completed}}), time.Now())
+		c.add(record.New(driver.Entry{Record: driver.Record{ID: strings.Repeat("x", i) + "#1", Status: driver.Completed}}), time.Now())
 	}
 	if all := c.sorted(); len(all) > maxOperations+1 || all[0].Operation != "" && all[0].Operation != otherwise {
 		t.Errorf("%d operations", len(all))
 	}
 	check.Equal(t, c[otherwise].Completed, 2*maxOperations, "others")
-}
-
-// A line for every 10,000 items or so, of all that was read so far.
-func TestProgressIsOfAllPages(t *testing.T) {
-	var told bytes.Buffer
-	p := &progress{to: &told}
-	for _, units := range []float64{2.6, 3, 4, 5, 6} {
-		p.page(driver.Progress{Read: 6000, Units: units})
-	}
-	p.end()
-	want := "read 12000 items in 2 pages, 6 read units\nread 24000 items in 4 pages, 15 read units\n"
-	check.Equal(t, told.String(), want)
 }
 
 // The scheduled sweep of infra stores its position in the table that it sweeps.
@@ -77,7 +66,7 @@ func TestPositionOfAScheduledSweepIsNoRecord(t *testing.T) {
 		}
 	}
 	for _, command := range []string{"release --delete", "resolve --completed --no-result"} {
-		s.refused(codeRefused, "the item is not a record", append(strings.Fields(command), "--force", "--yes", "--record", "once sweep")...)
+		s.refused(cli.CodeRefused, "the item is not a record", append(strings.Fields(command), "--force", "--yes", "--record", "once sweep")...)
 	}
 	if items := s.items(); len(items) != 1 {
 		t.Errorf("the table has %q", items)

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
@@ -97,10 +98,10 @@ func TestScopeWithoutItsKindIsHinted(t *testing.T) {
 	if _, err := s.pay(s.executor(&idempotent.Config{}), "p-1"); err != nil {
 		t.Fatal(err)
 	}
-	s.refused(codeNoRecord, "--jwt sub=eve", "inspect", "--operation", "pay", "--scope", "eve", "order-1")
-	s.refused(codeUsage, "it is not name=value", "inspect", "--operation", "pay", "--jwt", "ada", "order-1")
-	s.refused(codeUsage, "is a variable unset?", "inspect", "--operation", "pay", "--tenant", "", "order-1")
-	s.refused(codeUsage, "--scope excludes", "inspect", "--operation", "pay", "--scope", "a", "--jwt", "sub=a", "order-1")
+	s.refused(cli.CodeNoRecord, "--jwt sub=eve", "inspect", "--operation", "pay", "--scope", "eve", "order-1")
+	s.refused(cli.CodeUsage, "it is not name=value", "inspect", "--operation", "pay", "--jwt", "ada", "order-1")
+	s.refused(cli.CodeUsage, "is a variable unset?", "inspect", "--operation", "pay", "--tenant", "", "order-1")
+	s.refused(cli.CodeUsage, "--scope excludes", "inspect", "--operation", "pay", "--scope", "a", "--jwt", "sub=a", "order-1")
 }
 
 // The id in an error text finds the record. So do its digits, with or without the operation.
@@ -122,8 +123,8 @@ func TestRecordIsFoundByTheIdOfAnError(t *testing.T) {
 		} {
 			s.prints(id, append([]string{"inspect"}, args...)...)
 		}
-		s.ends(codeNoRecord, "no record of operation refund", "inspect", "--operation", "refund", digits)
-		s.ends(codeNoRecord, "give its --operation", "inspect", "0123456789ab")
+		s.ends(cli.CodeNoRecord, "no record of operation refund", "inspect", "--operation", "refund", digits)
+		s.ends(cli.CodeNoRecord, "give its --operation", "inspect", "0123456789ab")
 		s.prints("released: "+id, "release", digits, "--yes", "--force")
 	})
 }
@@ -148,6 +149,6 @@ func TestDigitsOfSeveralRecordsAreRefused(t *testing.T) {
 		s.claimed(id, "a", time.Now())
 		digits = strings.Split(id, "#")[1][:12]
 	}
-	s.refused(codeUsage, "refund#"+digits, "release", "--yes", digits)
+	s.refused(cli.CodeUsage, "refund#"+digits, "release", "--yes", digits)
 	s.ok("inspect", "refund#"+digits)
 }

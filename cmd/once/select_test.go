@@ -10,6 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/store"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
@@ -77,17 +79,18 @@ func TestListSelectsByErrorStateTimeAndAttempt(t *testing.T) {
 		again.ID, again.Attempt, again.Began = "pay#again", 2, ago(2*time.Hour)
 		plant(s.T, s.records, again)
 		check.Contains(s, s.run(s.with("list", "--state", "running", "--since", "1h")...).err, " records do not tell since when")
-		s.ends(codeUsage, "only a record that is FAILED has an --error", "list", "--error", "x", "--status", "completed")
-		s.ends(codeUsage, "is a variable unset?", "resolve", "pay#lapsed", "--failed", "no", "--yes", "--by", "")
+		s.ends(cli.CodeUsage, "only a record that is FAILED has an --error", "list", "--error", "x", "--status", "completed")
+		s.ends(cli.CodeUsage, "is a variable unset?", "resolve", "pay#lapsed", "--failed", "no", "--yes", "--by", "")
 		for _, args := range []string{"--state gone", "--since soon", "--sort size", "--limit -1"} {
-			s.ends(codeUsage, "", append([]string{"list"}, strings.Fields(args)...)...)
+			s.ends(cli.CodeUsage, "", append([]string{"list"}, strings.Fields(args)...)...)
 		}
 	})
 }
 
 type CardDeclined struct{}
 
-func (*CardDeclined) Error() string     { return "the card was declined" }
+func (*CardDeclined) Error() string { return "the card was declined" }
+
 func (*CardDeclined) ErrorCode() string { return "51" }
 
 // What the engine stores is what the operator looks for.
@@ -116,7 +119,7 @@ func TestScanOfALargeTableIsAskedFor(t *testing.T) {
 	})
 	for _, command := range []string{"list", "stats"} {
 		r := s.typing("n\n", command, "--endpoint", url)
-		check.Equal(t, r.code, codeDeclined, command)
+		check.Equal(t, r.code, cli.CodeDeclined, command)
 		check.Contains(t, r.err, "about 10 items in 16.4 GB. To read them costs about 2000000 read units.")
 		check.Contains(t, r.err, "not confirmed; nothing was read")
 		check.Equal(t, r.out, "", command)
@@ -140,10 +143,10 @@ func TestTableWhoseSizeIsNotKnownIsRead(t *testing.T) {
 }
 
 func TestProgressKnowsItsTotal(t *testing.T) {
-	p := &progress{to: io.Discard, total: 40_000}
-	p.page(driver.Progress{Read: 6000})
+	p := &store.Progress{To: io.Discard, Total: 40_000}
+	p.Page(driver.Progress{Read: 6000})
 	check.Equal(t, p.String(), "read 6000 of about 40000 records")
-	p.page(driver.Progress{Read: 36_000})
+	p.Page(driver.Progress{Read: 36_000})
 	check.Equal(t, p.String(), "read 42000 records") // it has grown
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/internal/form"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -205,45 +204,4 @@ func TestRenamedAndCompositeTableIsRead(t *testing.T) {
 	if got, err := s.pay(x, "again"); err != nil || got.ID != "p-7" {
 		t.Errorf("replayed %v, %v", got, err)
 	}
-}
-
-func TestRelativeTimesAreCoarseWhenFar(t *testing.T) {
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	for want, at := range map[string]time.Time{
-		"0s ago":         now,
-		"59s ago":        now.Add(-59 * time.Second),
-		"in 1m":          now.Add(90 * time.Second),
-		"47h59m ago":     now.Add(-48*time.Hour + time.Second),
-		"2 days ago":     now.Add(-50 * time.Hour),
-		"in 355422 days": time.Date(3000, 1, 1, 12, 0, 0, 0, time.UTC),
-	} {
-		check.Equal(t, relative(at, now), want, at)
-	}
-}
-
-// What a request contains may be personal data: only its size is shown.
-func TestRequestIsDescribed(t *testing.T) {
-	for want, stored := range map[string]string{
-		"4 bytes": "=Ada.", "kept elsewhere: s3://b/k": "@s3://b/k", "cannot be read": "?",
-		"": "",
-	} {
-		r := &record{}
-		if stored != "" {
-			r.Request = []byte(stored)
-		}
-		check.Equal(t, r.request(), want)
-	}
-	sealed, err := hex.DecodeString(sealedText)
-	check.Must(t, err)
-	r := &record{Entry: driver.Entry{Record: driver.Record{Request: form.EncodeStep(form.Stored{Data: sealed})}}}
-	check.Equal(t, r.request(), `sealed with key "2026", 56 bytes`)
-}
-
-func TestWhatTheNextCallGets(t *testing.T) {
-	for s, want := range map[state]next{
-		running: nextWaits, leaseless: nextWaits, lapsed: nextRuns, released: nextRuns, over: nextRuns, completed: nextReplays, failed: nextReplays, unknown: nextFails,
-	} {
-		check.Equal(t, (&record{}).next(s), want, s)
-	}
-	check.Equal(t, (&record{undoing: true}).next(lapsed), nextUndoes)
 }

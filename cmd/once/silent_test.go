@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
@@ -66,25 +67,25 @@ func TestSilentServerIsNamed(t *testing.T) {
 	var running sync.WaitGroup
 	for _, c := range commands {
 		var help bytes.Buffer
-		_ = c.run(t.Context(), newCall(c, terminal{err: &help}, []string{"--help"}))
-		if asks := strings.Contains(help.String(), "how long a request may take"); asks != (asking[c.name()] != nil) {
-			t.Errorf("once %s has the flag --timeout: %v", c.name(), asks)
+		_ = c.Run(t.Context(), cli.NewCall(c, cli.Terminal{Err: &help}, []string{"--help"}))
+		if asks := strings.Contains(help.String(), "how long a request may take"); asks != (asking[c.Name()] != nil) {
+			t.Errorf("once %s has the flag --timeout: %v", c.Name(), asks)
 		}
-		for _, args := range asking[c.name()] {
+		for _, args := range asking[c.Name()] {
 			for name, store := range stores {
-				if slices.Contains(strings.Fields(store.refuses), c.name()) {
+				if slices.Contains(strings.Fields(store.refuses), c.Name()) {
 					continue
 				}
 				cause := store.cause
-				if strings.Contains(args, "--function f") && c.name() == "check" {
+				if strings.Contains(args, "--function f") && c.Name() == "check" {
 					cause = stores["DynamoDB"].cause // of Lambda, which is asked first
 				}
 				running.Go(func() {
-					r := (&scene{T: t}).typing(`{"id":1}`, strings.Fields(c.name()+" "+args+" --timeout 300ms "+store.flags)...)
-					check.Equal(t, r.code, codeFailed, name, c.name(), args, r)
-					check.Contains(t, r.out+r.err, "no answer of "+addr+" within 300ms", name, c.name(), args)
-					check.Contains(t, r.out+r.err, cause, name, c.name(), args)
-					check.Lacks(t, r.out+r.err, "s3cret", name, c.name(), args)
+					r := (&scene{T: t}).typing(`{"id":1}`, strings.Fields(c.Name()+" "+args+" --timeout 300ms "+store.flags)...)
+					check.Equal(t, r.code, cli.CodeFailed, name, c.Name(), args, r)
+					check.Contains(t, r.out+r.err, "no answer of "+addr+" within 300ms", name, c.Name(), args)
+					check.Contains(t, r.out+r.err, cause, name, c.Name(), args)
+					check.Lacks(t, r.out+r.err, "s3cret", name, c.Name(), args)
 				})
 			}
 		}
@@ -103,7 +104,7 @@ func TestSilentSourceOfCredentialsIsNamed(t *testing.T) {
 	t.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://"+addr)
 	s := &scene{T: t}
 	r := s.run("list", "--table", "records", "--region", "eu-central-1", "--timeout", "300ms")
-	check.Equal(t, r.code, codeFailed)
+	check.Equal(t, r.code, cli.CodeFailed)
 	check.Contains(t, r.err, "no answer of "+addr)
 	check.Contains(t, r.err, "it is asked for credentials of AWS")
 }
@@ -147,7 +148,7 @@ func TestWriteToASilentServerMayHaveBeenApplied(t *testing.T) {
 			return r.Send()
 		})
 		r := s.between(append([]string{"release", "pay#1", "--timeout", slow}, flags...), func() { silent.Store(true) })
-		check.Equal(s, r.code, codeUnacknowledged, r)
+		check.Equal(s, r.code, cli.CodeUnacknowledged, r)
 		check.Contains(s, r.err, "the record may have been written; inspect it")
 		check.Contains(s, r.err, "no answer of "+addr+" within "+slow+": it has answered before")
 	})
@@ -170,7 +171,7 @@ func TestCheckOfASilentServerPrintsWhatItHad(t *testing.T) {
 		for _, format := range []string{"--json=false", "--json"} {
 			running.Go(func() {
 				r := s.run(append([]string{"check", format, "--timeout", slow}, flags...)...)
-				check.Equal(s, r.code, codeFailed, r)
+				check.Equal(s, r.code, cli.CodeFailed, r)
 				check.Contains(s, r.out, "ok")
 				check.Equal(s, strings.Count(r.out, "no answer of "+addr+" within "+slow), 1, r.out)
 				check.Contains(s, r.out, "it has answered before, so it hangs")
@@ -192,7 +193,7 @@ func TestTableWhoseSizeIsNotAnsweredIsNamed(t *testing.T) {
 			return r.Send()
 		})
 		r := s.run(append([]string{"list", "--timeout", slow}, flags...)...)
-		check.Equal(s, r.code, codeFailed, r)
+		check.Equal(s, r.code, cli.CodeFailed, r)
 		check.Contains(s, r.err, "no answer of "+addr+" within "+slow)
 	})
 }

@@ -12,6 +12,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/record"
+	"github.com/lambda-once/once/cmd/once/internal/store"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -62,8 +65,8 @@ const (
 
 type counts map[string]*operationStats
 
-func (c counts) add(r *record, before time.Time) {
-	name := r.operation()
+func (c counts) add(r *record.Record, before time.Time) {
+	name := r.Operation()
 	if c[name] == nil && len(c) >= maxOperations {
 		name = otherwise
 	}
@@ -75,17 +78,17 @@ func (c counts) add(r *record, before time.Time) {
 	switch r.Status {
 	case driver.InProgress:
 		s.InProgress++
-		if !r.Lease.IsZero() && !r.released() && (s.Oldest == nil || r.Lease.Before(s.Oldest.Lease)) {
+		if !r.Lease.IsZero() && !r.Released() && (s.Oldest == nil || r.Lease.Before(s.Oldest.Lease)) {
 			s.Oldest = &oldest{Record: r.ID, Lease: r.Lease.UTC()}
 		}
-		if r.at(before) != running {
+		if r.StateAt(before) != record.Running {
 			s.Stuck++
 		}
 	case driver.Completed:
 		s.Completed++
 	case driver.Failed:
 		s.Failed++
-		s.fail(r.causeType())
+		s.fail(r.CauseType())
 	default:
 		s.Other++
 	}
@@ -113,7 +116,7 @@ func (s *operationStats) errors() string {
 	for _, cause := range slices.SortedFunc(maps.Keys(s.Errors), func(a, b string) int {
 		return cmp.Or(s.Errors[b]-s.Errors[a], strings.Compare(a, b))
 	}) {
-		all = append(all, fmt.Sprint(printable(cause), " ", s.Errors[cause]))
+		all = append(all, fmt.Sprint(cli.Printable(cause), " ", s.Errors[cause]))
 	}
 	const shown = 3
 	if more := len(all) - shown; more > 0 {
@@ -130,31 +133,31 @@ func (c counts) sorted() []*operationStats {
 	return all
 }
 
-func stats(ctx context.Context, c *call) error {
-	var o scanFlags
-	o.add(c.FlagSet)
-	t, err := o.openAll(ctx, c)
+func stats(ctx context.Context, c *cli.Call) error {
+	var o store.ScanFlags
+	o.Add(c.FlagSet)
+	t, err := o.OpenAll(ctx, c)
 	if err != nil {
 		return err
 	}
 	all := counts{}
-	p, err := o.begin(ctx, c, t)
+	p, err := o.Begin(ctx, c, t)
 	if err != nil {
 		return err
 	}
-	err = o.stopped(ctx, p, t.scan(ctx, o.query(), p, func(r *record) error { all.add(r, r.At.Add(-o.skew)); return nil }))
+	err = o.Stopped(ctx, p, t.Each(ctx, o.Query(), p, func(r *record.Record) error { all.add(r, r.At.Add(-o.Skew)); return nil }))
 	switch {
-	case err != nil && p.pages == 0:
+	case err != nil && p.Pages == 0:
 		return err // there is nothing to count
-	case o.json:
-		return errors.Join(err, writeJSON(c.out, struct {
+	case o.JSON:
+		return errors.Join(err, cli.WriteJSON(c.Out, struct {
 			Operations []*operationStats `json:"operations"`
 			Items      int               `json:"items"`
 			ReadUnits  float64           `json:"read_units"`
 			After      string            `json:"after,omitempty"` // if it did not reach the end
-		}{all.sorted(), p.items, p.units, p.after()}))
+		}{all.sorted(), p.Items, p.Units, p.After()}))
 	}
-	return errors.Join(err, all.print(c.out))
+	return errors.Join(err, all.print(c.Out))
 }
 
 func (c counts) print(w io.Writer) error {
@@ -165,8 +168,8 @@ func (c counts) print(w io.Writer) error {
 		if s.Oldest != nil {
 			at = s.Oldest.Lease
 		}
-		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\t%s\n", cmp.Or(printable(s.Operation), "(none)"), s.InProgress, s.Stuck, s.Completed, s.Failed,
-			s.Other, s.Again, stamp(at), s.Bytes.Total, s.Bytes.Average, s.Bytes.Largest, s.errors())
+		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\t%s\n", cmp.Or(cli.Printable(s.Operation), "(none)"), s.InProgress, s.Stuck, s.Completed, s.Failed,
+			s.Other, s.Again, cli.Stamp(at), s.Bytes.Total, s.Bytes.Average, s.Bytes.Largest, s.errors())
 	}
 	return tw.Flush()
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/record"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/internal/check"
 )
@@ -56,8 +58,8 @@ func TestInspectShowsSagas(t *testing.T) {
 		check.Contains(t, out, want)
 	}
 	var shown struct {
-		Steps []step
-		Saga  saga
+		Steps []record.Step
+		Saga  record.Saga
 	}
 	r := s.typing("n\n", with("release")...) // whoever releases it sees that it is being undone
 	for _, want := range []string{"reserve, 7 bytes, to be undone", "goes on undoing its steps"} {
@@ -111,7 +113,7 @@ func TestInspectShowsWhatItCannotRead(t *testing.T) {
 		check.Contains(t, out, want)
 		check.Lacks(t, out, "room")
 		if strings.Contains(want, "failed") { // a resolution leaves steps that are not undone as they are
-			s.refused(codeRefused, "its steps are being undone", "resolve", "pay#1", "--retention", "24h", "--completed", "--no-result", "--yes")
+			s.refused(cli.CodeRefused, "its steps are being undone", "resolve", "pay#1", "--retention", "24h", "--completed", "--no-result", "--yes")
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/cmd/once/internal/checks"
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
@@ -114,7 +116,7 @@ func TestRecordsAreShown(t *testing.T) {
 		s.prints("status       INPROGRESS, running", "inspect", "pay#running")
 		check.Lacks(s, s.prints(`"data":"text of 14 bytes, SHA-256 `, "inspect", "--json", "ship#done"), "Ada", "inspect shows the result")
 		s.prints("\n{\"name\":\"Ada\"}\n", "inspect", "--data", "ship#done")
-		s.ends(codeNoRecord, "no record pay#1 in ", "inspect", "pay#1")
+		s.ends(cli.CodeNoRecord, "no record pay#1 in ", "inspect", "pay#1")
 		if out := s.prints("pay#lapsed", "list"); strings.Count(out, "\n") != 5 {
 			s.Errorf("list prints\n%s", out)
 		}
@@ -139,7 +141,7 @@ func TestLiveLeaseNeedsForce(t *testing.T) {
 			onStores(t, func(s *storeScene) {
 				args := append([]string{args[0], "pay#1", "--yes"}, args[1:]...)
 				s.claim("pay#1", time.Hour)
-				s.ends(codeRefused, "somebody runs it until", args...)
+				s.ends(cli.CodeRefused, "somebody runs it until", args...)
 				if r := s.run(s.with(append(args, "--force")...)...); r.code != 0 || !strings.Contains(r.err, "With --force, although somebody runs it until ") {
 					s.Errorf("exit %d\n%s", r.code, r.err)
 				}
@@ -155,13 +157,13 @@ func TestLiveLeaseNeedsForce(t *testing.T) {
 func TestLeaseWithinTheSkewIsLive(t *testing.T) {
 	onStores(t, func(s *storeScene) {
 		s.claim("pay#1", -30*time.Second)
-		s.ends(codeRefused, "somebody runs it until", "release", "pay#1", "--yes", "--clock-skew", "1h")
+		s.ends(cli.CodeRefused, "somebody runs it until", "release", "pay#1", "--yes", "--clock-skew", "1h")
 		s.prints("but counts as live for the clock skew of 1h0m0s\n", "inspect", "pay#1", "--clock-skew", "1h")
 		s.prints("released: pay#1", "release", "pay#1", "--yes")
 		if r := s.get("pay#1"); r.Owner != "" || !r.Lease.Equal(driver.LeaseEnded) || r.Attempt != 1 || r.Refunds != 1 || r.Fingerprint != "f1" {
 			s.Errorf("the record is %+v", r)
 		}
-		s.ends(codeRefused, "released already", "release", "pay#1", "--yes")
+		s.ends(cli.CodeRefused, "released already", "release", "pay#1", "--yes")
 	})
 }
 
@@ -183,7 +185,7 @@ func TestRecordThatTheOwnerChangesMeanwhileIsNotWritten(t *testing.T) {
 						}
 						left = s.get("pay#1")
 					})
-					if ran.code != codeChanged || !strings.Contains(ran.err, "has changed since it was shown; nothing was written") {
+					if ran.code != cli.CodeChanged || !strings.Contains(ran.err, "has changed since it was shown; nothing was written") {
 						s.Errorf("exit %d\n%s", ran.code, ran.err)
 					}
 					if got := s.get("pay#1"); fmt.Sprint(got) != fmt.Sprint(left) {
@@ -225,8 +227,8 @@ func TestRecordsAreSettledForCalls(t *testing.T) {
 		if got, err := call(nil); r.code != 0 || err != nil || got.ID != "p-7" || runs != 2 {
 			s.Errorf("exit %d, %d runs, the call got %v, %v\n%s", r.code, runs, got, err, r.err)
 		}
-		s.ends(codeRefused, "the record is finished", append([]string{"release", "--force"}, key...)...)
-		s.ends(codeRefused, "work of this record is finished", append([]string{"release", "--delete"}, key...)...)
+		s.ends(cli.CodeRefused, "the record is finished", append([]string{"release", "--force"}, key...)...)
+		s.ends(cli.CodeRefused, "work of this record is finished", append([]string{"release", "--delete"}, key...)...)
 		s.ok(s.with(append([]string{"release", "--delete", "--force", "--json"}, key...)...)...)
 		if got, err := call(nil); err != nil || got.ID != "p" || runs != 3 {
 			s.Errorf("after a deletion %d runs, %v, %v", runs, got, err)
@@ -258,7 +260,7 @@ func TestPasswordIsNeverPrinted(t *testing.T) {
 					command = []string{"sweep", "--yes"}
 				}
 				r := s.run(append(command, store, connection)...)
-				if r.code != codeFailed && r.code != codeUsage || strings.Contains(r.out+r.err, "s3cret") {
+				if r.code != cli.CodeFailed && r.code != cli.CodeUsage || strings.Contains(r.out+r.err, "s3cret") {
 					t.Errorf("%s: exit %d\n%s%s", connection, r.code, r.out, r.err)
 				}
 			}
@@ -269,7 +271,7 @@ func TestPasswordIsNeverPrinted(t *testing.T) {
 func TestPostgresInitCreatesATableThatCheckAccepts(t *testing.T) {
 	s := newPostgresScene(t, "other", nil)
 	flags := []string{"--postgres", s.url, "--table", "records"}
-	if r := s.run(append([]string{"check"}, flags...)...); r.code != codeNotRight || !strings.Contains(r.out, "run once postgres init") {
+	if r := s.run(append([]string{"check"}, flags...)...); r.code != cli.CodeNotRight || !strings.Contains(r.out, "run once postgres init") {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 	if out := s.ok("postgres", "init", "--print", "--table", "records"); !strings.HasPrefix(out, `CREATE TABLE IF NOT EXISTS "records" (`) || !strings.HasSuffix(out, ";\n") {
@@ -280,26 +282,26 @@ func TestPostgresInitCreatesATableThatCheckAccepts(t *testing.T) {
 	}
 	got := s.found(0, append([]string{"check"}, flags...)...)
 	for _, name := range []string{"server", "table", "index", "SELECT", "INSERT", "UPDATE", "DELETE", "isolation", "timeouts"} {
-		check.Equal(t, got[name].Verdict, fine, name, got[name])
+		check.Equal(t, got[name].Verdict, checks.Fine, name, got[name])
 	}
 	s.exec("ALTER TABLE records DROP COLUMN steps")
-	if r := s.run(append([]string{"postgres", "init"}, flags...)...); r.code != codeFailed {
+	if r := s.run(append([]string{"postgres", "init"}, flags...)...); r.code != cli.CodeFailed {
 		t.Errorf("a table without a column: exit %d\n%s", r.code, r.err)
 	}
-	if got := s.found(codeNotRight, append([]string{"check"}, flags...)...); got["table"].Verdict != wrong {
+	if got := s.found(cli.CodeNotRight, append([]string{"check"}, flags...)...); got["table"].Verdict != checks.Wrong {
 		t.Errorf("%+v", got)
 	}
 }
 
 // found returns the findings of a check by their names.
-func (s *scene) found(code int, args ...string) map[string]finding {
+func (s *scene) found(code int, args ...string) map[string]checks.Finding {
 	s.Helper()
 	r := s.run(append(args, "--json")...)
-	var all []finding
+	var all []checks.Finding
 	if err := json.Unmarshal([]byte(r.out), &all); err != nil || r.code != code {
 		s.Fatalf("exit %d, want %d: %v\n%s%s", r.code, code, err, r.out, r.err)
 	}
-	byName := map[string]finding{}
+	byName := map[string]checks.Finding{}
 	for _, f := range all {
 		byName[f.Check] = f
 	}
@@ -319,13 +321,13 @@ func TestCheckOfPostgreSQLFindsWhatIsWrong(t *testing.T) {
 		s.exec("ALTER ROLE operator_reads IN DATABASE \"" + database + "\" SET " + set)
 	}
 	_, at, _ := strings.Cut(s.url, "@")
-	got := s.found(codeNotRight, "check", "--postgres", "postgres://operator_reads@"+at)
-	for name, want := range map[string]verdict{
-		"server": fine, "SELECT": fine, "INSERT": wrong, "UPDATE": wrong, "DELETE": wrong, "isolation": warning, "durability": warning, "timeouts": fine,
+	got := s.found(cli.CodeNotRight, "check", "--postgres", "postgres://operator_reads@"+at)
+	for name, want := range map[string]checks.Verdict{
+		"server": checks.Fine, "SELECT": checks.Fine, "INSERT": checks.Wrong, "UPDATE": checks.Wrong, "DELETE": checks.Wrong, "isolation": checks.Warning, "durability": checks.Warning, "timeouts": checks.Fine,
 	} {
 		check.Equal(t, got[name].Verdict, want, name, got[name])
 	}
-	if found := s.found(0, "check", "--postgres", s.url)["index"]; found.Verdict != warning {
+	if found := s.found(0, "check", "--postgres", s.url)["index"]; found.Verdict != checks.Warning {
 		t.Errorf("%+v", found)
 	}
 }
@@ -334,12 +336,12 @@ func TestCheckOfPostgreSQLFindsWhatIsWrong(t *testing.T) {
 func TestCheckOfRedisFindsWhatIsWrong(t *testing.T) {
 	server := redislocal.NewServer(t, &redislocal.Options{Args: []string{"--maxmemory-policy", "allkeys-lru", "--appendonly", "no"}})
 	s := &scene{T: t}
-	got := s.found(codeNotRight, "check", "--redis", "redis://"+server.Addr())
-	if got["eviction"].Verdict != wrong || got["persistence"].Verdict != warning || got["server"].Verdict != fine {
+	got := s.found(cli.CodeNotRight, "check", "--redis", "redis://"+server.Addr())
+	if got["eviction"].Verdict != checks.Wrong || got["persistence"].Verdict != checks.Warning || got["server"].Verdict != checks.Fine {
 		t.Errorf("%+v", got)
 	}
 	right := redislocal.NewServer(t, &redislocal.Options{Args: []string{"--maxmemory-policy", "noeviction", "--appendonly", "yes", "--appendfsync", "always"}})
 	for name, f := range s.found(0, "check", "--strict", "--redis", "redis://"+right.Addr()) {
-		check.Equal(t, f.Verdict, fine, name, f)
+		check.Equal(t, f.Verdict, checks.Fine, name, f)
 	}
 }

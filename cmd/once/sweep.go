@@ -10,6 +10,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/store"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -31,7 +33,7 @@ An interrupt ends the sweep after the deletions under way.
 `
 
 type sweepFlags struct {
-	storeFlags
+	store.Flags
 	older              time.Duration
 	limit              int
 	after              string
@@ -39,26 +41,26 @@ type sweepFlags struct {
 }
 
 func (o *sweepFlags) add(f *flag.FlagSet) {
-	o.storeFlags.add(f)
-	durationVar(f, &o.older, "older-than", time.Hour, "only records that expired this `duration` ago or earlier; more than any difference between the clocks of functions")
+	o.Flags.Add(f)
+	cli.DurationVar(f, &o.older, "older-than", time.Hour, "only records that expired this `duration` ago or earlier; more than any difference between the clocks of functions")
 	f.IntVar(&o.limit, "limit", 0, "the `number` of records after which to end; 0: all")
 	f.StringVar(&o.after, "after", "", "continue at this `position`, which an earlier sweep of the DynamoDB table printed")
 	f.BoolVar(&o.dryRun, "dry-run", false, "count the records, and delete none")
 	f.BoolVar(&o.yes, "yes", false, "do not ask")
-	f.BoolVar(&o.json, "json", false, "write JSON")
+	f.BoolVar(&o.JSON, "json", false, "write JSON")
 	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
 }
 
-func (o *sweepFlags) check(c *call) error {
+func (o *sweepFlags) check(c *cli.Call) error {
 	switch {
 	case o.older < time.Second:
-		return endf(codeUsage, "--older-than is less than a second: a function whose clock is behind may still need the record")
+		return cli.Endf(cli.CodeUsage, "--older-than is less than a second: a function whose clock is behind may still need the record")
 	case o.limit < 0:
-		return endf(codeUsage, "--limit is negative")
-	case c.given("after") && o.kind() != ofDynamoDB:
-		return endf(codeUsage, "--after is for DynamoDB, and excludes %s", flagOf[o.kind()])
-	case c.given("after") && o.after == "":
-		return errNoPosition
+		return cli.Endf(cli.CodeUsage, "--limit is negative")
+	case c.Given("after") && o.Kind() != store.OfDynamoDB:
+		return cli.Endf(cli.CodeUsage, "--after is for DynamoDB, and excludes %s", store.FlagOf[o.Kind()])
+	case c.Given("after") && o.after == "":
+		return store.ErrNoPosition
 	}
 	return nil
 }
@@ -73,26 +75,26 @@ type swept struct {
 	After string `json:"after,omitempty"`
 }
 
-func sweep(ctx context.Context, c *call) error {
+func sweep(ctx context.Context, c *cli.Call) error {
 	var o sweepFlags
 	o.add(c.FlagSet)
-	if _, err := c.parse(0); err != nil {
+	if _, err := c.Arguments(0); err != nil {
 		return err
 	}
 	if err := o.check(c); err != nil {
 		return err
 	}
-	t, err := o.open(ctx, c)
+	t, err := o.Open(ctx, c)
 	if err != nil {
 		return err
 	}
 	sweeper, ok := t.Operable.(driver.Sweeper)
 	if !ok {
-		return endf(codeUsage, "once sweep does not apply to %s: it deletes expired records by itself", o.kind())
+		return cli.Endf(cli.CodeUsage, "once sweep does not apply to %s: it deletes expired records by itself", o.Kind())
 	}
 	one, err := t.Scan(ctx, driver.Filter{Brief: true, Limit: 1}, "") // for its time
 	if err != nil {
-		return callError(err)
+		return store.CallError(err)
 	}
 	s := &swept{DryRun: o.dryRun, Before: one.At.Add(-o.older).UTC().Truncate(time.Second), After: o.after}
 	if !o.dryRun && !o.yes {
@@ -100,40 +102,40 @@ func sweep(ctx context.Context, c *call) error {
 		if o.limit > 0 {
 			bound = fmt.Sprintf(", at most %d of them", o.limit)
 		}
-		fmt.Fprintf(c.err, "All records that expired before %s will be deleted from %s%s.\n", stamp(s.Before), t.place, bound)
-		if err := c.confirm(ctx); err != nil {
+		fmt.Fprintf(c.Err, "All records that expired before %s will be deleted from %s%s.\n", cli.Stamp(s.Before), t.Place, bound)
+		if err := c.Confirm(ctx); err != nil {
 			return err
 		}
 	}
-	p := newProgress(c.terminal, o.quiet)
-	p.sweep = s.verb()
+	p := store.NewProgress(c.Terminal, o.quiet)
+	p.Sweep = s.verb()
 	told := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		fmt.Fprintln(c.err, "once: interrupted; waiting for the deletions under way")
+		fmt.Fprintln(c.Err, "once: interrupted; waiting for the deletions under way")
 		close(told)
 	})
 	err = s.pages(ctx, sweeper, cmp.Or(o.limit, math.MaxInt), p)
-	if o.kind() == ofPostgres || o.dryRun {
+	if o.Kind() == store.OfPostgres || o.dryRun {
 		s.After = "" // PostgreSQL finds expired records by an index
 	}
 	if !stop() {
 		<-told
 	}
-	p.end()
+	p.End()
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		err = endf(codeFailed, "the sweep was interrupted")
+		err = cli.Endf(cli.CodeFailed, "the sweep was interrupted")
 	}
 	switch {
 	case err != nil && s.Records == 0 && s.After == o.after:
 		return err // there is nothing to tell
-	case o.json:
-		return errors.Join(err, writeJSON(c.out, s))
+	case o.JSON:
+		return errors.Join(err, cli.WriteJSON(c.Out, s))
 	}
-	return errors.Join(err, s.print(c.out))
+	return errors.Join(err, s.print(c.Out))
 }
 
 // pages sweeps page by page. It also counts the records before an error.
-func (s *swept) pages(ctx context.Context, t driver.Sweeper, limit int, p *progress) error {
+func (s *swept) pages(ctx context.Context, t driver.Sweeper, limit int, p *store.Progress) error {
 	for s.Records < limit && !s.Complete {
 		var n int
 		var done driver.Progress
@@ -147,10 +149,10 @@ func (s *swept) pages(ctx context.Context, t driver.Sweeper, limit int, p *progr
 		}
 		s.Records, s.After = s.Records+n, done.Next
 		if err != nil {
-			return callError(err)
+			return store.CallError(err)
 		}
-		p.swept = s.Records
-		p.page(done)
+		p.Swept = s.Records
+		p.Page(done)
 		s.Complete = s.After == ""
 	}
 	if s.Records > limit { // of a dry run, which counts whole pages
@@ -177,6 +179,6 @@ func (s *swept) print(w io.Writer) error {
 	default:
 		more = "there may be more; continue with --after " + s.After + "\n"
 	}
-	_, err := fmt.Fprintf(w, "%s %d records that expired before %s\n%s", s.verb(), s.Records, stamp(s.Before), more)
+	_, err := fmt.Fprintf(w, "%s %d records that expired before %s\n%s", s.verb(), s.Records, cli.Stamp(s.Before), more)
 	return err
 }

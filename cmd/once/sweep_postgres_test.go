@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/postgreslocal"
 	"github.com/lambda-once/once/postgres"
@@ -130,7 +131,7 @@ func TestInterruptedSweepOfPostgreSQLSaysWhatItDid(t *testing.T) {
 	}()
 	r := s.interrupted(os.Interrupt, reached, noticed, "sweep", "--yes", "--postgres", s.url)
 	<-released
-	if r.code != codeFailed || !strings.HasPrefix(r.out, fmt.Sprintf("deleted %d records", 2*sweepBatch)) || s.count() != sweepBatch ||
+	if r.code != cli.CodeFailed || !strings.HasPrefix(r.out, fmt.Sprintf("deleted %d records", 2*sweepBatch)) || s.count() != sweepBatch ||
 		!strings.HasSuffix(r.out, "\nthere may be more; the same command continues\n") || !strings.HasSuffix(r.err, "once: the sweep was interrupted\n") {
 		t.Errorf("exit %d, %d are left\n%s%s", r.code, s.count(), r.out, r.err)
 	}
@@ -159,7 +160,7 @@ func TestSweepOfAMissingTableGivesAdvice(t *testing.T) {
 	s := newPostgresScene(t, "idempotency", nil)
 	for _, dry := range []string{"--dry-run", "--yes"} {
 		r := s.run("sweep", dry, "--postgres", s.url, "--table", "nowhere")
-		if r.code != codeFailed || r.out != "" || !strings.Contains(r.err, "the table does not exist; run the statements of postgres.SQL") {
+		if r.code != cli.CodeFailed || r.out != "" || !strings.Contains(r.err, "the table does not exist; run the statements of postgres.SQL") {
 			t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 		}
 	}

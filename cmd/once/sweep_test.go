@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
@@ -105,7 +106,7 @@ func TestSweepDeletesExpiredRecords(t *testing.T) {
 func TestSweepAsks(t *testing.T) {
 	s := sweptScene(t)
 	plant(t, s.store, finished("pay#old", 2*time.Hour))
-	s.refused(codeDeclined, "will be deleted from table "+s.table+", at most 7 of them.\nGo on? [y/N] ", "sweep", "--limit", "7")
+	s.refused(cli.CodeDeclined, "will be deleted from table "+s.table+", at most 7 of them.\nGo on? [y/N] ", "sweep", "--limit", "7")
 	if r := s.typing("y\n", "sweep"); r.code != 0 || len(s.items()) != 0 {
 		t.Error(r)
 	}
@@ -157,7 +158,7 @@ func TestSweepThatFailsSaysWhatItDid(t *testing.T) {
 	})
 	r := s.run("sweep", "--yes", "--endpoint", endpoint)
 	_, after, found := strings.Cut(r.out, "there may be more; continue with --after ")
-	if r.code != codeFailed || !found || !strings.HasPrefix(r.out, fmt.Sprintf("deleted %d records", all-s.count())) {
+	if r.code != cli.CodeFailed || !found || !strings.HasPrefix(r.out, fmt.Sprintf("deleted %d records", all-s.count())) {
 		t.Fatalf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 	s.ok("sweep", "--yes", "--after", strings.TrimSpace(after))
@@ -210,7 +211,7 @@ func TestInterruptedSweepSaysWhatItDid(t *testing.T) {
 			})
 			r := s.interrupted(want.signal, reached, noticed, "sweep", "--yes", "--endpoint", endpoint)
 			n := all - s.count()
-			if r.code != codeFailed || !strings.HasPrefix(r.out, fmt.Sprintf("deleted %d records", n)) || n == 0 || n == all ||
+			if r.code != cli.CodeFailed || !strings.HasPrefix(r.out, fmt.Sprintf("deleted %d records", n)) || n == 0 || n == all ||
 				!strings.Contains(r.out, want.says) || !strings.HasSuffix(r.err, "once: the sweep was interrupted\n") {
 				t.Fatalf("exit %d, %d of %d are deleted\n%s%s", r.code, n, all, r.out, r.err)
 			}

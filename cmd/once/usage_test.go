@@ -1,12 +1,12 @@
 package main
 
 import (
-	"flag"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -105,20 +105,20 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		"give init":                            {"postgres", "--postgres", nowhere},
 		"set --postgres to a connection":       {"postgres", "init"},
 	} {
-		s.refused(codeUsage, say, args...)
+		s.refused(cli.CodeUsage, say, args...)
 	}
 }
 
 func TestMissingRecordHasItsOwnCode(t *testing.T) {
 	s := newScene(t)
 	for _, command := range [][]string{{"inspect"}, {"release"}, {"resolve", "--completed", "--no-result"}} {
-		s.refused(codeNoRecord, "no record pay#1 in table", append(command, "pay#1")...)
+		s.refused(cli.CodeNoRecord, "no record pay#1 in table", append(command, "pay#1")...)
 	}
 }
 
 func TestMissingTableIsAnError(t *testing.T) {
 	s := newScene(t)
-	s.refused(codeFailed, "the table does not exist in this account and Region", "list", "--table", "nowhere")
+	s.refused(cli.CodeFailed, "the table does not exist in this account and Region", "list", "--table", "nowhere")
 }
 
 // The first text in backquotes stands for the value of a flag, as "--jwt name=value":
@@ -126,7 +126,7 @@ func TestMissingTableIsAnError(t *testing.T) {
 func TestHelpSaysWhatAFlagTakes(t *testing.T) {
 	s := newScene(t)
 	for _, c := range commands {
-		name := c.name()
+		name := c.Name()
 		r := s.run(name, "--help")
 		help := r.err
 		if r.code != 0 || !strings.HasPrefix(help, "once "+name) {
@@ -151,7 +151,7 @@ func TestHelpSaysWhatAFlagTakes(t *testing.T) {
 func TestMistakeIsOneLine(t *testing.T) {
 	s := newScene(t)
 	for _, args := range [][]string{{"nonsense"}, {"list", "--no-such-flag"}, {"list", "--older-than", "soon"}, {"dynamodb", "--no-such-flag"}} {
-		if r := s.run(args...); r.code != codeUsage || strings.Count(r.err, "\n") != 1 || !strings.Contains(r.err, "--help") {
+		if r := s.run(args...); r.code != cli.CodeUsage || strings.Count(r.err, "\n") != 1 || !strings.Contains(r.err, "--help") {
 			t.Errorf("once %q: exit %d\n%s", args, r.code, r.err)
 		}
 	}
@@ -171,26 +171,5 @@ func TestMissingRegionIsNamed(t *testing.T) {
 	}
 	t.Setenv("AWS_CONFIG_FILE", "none")
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
-	s.refused(codeUsage, "set --region or AWS_REGION", "list")
-}
-
-func TestDurationsHaveDaysAndWeeks(t *testing.T) {
-	const day = 24 * time.Hour
-	for text, want := range map[string]time.Duration{
-		"7d": 7 * day, "2w": 14 * day, "1d12h": day + 12*time.Hour, "1w2d3h4m": 9*day + 3*time.Hour + 4*time.Minute,
-		"720h": 30 * day, "1.5h": 90 * time.Minute, "0": 0, "0d": 0, "-2h": -2 * time.Hour, "-1d": -day,
-	} {
-		var got time.Duration
-		f := flag.NewFlagSet("", flag.ContinueOnError)
-		durationVar(f, &got, "d", time.Minute, "")
-		if err := f.Set("d", text); err != nil || got != want {
-			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "7", "d", "7 d", "1.5d", "7days", "1d-2h", "1h2d", "99999999999999d", "106751d24h", "--1d"} {
-		d := duration(time.Minute)
-		if err := d.Set(text); err != errDuration || d != duration(time.Minute) {
-			t.Errorf("%q: %v, %v", text, time.Duration(d), err)
-		}
-	}
+	s.refused(cli.CodeUsage, "set --region or AWS_REGION", "list")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/internal/check"
@@ -62,7 +63,7 @@ func TestResolveNeverShortensTheRetention(t *testing.T) {
 	const month = 30 * 24 * time.Hour
 	s := newScene(t)
 	s.put(s.claimItem())
-	s.refused(codeUsage, "set --retention", "resolve", "pay#1", "--failed", "no", "--yes")
+	s.refused(cli.CodeUsage, "set --retention", "resolve", "pay#1", "--failed", "no", "--yes")
 	for _, c := range []struct {
 		kept, want time.Duration
 		retention  string
@@ -118,7 +119,7 @@ func TestItemsThatAreNoRecordsAreNotWritten(t *testing.T) {
 	s.put(map[string]types.AttributeValue{"id": text("session#1"), "status": text("ACTIVE"), "expiration": number(1_600_000_000)})
 	for id, says := range map[string]string{"pay#1": "its status is PAUSED", "session#1": "its status is ACTIVE"} {
 		for _, args := range [][]string{{"release"}, {"release", "--delete"}, {"resolve", "--failed", "no"}} {
-			s.refused(codeRefused, says, append(args, id, "--yes", "--force")...)
+			s.refused(cli.CodeRefused, says, append(args, id, "--yes", "--force")...)
 		}
 	}
 }
@@ -134,8 +135,8 @@ func TestUnreadableRecordsAreNotSettled(t *testing.T) {
 		item := s.claimItem()
 		change(item)
 		s.put(item)
-		s.refused(codeRefused, say, "resolve", "pay#1", "--failed", "no", "--retention", "1h", "--yes", "--force")
-		s.refused(codeRefused, say, "release", "pay#1", "--yes", "--force")
+		s.refused(cli.CodeRefused, say, "resolve", "pay#1", "--failed", "no", "--retention", "1h", "--yes", "--force")
+		s.refused(cli.CodeRefused, say, "release", "pay#1", "--yes", "--force")
 		s.ok("release", "pay#1", "--delete", "--yes", "--force")
 	}
 }
@@ -144,7 +145,7 @@ func TestWithoutAYesNothingIsWritten(t *testing.T) {
 	s := newScene(t)
 	s.claimed("pay#1", "dead", time.Now().Add(-time.Hour))
 	for _, input := range []string{"", "n\n", "\n", "yes, no\n"} {
-		if r := s.typing(input, "release", "pay#1"); r.code != codeDeclined || s.stored("pay#1").Owner != "dead" {
+		if r := s.typing(input, "release", "pay#1"); r.code != cli.CodeDeclined || s.stored("pay#1").Owner != "dead" {
 			t.Errorf("%q: exit %d, and the record is %+v", input, r.code, s.stored("pay#1"))
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"context"
@@ -9,14 +9,16 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 )
 
-// waits bounds each request of a command, and says on which server it waits. A request is
+// Waits bounds each request of a command, and says on which server it waits. A request is
 // all that a client does for it: credentials, a connection and each try. The timeouts of the
 // clients are for one of these alone, and some clients have none.
-type waits struct {
-	timeout time.Duration
-	to      io.Writer
+type Waits struct {
+	Timeout time.Duration
+	To      io.Writer
 	redraw  bool // to is a terminal
 
 	mu       sync.Mutex
@@ -25,42 +27,42 @@ type waits struct {
 	end      error // of a silent server or an interrupt, after which nothing is sent
 }
 
-func (w *waits) add(f *flag.FlagSet) {
-	durationVar(f, &w.timeout, "timeout", 10*time.Second, "how long a request may take, a `duration`, with its connection and retries")
+func (w *Waits) add(f *flag.FlagSet) {
+	cli.DurationVar(f, &w.Timeout, "timeout", 10*time.Second, "how long a request may take, a `duration`, with its connection and retries")
 }
 
 // A server is what a request waits for.
-type server struct{ host, cause string }
+type server struct{ host, Cause string }
 
-// A silentError reports that a server has not answered in time. It wraps no error: the stores'
+// A SilentError reports that a server has not answered in time. It wraps no error: the stores'
 // advice about a deadline would be for functions.
-type silentError struct {
+type SilentError struct {
 	server
 	waited time.Duration
 }
 
-func (e *silentError) Error() string { return e.found() + ": " + e.cause }
+func (e *SilentError) Error() string { return e.Found() + ": " + e.Cause }
 
-func (e *silentError) found() string {
-	return fmt.Sprintf("no answer of %s within %s", printable(e.host), e.waited.Round(100*time.Millisecond))
+func (e *SilentError) Found() string {
+	return fmt.Sprintf("no answer of %s within %s", cli.Printable(e.host), e.waited.Round(100*time.Millisecond))
 }
 
-var errInterrupted = errors.New("interrupted")
+var ErrInterrupted = errors.New("interrupted")
 
 type withinRequest struct{}
 
 // begin returns the context of a request to the server that at returns. ended takes the error
 // of the request, and returns it or a [*silentError]. A request that a client sends for
 // another one belongs to that.
-func (w *waits) begin(ctx context.Context, at func() *server) (_ context.Context, ended func(error) error, err error) {
+func (w *Waits) begin(ctx context.Context, at func() *server) (_ context.Context, ended func(error) error, err error) {
 	if ctx.Value(withinRequest{}) != nil {
 		return ctx, func(err error) error { return err }, nil
 	}
-	if err := w.ended(); err != nil {
+	if err := w.Ended(); err != nil {
 		return ctx, nil, err
 	}
 	began := time.Now()
-	bounded, cancel := context.WithTimeout(context.WithValue(ctx, withinRequest{}, true), w.timeout)
+	bounded, cancel := context.WithTimeout(context.WithValue(ctx, withinRequest{}, true), w.Timeout)
 	told := w.tell(at)
 	return bounded, func(err error) error {
 		late := bounded.Err()
@@ -73,11 +75,11 @@ func (w *waits) begin(ctx context.Context, at func() *server) (_ context.Context
 		case err == nil:
 			w.answered = true
 		case ctx.Err() != nil:
-			w.end = errInterrupted
+			w.end = ErrInterrupted
 		case late != nil, errors.As(err, &network) && network.Timeout():
-			silent := &silentError{*at(), min(time.Since(began), w.timeout)}
+			silent := &SilentError{*at(), min(time.Since(began), w.Timeout)}
 			if w.answered {
-				silent.cause = "it has answered before, so it hangs, or this takes longer than --timeout allows"
+				silent.Cause = "it has answered before, so it hangs, or this takes longer than --timeout allows"
 			}
 			w.end, err = silent, silent
 		}
@@ -85,9 +87,9 @@ func (w *waits) begin(ctx context.Context, at func() *server) (_ context.Context
 	}, nil
 }
 
-// ended returns why the command sends nothing more, or nil: each further request would take
+// Ended returns why the command sends nothing more, or nil: each further request would take
 // as long again.
-func (w *waits) ended() error {
+func (w *Waits) Ended() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.end
@@ -98,7 +100,7 @@ const patience = 5 * time.Second
 
 // tell says what a request waits for, until it has ended: on a terminal in a line that is
 // drawn again each second, elsewhere once.
-func (w *waits) tell(at func() *server) (ended func()) {
+func (w *Waits) tell(at func() *server) (ended func()) {
 	done := make(chan struct{})
 	var telling sync.WaitGroup
 	telling.Go(func() {
@@ -112,7 +114,7 @@ func (w *waits) tell(at func() *server) (ended func()) {
 				return
 			case <-time.After(pause):
 			}
-			w.say(fmt.Sprintf("waiting for %s since %s", printable(at().host), waited))
+			w.say(fmt.Sprintf("waiting for %s since %s", cli.Printable(at().host), waited))
 		}
 	})
 	return func() {
@@ -123,14 +125,14 @@ func (w *waits) tell(at func() *server) (ended func()) {
 }
 
 // say shows a line, or removes it.
-func (w *waits) say(line string) {
+func (w *Waits) say(line string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch show := line != ""; {
 	case w.redraw && (show || w.told):
-		fmt.Fprintf(w.to, "\r%s\x1b[K", line)
+		fmt.Fprintf(w.To, "\r%s\x1b[K", line)
 	case show && !w.told:
-		fmt.Fprintln(w.to, line)
+		fmt.Fprintln(w.To, line)
 	}
 	w.told = line != "" || w.told && !w.redraw
 }

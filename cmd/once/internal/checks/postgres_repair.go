@@ -1,4 +1,4 @@
-package main
+package checks
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // statements are those that create the table and its indexes.
 func (c *postgresCheck) statements() []string {
-	all, _ := postgres.SQL(c.table, c.options) // the options are those of a store
+	all, _ := postgres.SQL(c.Name, c.Options) // the options are those of a store
 	return all
 }
 
@@ -30,8 +30,8 @@ func (c *postgresCheck) repairTable(ctx context.Context, err error) string {
 	id, _, _ := strings.Cut(strings.TrimSpace(first), " text")
 	switch answer.Code {
 	case "42P10":
-		return "doubled ids first: SELECT " + id + ", count(*) FROM " + c.quoted() + " GROUP BY 1 HAVING count(*) > 1; of each, look what ran twice, and delete all rows but the finished one; then ALTER TABLE " +
-			c.quoted() + " ADD PRIMARY KEY (" + id + ")"
+		return "doubled ids first: SELECT " + id + ", count(*) FROM " + c.Quoted() + " GROUP BY 1 HAVING count(*) > 1; of each, look what ran twice, and delete all rows but the finished one; then ALTER TABLE " +
+			c.Quoted() + " ADD PRIMARY KEY (" + id + ")"
 	case "42703":
 		has, err := c.texts(ctx, `SELECT '"' || replace(attname, '"', '""') || '"' FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped`)
 		if err != nil {
@@ -45,28 +45,28 @@ func (c *postgresCheck) repairTable(ctx context.Context, err error) string {
 			}
 		}
 		if len(add) > 0 {
-			return "before the functions are updated: ALTER TABLE " + c.quoted() + " " + strings.Join(add, ", ")
+			return "before the functions are updated: ALTER TABLE " + c.Quoted() + " " + strings.Join(add, ", ")
 		}
 	}
 	return ""
 }
 
-// repair names all on the table that can refuse or suppress a write.
-func (c *postgresCheck) repair(ctx context.Context, _ error) (verdict, string) {
+// Repair names all on the table that can refuse or suppress a write.
+func (c *postgresCheck) Repair(ctx context.Context, _ error) (Verdict, string) {
 	all, err := c.texts(ctx, `SELECT format('ALTER TABLE %s DROP CONSTRAINT %I, ADD %s', $1::text, conname, regexp_replace(pg_get_constraintdef(oid), ' DEFERRABLE.*', ''))
 			FROM pg_constraint WHERE conrelid = to_regclass($1) AND condeferrable AND contype IN ('p', 'u')
 		UNION ALL SELECT format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY', $1::text) FROM pg_class WHERE oid = to_regclass($1) AND relrowsecurity
 		UNION ALL SELECT format('ALTER TABLE %s DISABLE TRIGGER %I', $1::text, tgname) FROM pg_trigger WHERE tgrelid = to_regclass($1) AND NOT tgisinternal AND tgenabled <> 'D'
 		UNION ALL SELECT format('DROP RULE %I ON %s', rulename, $1::text) FROM pg_rewrite WHERE ev_class = to_regclass($1)`)
 	if err != nil {
-		return wrong, ""
+		return Wrong, ""
 	}
-	return wrong, strings.Join(all, "; or ")
+	return Wrong, strings.Join(all, "; or ")
 }
 
 // texts returns the texts that a query about the table selects.
 func (c *postgresCheck) texts(ctx context.Context, sql string) ([]string, error) {
-	rows, err := c.pool.Query(ctx, sql, c.quoted())
+	rows, err := c.Pool.Query(ctx, sql, c.Quoted())
 	if err != nil {
 		return nil, err
 	}

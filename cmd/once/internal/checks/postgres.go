@@ -1,4 +1,4 @@
-package main
+package checks
 
 import (
 	"cmp"
@@ -11,53 +11,44 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/lambda-once/once/cmd/once/internal/store"
 	"github.com/lambda-once/once/postgres"
 )
 
 // postgresCheck checks a table of PostgreSQL.
 type postgresCheck struct {
-	pool    *waitingPool
-	table   string
-	options *postgres.Options
-	*findings
+	*store.PostgresTable
+	*Findings
 }
 
-func (c *postgresCheck) all(ctx context.Context) (usable bool) {
+func (c *postgresCheck) Usable(ctx context.Context, _ string, _ bool) (usable bool) {
 	settings, err := c.settings(ctx)
 	if err != nil {
-		c.say("server", wrong, err.Error(), "see --postgres, the role, its password and the name of the database")
+		c.say("server", Wrong, err.Error(), "see --postgres, the role, its password and the name of the database")
 		return false
 	}
 	version, _ := strconv.Atoi(settings["server_version_num"]) // an unreadable one is 0, and so too old
 	c.first("server", "PostgreSQL "+settings["server_version"]+", read and write",
-		outcome{version < oldestVersion, wrong, "PostgreSQL " + settings["server_version"], "use PostgreSQL 15 or newer"},
-		outcome{settings["replica"] == "true" || settings["transaction_read_only"] == "on", wrong, "it is read-only", "connect to the primary, for example with target_session_attrs=read-write"})
+		outcome{version < oldestVersion, Wrong, "PostgreSQL " + settings["server_version"], "use PostgreSQL 15 or newer"},
+		outcome{settings["replica"] == "true" || settings["transaction_read_only"] == "on", Wrong, "it is read-only", "connect to the primary, for example with target_session_attrs=read-write"})
 	usable = c.shape(ctx)
 	// Claims and completions rely on isolation and durability.
 	level, commit := settings["default_transaction_isolation"], settings["synchronous_commit"]
 	c.first("isolation", level,
-		outcome{level != "read committed", warning, level + ": writes that lose a conflict are repeated, and transactions fail with 40001 more often",
+		outcome{level != "read committed", Warning, level + ": writes that lose a conflict are repeated, and transactions fail with 40001 more often",
 			"ALTER ROLE … SET default_transaction_isolation = 'read committed', or use postgres.Collect"})
 	c.first("durability", "synchronous_commit is "+commit,
-		outcome{commit == "off", warning, "synchronous_commit is off: a crash of the server loses the last claims and completions, and their calls run twice",
+		outcome{commit == "off", Warning, "synchronous_commit is off: a crash of the server loses the last claims and completions, and their calls run twice",
 			"ALTER ROLE … SET synchronous_commit = on"},
-		outcome{settings["fsync"] == "off", warning, "fsync is off: a crash of the machine may lose any record", "turn fsync on"})
+		outcome{settings["fsync"] == "off", Warning, "fsync is off: a crash of the machine may lose any record", "turn fsync on"})
 	c.vanished(settings)
 	return usable
-}
-
-func (c *postgresCheck) quoted() string {
-	name := pgx.Identifier{c.options.Schema, c.table}
-	if c.options.Schema == "" {
-		name = name[1:]
-	}
-	return name.Sanitize()
 }
 
 // settings returns settings of the server and the role, in the units of pg_settings, and
 // whether the server is a replica.
 func (c *postgresCheck) settings(ctx context.Context) (map[string]string, error) {
-	rows, err := c.pool.Query(ctx, `SELECT name, setting FROM pg_settings WHERE name IN ('server_version_num', 'server_version',
+	rows, err := c.Pool.Query(ctx, `SELECT name, setting FROM pg_settings WHERE name IN ('server_version_num', 'server_version',
 		'default_transaction_isolation', 'transaction_read_only', 'synchronous_commit', 'fsync', 'idle_in_transaction_session_timeout', 'transaction_timeout',
 		'tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count', 'tcp_user_timeout')
 		UNION ALL SELECT 'address', coalesce(inet_server_addr()::text, '') UNION ALL SELECT 'replica', pg_is_in_recovery()::text`)
@@ -77,42 +68,42 @@ const oldestVersion = 150000 // the first version that the store supports
 func (c *postgresCheck) shape(ctx context.Context) bool {
 	const toDo = "run once postgres init, or the statements of postgres.SQL; see --table, --schema and --column"
 	rights := []string{"SELECT", "INSERT", "UPDATE", "DELETE"}
-	expires, lease := cmp.Or(c.options.Columns.Expires, "expires"), cmp.Or(c.options.Columns.Lease, "lease")
+	expires, lease := cmp.Or(c.Options.Columns.Expires, "expires"), cmp.Or(c.Options.Columns.Lease, "lease")
 	var exists bool
 	var indexed []string // columns
 	var may []bool
-	rows, err := c.pool.Query(ctx, `SELECT to_regclass($1) IS NOT NULL,
+	rows, err := c.Pool.Query(ctx, `SELECT to_regclass($1) IS NOT NULL,
 		ARRAY(SELECT coalesce(has_table_privilege(to_regclass($1), name), false) FROM unnest($2::text[]) WITH ORDINALITY AS r(name, n) ORDER BY n),
 		ARRAY(SELECT a.attname::text FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-		WHERE i.indrelid = to_regclass($1) AND i.indisvalid)`, c.quoted(), rights)
+		WHERE i.indrelid = to_regclass($1) AND i.indisvalid)`, c.Quoted(), rights)
 	if err == nil {
 		_, err = pgx.ForEachRow(rows, []any{&exists, &may, &indexed}, func() error { return nil })
 	}
 	switch {
 	case err != nil: // a server that is not quite PostgreSQL; CheckTable says whether functions can use it
-		c.say("rights", warning, "not known: "+err.Error(), "")
+		c.say("rights", Warning, "not known: "+err.Error(), "")
 		may, indexed = nil, []string{expires, lease}
 	case !exists:
-		c.say("table", wrong, "there is no table "+c.quoted()+" that the role can see", toDo)
+		c.say("table", Wrong, "there is no table "+c.Quoted()+" that the role can see", toDo)
 		return false
 	}
 	for i, right := range rights[:len(may)] {
 		c.first(right, "the role may",
-			outcome{!may[i], wrong, "the role may not", "GRANT " + right + " ON " + c.quoted() + " TO the role of the functions"})
+			outcome{!may[i], Wrong, "the role may not", "GRANT " + right + " ON " + c.Quoted() + " TO the role of the functions"})
 	}
 	if slices.Contains(may, false) {
 		return false // the columns are checked by a plan of an INSERT
 	}
-	if err := postgres.CheckTable(ctx, c.pool, c.table, c.options); err != nil {
-		c.say("table", wrong, err.Error(), cmp.Or(c.repairTable(ctx, err), toDo))
+	if err := postgres.CheckTable(ctx, c.Pool, c.Name, c.Options); err != nil {
+		c.say("table", Wrong, err.Error(), cmp.Or(c.repairTable(ctx, err), toDo))
 		return false
 	}
-	c.say("table", fine, "it has the columns and the primary key that functions need", "")
+	c.say("table", Fine, "it has the columns and the primary key that functions need", "")
 	c.first("index", "on "+expires,
-		outcome{!slices.Contains(indexed, expires), warning, "there is none on " + expires + ": each sweep reads the whole table", "run once postgres init"})
-	if c.options.Resume {
+		outcome{!slices.Contains(indexed, expires), Warning, "there is none on " + expires + ": each sweep reads the whole table", "run once postgres init"})
+	if c.Options.Resume {
 		c.first("index of leases", "on "+lease,
-			outcome{!slices.Contains(indexed, lease), warning, "there is none on " + lease + ": each round of handlers.Resume reads the whole table", c.statements()[2]})
+			outcome{!slices.Contains(indexed, lease), Warning, "there is none on " + lease + ": each round of handlers.Resume reads the whole table", c.statements()[2]})
 	}
 	return true
 }
@@ -133,13 +124,13 @@ func (c *postgresCheck) vanished(settings map[string]string) {
 	if len(limits) == 0 {
 		limits = []string{"the server sets none; the store sets one in Lambda functions, and elsewhere by Options.TransactionTimeout"}
 	}
-	c.say("timeouts", fine, strings.Join(limits, ", "), "")
+	c.say("timeouts", Fine, strings.Join(limits, ", "), "")
 	const most = time.Minute
 	probes := (number("tcp_keepalives_idle") + number("tcp_keepalives_interval")*number("tcp_keepalives_count")) * time.Second
 	unsent := number("tcp_user_timeout") * time.Millisecond
 	advice := "set tcp_keepalives_idle = 30, tcp_keepalives_interval = 10, tcp_keepalives_count = 3 and tcp_user_timeout = '60s' on the server"
 	c.first("tcp", fmt.Sprintf("the server notices within %v that a client has vanished", max(probes, unsent)),
-		outcome{settings["address"] == "", warning, "not known over a Unix-domain socket", "check again with a host name"},
-		outcome{probes > most, warning, fmt.Sprintf("the server notices after %v that a client has vanished, and keeps its locks until then", probes), advice},
-		outcome{unsent == 0 || unsent > most, warning, "tcp_user_timeout does not limit how long the server waits for a client that has vanished", advice})
+		outcome{settings["address"] == "", Warning, "not known over a Unix-domain socket", "check again with a host name"},
+		outcome{probes > most, Warning, fmt.Sprintf("the server notices after %v that a client has vanished, and keeps its locks until then", probes), advice},
+		outcome{unsent == 0 || unsent > most, Warning, "tcp_user_timeout does not limit how long the server waits for a client that has vanished", advice})
 }

@@ -1,4 +1,4 @@
-package main
+package checks
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 )
 
 // checkSources checks the event source mappings of the function.
-func (d *deployed) checkSources(ctx context.Context, found *findings) {
+func (d *Deployed) checkSources(ctx context.Context, found *Findings) {
 	pages := lambda.NewListEventSourceMappingsPaginator(d.lambda, &lambda.ListEventSourceMappingsInput{FunctionName: &d.name})
 	none := true
 	for pages.HasMorePages() {
@@ -34,11 +34,11 @@ func (d *deployed) checkSources(ctx context.Context, found *findings) {
 		}
 	}
 	if none {
-		found.say("sources", warning, "none that Lambda polls for "+d.name, "if they invoke an alias, give NAME:ALIAS; a function of an API, a topic or a rule has none")
+		found.say("sources", Warning, "none that Lambda polls for "+d.name, "if they invoke an alias, give NAME:ALIAS; a function of an API, a topic or a rule has none")
 	}
 }
 
-func (d *deployed) checkSource(ctx context.Context, m types.EventSourceMappingConfiguration, found *findings) {
+func (d *Deployed) checkSource(ctx context.Context, m types.EventSourceMappingConfiguration, found *Findings) {
 	source, _ := arn.Parse(aws.ToString(m.EventSourceArn)) // a Kafka cluster of one's own has none
 	_, name, _ := strings.Cut(source.Resource, "/")        // stream/NAME, or table/NAME/stream/TIME
 	name, _, _ = strings.Cut(name, "/")
@@ -54,33 +54,33 @@ func (d *deployed) checkSource(ctx context.Context, m types.EventSourceMappingCo
 		name = strings.Join(m.Topics, ", ")
 		checkReports(name, reports, found)
 		found.first(name+": pollers", "provisioned",
-			outcome{m.ProvisionedPollerConfig == nil, wrong, "not provisioned: Lambda ignores the report, and takes records that failed for done", "set ProvisionedPollerConfig"})
+			outcome{m.ProvisionedPollerConfig == nil, Wrong, "not provisioned: Lambda ignores the report, and takes records that failed for done", "set ProvisionedPollerConfig"})
 	default:
-		found.say(aws.ToString(m.EventSourceArn), warning, "not examined: a source of this kind reports no single records", "see the page Events")
+		found.say(aws.ToString(m.EventSourceArn), Warning, "not examined: a source of this kind reports no single records", "see the page Events")
 	}
 }
 
 // checkReports finds a mapping for which Lambda deletes the messages that failed.
-func checkReports(name string, reports bool, found *findings) {
+func checkReports(name string, reports bool, found *Findings) {
 	found.first(name+": reports", "by message",
-		outcome{!reports, wrong, "off: Lambda deletes the messages that failed", "set FunctionResponseTypes to ReportBatchItemFailures"})
+		outcome{!reports, Wrong, "off: Lambda deletes the messages that failed", "set FunctionResponseTypes to ReportBatchItemFailures"})
 }
 
 // checkStream finds records that disappear, and batches that block their shard.
-func checkStream(name string, m types.EventSourceMappingConfiguration, found *findings) {
+func checkStream(name string, m types.EventSourceMappingConfiguration, found *Findings) {
 	found.first(name+": bisect", "on",
-		outcome{!aws.ToBool(m.BisectBatchOnFunctionError), wrong, "off: one bad record takes the others of its batch along", "set BisectBatchOnFunctionError"})
+		outcome{!aws.ToBool(m.BisectBatchOnFunctionError), Wrong, "off: one bad record takes the others of its batch along", "set BisectBatchOnFunctionError"})
 	kept := m.DestinationConfig != nil && m.DestinationConfig.OnFailure != nil && m.DestinationConfig.OnFailure.Destination != nil
 	found.first(name+": failures", "kept",
-		outcome{!kept, wrong, "a record that is given up is in no queue", "set DestinationConfig.OnFailure"})
+		outcome{!kept, Wrong, "a record that is given up is in no queue", "set DestinationConfig.OnFailure"})
 	endless := func(limit *int32) bool { return limit == nil || *limit < 0 }
 	found.first(name+": age", "limited",
-		outcome{endless(m.MaximumRecordAgeInSeconds) && endless(m.MaximumRetryAttempts), wrong,
+		outcome{endless(m.MaximumRecordAgeInSeconds) && endless(m.MaximumRetryAttempts), Wrong,
 			"a batch that fails is retried until the stream deletes it, and blocks its shard for as long", "set MaximumRecordAgeInSeconds and MaximumRetryAttempts"})
 }
 
 // checkQueue finds messages that are delivered again while they run, and that are lost.
-func (d *deployed) checkQueue(ctx context.Context, name string, source arn.ARN, m types.EventSourceMappingConfiguration, found *findings) {
+func (d *Deployed) checkQueue(ctx context.Context, name string, source arn.ARN, m types.EventSourceMappingConfiguration, found *Findings) {
 	queue, err := d.queue(ctx, source)
 	if err != nil {
 		found.notKnownOf("SQS", name, err)
@@ -89,18 +89,18 @@ func (d *deployed) checkQueue(ctx context.Context, name string, source arn.ARN, 
 	window := time.Duration(aws.ToInt32(m.MaximumBatchingWindowInSeconds)) * time.Second
 	least := 6*d.timeout + window
 	found.first(name+": visibility", queue.visibility.String(),
-		outcome{queue.visibility < least, wrong,
+		outcome{queue.visibility < least, Wrong,
 			fmt.Sprintf("%s, less than %s, six timeouts of the function and the batching window", queue.visibility, least), "raise VisibilityTimeout of the queue, or lower the timeout of the function"})
 	found.first(name+": dead letters", fmt.Sprintf("after %d receives", queue.receives),
-		outcome{queue.deadLetters == "", wrong, "none: a message that always fails is dropped after " + queue.retention.String(), "set RedrivePolicy of the queue"},
-		outcome{queue.receives < 2, wrong, "after one receive, and a conflict with a running duplicate counts", "raise maxReceiveCount; AWS advises at least 5"})
+		outcome{queue.deadLetters == "", Wrong, "none: a message that always fails is dropped after " + queue.retention.String(), "set RedrivePolicy of the queue"},
+		outcome{queue.receives < 2, Wrong, "after one receive, and a conflict with a running duplicate counts", "raise maxReceiveCount; AWS advises at least 5"})
 	d.checkDeadLetters(ctx, name, queue, found)
 	d.checkConsumers(ctx, name, source, m, found)
 }
 
 // checkDeadLetters finds a dead-letter queue that deletes a message as it arrives. A message of
 // a standard queue keeps its age when it moves.
-func (d *deployed) checkDeadLetters(ctx context.Context, name string, queue attributes, found *findings) {
+func (d *Deployed) checkDeadLetters(ctx context.Context, name string, queue attributes, found *Findings) {
 	source, err := arn.Parse(queue.deadLetters)
 	if err != nil || strings.HasSuffix(name, ".fifo") {
 		return
@@ -111,12 +111,12 @@ func (d *deployed) checkDeadLetters(ctx context.Context, name string, queue attr
 		return
 	}
 	found.first(source.Resource+": retention", dead.retention.String(),
-		outcome{dead.retention < queue.retention, wrong, fmt.Sprintf("%s, less than the %s of its queue: a message keeps its age when it moves", dead.retention, queue.retention), "raise MessageRetentionPeriod, to 14 days"})
+		outcome{dead.retention < queue.retention, Wrong, fmt.Sprintf("%s, less than the %s of its queue: a message keeps its age when it moves", dead.retention, queue.retention), "raise MessageRetentionPeriod, to 14 days"})
 }
 
 // checkConsumers finds a queue that two functions share, each of which gets a part of the
 // messages.
-func (d *deployed) checkConsumers(ctx context.Context, name string, source arn.ARN, m types.EventSourceMappingConfiguration, found *findings) {
+func (d *Deployed) checkConsumers(ctx context.Context, name string, source arn.ARN, m types.EventSourceMappingConfiguration, found *Findings) {
 	pages := lambda.NewListEventSourceMappingsPaginator(d.lambda, &lambda.ListEventSourceMappingsInput{EventSourceArn: aws.String(source.String())})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -126,7 +126,7 @@ func (d *deployed) checkConsumers(ctx context.Context, name string, source arn.A
 		}
 		for _, other := range page.EventSourceMappings {
 			if aws.ToString(other.UUID) != aws.ToString(m.UUID) {
-				found.say(name+": consumers", wrong, "also "+aws.ToString(other.FunctionArn)+", which gets a part of the messages", "give each function a queue, for example of one topic")
+				found.say(name+": consumers", Wrong, "also "+aws.ToString(other.FunctionArn)+", which gets a part of the messages", "give each function a queue, for example of one topic")
 			}
 		}
 	}
@@ -139,7 +139,7 @@ type attributes struct {
 	receives              int
 }
 
-func (d *deployed) queue(ctx context.Context, source arn.ARN) (q attributes, err error) {
+func (d *Deployed) queue(ctx context.Context, source arn.ARN) (q attributes, err error) {
 	url, err := d.sqs.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &source.Resource, QueueOwnerAWSAccountId: &source.AccountID})
 	if err != nil {
 		return q, err

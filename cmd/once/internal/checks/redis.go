@@ -1,4 +1,4 @@
-package main
+package checks
 
 import (
 	"context"
@@ -11,20 +11,18 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/lambda-once/once/cmd/once/internal/store"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/redis"
 )
 
 // redisCheck checks a server of Redis, or each primary of a cluster. It reads only.
 type redisCheck struct {
-	client goredis.UniversalClient
-	store  *redis.Store
-	prefix string
-	*findings
+	*store.RedisServer
+	*Findings
 }
 
-func (c *redisCheck) all(ctx context.Context, id string) bool {
-	if cluster, ok := c.client.(*goredis.ClusterClient); ok {
+func (c *redisCheck) Usable(ctx context.Context, id string, _ bool) bool {
+	if cluster, ok := c.Client.(*goredis.ClusterClient); ok {
 		var mu sync.Mutex
 		err := cluster.ForEachMaster(ctx, func(ctx context.Context, node *goredis.Client) error {
 			mu.Lock()
@@ -36,37 +34,37 @@ func (c *redisCheck) all(ctx context.Context, id string) bool {
 			c.unreached("server", err)
 		}
 	} else {
-		c.server(ctx, c.client, "")
+		c.server(ctx, c.Client, "")
 	}
-	if c.has(wrong) {
+	if c.Has(Wrong) {
 		return false
 	}
 	// A script is tried on the key of no record.
-	if _, err := c.store.Get(ctx, id); err != nil {
-		_, toDo := repairRedis(ctx, err)
-		c.say("scripts", wrong, err.Error(), toDo)
+	if _, err := c.Records.Get(ctx, id); err != nil {
+		_, toDo := c.Repair(ctx, err)
+		c.say("scripts", Wrong, err.Error(), toDo)
 		return false
 	}
-	c.say("scripts", fine, "the user may run them", "")
+	c.say("scripts", Fine, "the user may run them", "")
 	return true
 }
 
 // deniedCommand is in the errors of the store's scripts and of servers, but not of all.
 var deniedCommand = regexp.MustCompile(`needs ([A-Z]+) |the '([a-z]+)' command`)
 
-// repairRedis says which command the user may not run, if it is known.
-func repairRedis(_ context.Context, err error) (verdict, string) {
+// Repair says which command the user may not run, if it is known.
+func (c *redisCheck) Repair(_ context.Context, err error) (Verdict, string) {
 	if !errors.Is(err, driver.ErrDenied) {
-		return wrong, ""
+		return Wrong, ""
 	}
 	if m := deniedCommand.FindStringSubmatch(err.Error()); m != nil {
-		return wrong, "ACL SETUSER the user +" + strings.ToLower(m[1]+m[2])
+		return Wrong, "ACL SETUSER the user +" + strings.ToLower(m[1]+m[2])
 	}
-	return wrong, "allow the user the commands of docs/redis.md on the keys of the prefix"
+	return Wrong, "allow the user the commands of docs/redis.md on the keys of the prefix"
 }
 
 func (c *redisCheck) unreached(check string, err error) {
-	c.say(check, wrong, "it was not reached: "+err.Error(), "see --redis, the user and the password")
+	c.say(check, Wrong, "it was not reached: "+err.Error(), "see --redis, the user and the password")
 }
 
 // server checks one server. suffix names it in a cluster.
@@ -84,22 +82,22 @@ func (c *redisCheck) server(ctx context.Context, client goredis.Cmdable, suffix 
 	setting := func(name string) string { return client.ConfigGet(ctx, name).Val()[name] }
 	role, policy, aof := info("replication", "role"), info("memory", "maxmemory_policy"), info("persistence", "aof_enabled")
 	c.first("server"+suffix, "a primary",
-		outcome{role == "", warning, "not known: the user may not run INFO", "allow +info, which each claim reads as well"},
-		outcome{role != "master", wrong, "a replica, which refuses writes", "connect to the primary"})
+		outcome{role == "", Warning, "not known: the user may not run INFO", "allow +info, which each claim reads as well"},
+		outcome{role != "master", Wrong, "a replica, which refuses writes", "connect to the primary"})
 	c.first("eviction"+suffix, policy,
-		outcome{policy == "", warning, "not known: claims are not checked for evictions", "allow +info"},
-		outcome{policy != "noeviction", wrong, policy + ": claims are refused, because the server may evict a live one", "set maxmemory-policy to noeviction"})
+		outcome{policy == "", Warning, "not known: claims are not checked for evictions", "allow +info"},
+		outcome{policy != "noeviction", Wrong, policy + ": claims are refused, because the server may evict a live one", "set maxmemory-policy to noeviction"})
 	compact := setting("hash-max-listpack-value")
-	c.first("memory"+suffix, "", outcome{compact == "64", fine, "hash-max-listpack-value 64: a record whose result is longer takes almost twice the memory", "1024 saves some 40% with results of 200 bytes"})
+	c.first("memory"+suffix, "", outcome{compact == "64", Fine, "hash-max-listpack-value 64: a record whose result is longer takes almost twice the memory", "1024 saves some 40% with results of 200 bytes"})
 	c.room(ctx, client, suffix)
 	fsync, always := setting("appendfsync"), "turn appendonly on, with appendfsync always"
 	c.first("persistence"+suffix, "append-only file, appendfsync always",
-		outcome{aof == "", warning, "not known", "allow +info"},
-		outcome{aof == "0", warning, "no append-only file: a restart loses the last claims and results, and their calls run again", always},
-		outcome{fsync == "", warning, "append-only file; not known whether appendfsync is always", "have somebody check it who may"},
-		outcome{fsync != "always", warning, "appendfsync " + fsync + ": a crash loses the last claims and results, and their calls run again", always})
+		outcome{aof == "", Warning, "not known", "allow +info"},
+		outcome{aof == "0", Warning, "no append-only file: a restart loses the last claims and results, and their calls run again", always},
+		outcome{fsync == "", Warning, "append-only file; not known whether appendfsync is always", "have somebody check it who may"},
+		outcome{fsync != "always", Warning, "appendfsync " + fsync + ": a crash loses the last claims and results, and their calls run again", always})
 	replicas, least := info("replication", "connected_slaves"), setting("min-replicas-to-write")
-	c.first("replicas"+suffix, "", outcome{replicas != "" && replicas != "0", warning,
+	c.first("replicas"+suffix, "", outcome{replicas != "" && replicas != "0", Warning,
 		fmt.Sprintf("%s, min-replicas-to-write %s: a failover can lose claims and results that were answered", replicas, least),
 		"give effects a downstream key; min-replicas-to-write and Options.Replicas make the loss less likely"})
 }
@@ -111,7 +109,7 @@ func (c *redisCheck) room(ctx context.Context, client goredis.Cmdable, suffix st
 	if limit == 0 {
 		return
 	}
-	keys, _ := client.Scan(ctx, 0, c.prefix+"*", 100).Val()
+	keys, _ := client.Scan(ctx, 0, c.Prefix+"*", 100).Val()
 	records, size := client.DBSize(ctx).Val(), int64(0)
 	for _, key := range keys[:min(len(keys), 20)] {
 		size += client.MemoryUsage(ctx, key).Val()
@@ -122,5 +120,5 @@ func (c *redisCheck) room(ctx context.Context, client goredis.Cmdable, suffix st
 	size /= int64(min(len(keys), 20))
 	takes := fmt.Sprintf("%d keys of some %d bytes, and maxmemory has room for %d", records, size, limit/size)
 	c.first("maxmemory"+suffix, takes,
-		outcome{records*size > limit/5*4, warning, takes + ": with the memory full, claims are refused", "raise maxmemory, or shorten Config.Retention"})
+		outcome{records*size > limit/5*4, Warning, takes + ": with the memory full, claims are refused", "raise maxmemory, or shorten Config.Retention"})
 }

@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"cmp"
@@ -14,26 +14,27 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/dynamo"
 )
 
-type dynamodbFlags struct {
+type DynamoDBFlags struct {
 	endpoint, region, profile string
-	options                   dynamo.Options
-	native                    bool
-	function                  *deployed // that once check asks, or nil
+	Options                   dynamo.Options
+	Native                    bool
+	Function                  string // its name, without one that of the environment
 }
 
-func (o *dynamodbFlags) add(f *flag.FlagSet, table *string) {
+func (o *DynamoDBFlags) add(f *flag.FlagSet, table *string) {
 	f.StringVar(table, "table", os.Getenv("IDEMPOTENCY_TABLE"), "the `name` or ARN of the table; without it, $IDEMPOTENCY_TABLE")
 	f.StringVar(&o.endpoint, "endpoint", "", "the `URL` of DynamoDB, such as DynamoDB Local's")
 	f.StringVar(&o.region, "region", "", "the `name` of the AWS Region")
 	f.StringVar(&o.profile, "profile", "", "the `name` of a profile of the AWS configuration")
-	f.StringVar(&o.options.Layout.SortKey, "sort-key", "", "the `name` of the attribute that holds the record's id, in a table with a composite key")
-	f.StringVar(&o.options.Layout.Partition, "partition", "", "the `text` of the records' partition key, with --sort-key")
-	f.IntVar(&o.options.Layout.Shards, "shards", 0, "the `number` of shards of the partition, with --sort-key")
-	f.BoolVar(&o.native, "native", false, "results are native attribute values, as Powertools for TypeScript writes them")
-	a := &o.options.Layout
+	f.StringVar(&o.Options.Layout.SortKey, "sort-key", "", "the `name` of the attribute that holds the record's id, in a table with a composite key")
+	f.StringVar(&o.Options.Layout.Partition, "partition", "", "the `text` of the records' partition key, with --sort-key")
+	f.IntVar(&o.Options.Layout.Shards, "shards", 0, "the `number` of shards of the partition, with --sort-key")
+	f.BoolVar(&o.Native, "native", false, "results are native attribute values, as Powertools for TypeScript writes them")
+	a := &o.Options.Layout
 	renames(f, "attribute", "a renamed attribute as `name=attribute`, of attempt, began, data, ended, expiration, id, lease, owner, refunds, request, status, steps and validation; repeatable", map[string]*string{
 		"attempt": &a.Attempt, "began": &a.Began, "data": &a.Data, "ended": &a.Ended, "expiration": &a.Expiration, "id": &a.ID, "lease": &a.Lease,
 		"owner": &a.Owner, "refunds": &a.Refunds, "request": &a.Request, "status": &a.Status, "steps": &a.Steps, "validation": &a.Validation,
@@ -53,23 +54,21 @@ func renames(f *flag.FlagSet, flag, usage string, fields map[string]*string) {
 	})
 }
 
-type table struct {
-	name      string
-	client    *dynamodb.Client
+type Table struct {
+	Name      string
+	Client    *dynamodb.Client
 	partition string        // with a composite key
-	attr      dynamo.Layout // with the names that check needs
-	resume    bool          // check the index of handlers.Resume
-	function  *deployed     // whose role is checked in place of the caller, or nil
+	Attr      dynamo.Layout // with the names that check needs
 }
 
-func (o *dynamodbFlags) open(ctx context.Context, name string, w *waits) (*store, error) {
+func (o *DynamoDBFlags) open(ctx context.Context, name string, w *Waits) (*Store, error) {
 	if name == "" {
-		return nil, endf(codeUsage, "set --table or IDEMPOTENCY_TABLE")
+		return nil, cli.Endf(cli.CodeUsage, "set --table or IDEMPOTENCY_TABLE")
 	}
-	if o.options.Layout.SortKey == "" && (o.options.Layout.Partition != "" || o.options.Layout.Shards != 0) {
-		return nil, endf(codeUsage, "--partition and --shards need the --sort-key")
+	if o.Options.Layout.SortKey == "" && (o.Options.Layout.Partition != "" || o.Options.Layout.Shards != 0) {
+		return nil, cli.Endf(cli.CodeUsage, "--partition and --shards need the --sort-key")
 	}
-	cfg, err := o.load(ctx, w)
+	cfg, err := o.Load(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -80,39 +79,35 @@ func (o *dynamodbFlags) open(ctx context.Context, name string, w *waits) (*store
 		// Refused writes would log a warning: see package dynamo.
 		d.DisableValidateResponseChecksum = true
 	})
-	options := o.options
-	if o.native {
+	options := o.Options
+	if o.Native {
 		options.Data = dynamo.Native
 	}
-	function := os.Getenv("AWS_LAMBDA_FUNCTION_NAME")
-	if o.function != nil {
-		function = o.function.function
-	}
 	if options.Layout.SortKey != "" { // its default, without which no store is shared
-		options.Layout.Partition = cmp.Or(options.Layout.Partition, "idempotency#"+function)
+		options.Layout.Partition = cmp.Or(options.Layout.Partition, "idempotency#"+cmp.Or(o.Function, os.Getenv("AWS_LAMBDA_FUNCTION_NAME")))
 	}
 	records, err := dynamo.New(client, name, &options)
 	if err != nil {
-		return nil, &ending{codeUsage, err}
+		return nil, cli.Misuse(err)
 	}
 	// Powertools may read the results, if it has these options.
-	if shared, err := records.Shared(o.native); err == nil {
+	if shared, err := records.Shared(o.Native); err == nil {
 		records = shared.(*dynamo.Store)
 	}
 	a := options.Layout
 	a.ID, a.Owner, a.Expiration = cmp.Or(a.ID, "id"), cmp.Or(a.Owner, "owner"), cmp.Or(a.Expiration, "expiration")
 	a.Lease = cmp.Or(a.Lease, "in_progress_expiration")
-	t := &table{name: name, client: client, attr: a, resume: options.Resume, function: o.function}
+	t := &Table{Name: name, Client: client, Attr: a}
 	if a.SortKey != "" {
 		if t.partition = a.Partition; a.Shards > 1 {
 			t.partition += "#0"
 		}
 	}
-	return &store{Operable: records, place: "table " + name, check: t.check, repair: t.repair, size: t.size}, nil
+	return &Store{Operable: records, Place: "table " + name, Behind: t, size: t.size}, nil
 }
 
-// load reads the configuration of AWS.
-func (o *dynamodbFlags) load(ctx context.Context, w *waits) (aws.Config, error) {
+// Load reads the configuration of AWS.
+func (o *DynamoDBFlags) Load(ctx context.Context, w *Waits) (aws.Config, error) {
 	load := []func(*config.LoadOptions) error{config.WithAPIOptions([]func(*middleware.Stack) error{w.aws})}
 	if o.region != "" {
 		load = append(load, config.WithRegion(o.region))
@@ -125,31 +120,31 @@ func (o *dynamodbFlags) load(ctx context.Context, w *waits) (aws.Config, error) 
 		return cfg, err
 	}
 	if cfg.Region == "" {
-		return cfg, endf(codeUsage, "no AWS Region: set --region or AWS_REGION, or a region in the profile")
+		return cfg, cli.Endf(cli.CodeUsage, "no AWS Region: set --region or AWS_REGION, or a region in the profile")
 	}
 	return cfg, nil
 }
 
-// partitions returns the partition keys that a record with this id could have.
-func (t *table) partitions(id string) (keys []string) {
+// Partitions returns the partition keys that a record with this id could have.
+func (t *Table) Partitions(id string) (keys []string) {
 	switch {
-	case t.attr.SortKey == "":
+	case t.Attr.SortKey == "":
 		return []string{id}
-	case t.attr.Shards <= 1:
+	case t.Attr.Shards <= 1:
 		return []string{t.partition}
 	}
-	for shard := range t.attr.Shards {
-		keys = append(keys, fmt.Sprint(t.attr.Partition, "#", shard))
+	for shard := range t.Attr.Shards {
+		keys = append(keys, fmt.Sprint(t.Attr.Partition, "#", shard))
 	}
 	return keys
 }
 
-// key returns the primary key that an item with this id could have, in the first of the
+// Key returns the primary key that an item with this id could have, in the first of the
 // shards.
-func (t *table) key(id string) map[string]types.AttributeValue {
+func (t *Table) Key(id string) map[string]types.AttributeValue {
 	text := &types.AttributeValueMemberS{Value: id}
-	if t.attr.SortKey == "" {
-		return map[string]types.AttributeValue{t.attr.ID: text}
+	if t.Attr.SortKey == "" {
+		return map[string]types.AttributeValue{t.Attr.ID: text}
 	}
-	return map[string]types.AttributeValue{t.attr.ID: &types.AttributeValueMemberS{Value: t.partition}, t.attr.SortKey: text}
+	return map[string]types.AttributeValue{t.Attr.ID: &types.AttributeValueMemberS{Value: t.partition}, t.Attr.SortKey: text}
 }

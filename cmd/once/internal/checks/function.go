@@ -1,4 +1,4 @@
-package main
+package checks
 
 import (
 	"cmp"
@@ -20,11 +20,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/store"
 	"github.com/lambda-once/once/internal/policy"
 )
 
-// A deployed is a function in AWS. It asks the questions that package infra asks of an app.
-type deployed struct {
+// A Deployed is a function in AWS. It asks the questions that package infra asks of an app.
+type Deployed struct {
 	name   string
 	lambda *lambda.Client
 	sqs    *sqs.Client
@@ -36,48 +38,40 @@ type deployed struct {
 	role      string
 }
 
-// deployed returns the clients that ask about a function. Their endpoints are those of AWS, or
-// of the variables of the SDK.
-func (o *dynamodbFlags) deployed(ctx context.Context, name string, w *waits) (*deployed, error) {
-	cfg, err := o.load(ctx, w)
+// Function checks a function and its sources. Of DynamoDB, the flags then name the
+// function's table, and the role that is checked on it.
+func Function(ctx context.Context, c *cli.Call, o *store.Flags, name string, found *Findings) (*Deployed, error) {
+	if name == "" {
+		return nil, cli.Endf(cli.CodeUsage, "--function is empty; is a variable unset?")
+	}
+	cfg, err := o.DynamoDB.Load(ctx, &o.Waits)
 	if err != nil {
 		return nil, err
 	}
-	return &deployed{name: name, lambda: lambda.NewFromConfig(cfg), sqs: sqs.NewFromConfig(cfg), iam: iam.NewFromConfig(cfg)}, nil
-}
-
-// checkFunction checks a function and its sources. Of DynamoDB, the flags then name the
-// function's table, and the role that is checked on it.
-func checkFunction(ctx context.Context, c *call, o *storeFlags, name string, found *findings) error {
-	if name == "" {
-		return endf(codeUsage, "--function is empty; is a variable unset?")
-	}
-	d, err := o.dynamodb.deployed(ctx, name, &o.waits)
-	if err != nil {
-		return err
-	}
+	// The endpoints are those of AWS, or of the variables of the SDK.
+	d := &Deployed{name: name, lambda: lambda.NewFromConfig(cfg), sqs: sqs.NewFromConfig(cfg), iam: iam.NewFromConfig(cfg)}
 	of, err := d.describe(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	table := ""
-	if o.kind() == ofDynamoDB {
-		if !c.given("table") {
-			o.table = cmp.Or(d.variables["IDEMPOTENCY_TABLE"], o.table)
+	if o.Kind() == store.OfDynamoDB {
+		if !c.Given("table") {
+			o.Table = cmp.Or(d.variables["IDEMPOTENCY_TABLE"], o.Table)
 		}
-		table, o.dynamodb.function = o.table, d
+		table, o.DynamoDB.Function = o.Table, d.function
 	}
 	d.checkVariables(of, table, found)
 	d.checkAsync(ctx, of, found)
 	d.checkSources(ctx, found)
-	return nil
+	return d, nil
 }
 
 // describe reads the configuration of the function.
-func (d *deployed) describe(ctx context.Context) (*lambda.GetFunctionConfigurationOutput, error) {
+func (d *Deployed) describe(ctx context.Context) (*lambda.GetFunctionConfigurationOutput, error) {
 	out, err := d.lambda.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &d.name})
 	if missing := (*types.ResourceNotFoundException)(nil); errors.As(err, &missing) {
-		return nil, endf(codeFailed, "there is no function %s in this account and Region: see --region and --profile", d.name)
+		return nil, cli.Endf(cli.CodeFailed, "there is no function %s in this account and Region: see --region and --profile", d.name)
 	}
 	if err != nil {
 		return nil, err
@@ -94,29 +88,29 @@ func (d *deployed) describe(ctx context.Context) (*lambda.GetFunctionConfigurati
 }
 
 // checkVariables checks the variables and the log. table is empty if the records are elsewhere.
-func (d *deployed) checkVariables(of *lambda.GetFunctionConfigurationOutput, table string, found *findings) {
+func (d *Deployed) checkVariables(of *lambda.GetFunctionConfigurationOutput, table string, found *Findings) {
 	own := d.variables["IDEMPOTENCY_TABLE"]
 	found.first("IDEMPOTENCY_TABLE", own,
-		outcome{table == "", fine, "not asked for, as the records are not in DynamoDB", ""},
-		outcome{own == "", warning, "not set: dynamoenv opens no table", "set it, unless the program names its table itself"},
-		outcome{!isTable(own, table), wrong, own + ", and the table is " + table, "set the variable to the table, or give --table"})
+		outcome{table == "", Fine, "not asked for, as the records are not in DynamoDB", ""},
+		outcome{own == "", Warning, "not set: dynamoenv opens no table", "set it, unless the program names its table itself"},
+		outcome{!isTable(own, table), Wrong, own + ", and the table is " + table, "set the variable to the table, or give --table"})
 	off, set := d.variables["ONCE_DISABLED"]
 	disabled, err := strconv.ParseBool(cmp.Or(off, "false"))
 	found.first("ONCE_DISABLED", "",
-		outcome{disabled, wrong, off + ": every duplicate runs", "remove the variable"},
-		outcome{set && err != nil, wrong, strconv.Quote(off) + " is no truth value: the function does not start", "remove the variable"})
+		outcome{disabled, Wrong, off + ": every duplicate runs", "remove the variable"},
+		outcome{set && err != nil, Wrong, strconv.Quote(off) + " is no truth value: the function does not start", "remove the variable"})
 	level := ""
 	if of.LoggingConfig != nil {
 		level = string(of.LoggingConfig.ApplicationLogLevel)
 	}
 	found.first("metrics", d.variables["ONCE_METRICS"],
-		outcome{d.variables["ONCE_METRICS"] == "", warning, "off: no alarm on an operation can ring", "set ONCE_METRICS to emf, unless the program names an Observer"},
-		outcome{d.variables["ONCE_METRICS"] != "emf", wrong, strconv.Quote(d.variables["ONCE_METRICS"]) + " is none: the function does not start", "set it to emf"},
-		outcome{slices.Contains([]string{"WARN", "ERROR", "FATAL"}, level), wrong, "Lambda drops them, because the application log level is " + level, "set it to INFO, and the level of the program's logger instead"})
+		outcome{d.variables["ONCE_METRICS"] == "", Warning, "off: no alarm on an operation can ring", "set ONCE_METRICS to emf, unless the program names an Observer"},
+		outcome{d.variables["ONCE_METRICS"] != "emf", Wrong, strconv.Quote(d.variables["ONCE_METRICS"]) + " is none: the function does not start", "set it to emf"},
+		outcome{slices.Contains([]string{"WARN", "ERROR", "FATAL"}, level), Wrong, "Lambda drops them, because the application log level is " + level, "set it to INFO, and the level of the program's logger instead"})
 }
 
 // checkAsync finds events that Lambda drops after two retries.
-func (d *deployed) checkAsync(ctx context.Context, of *lambda.GetFunctionConfigurationOutput, found *findings) {
+func (d *Deployed) checkAsync(ctx context.Context, of *lambda.GetFunctionConfigurationOutput, found *Findings) {
 	const name = "asynchronous events"
 	allowed, err := d.lambda.GetPolicy(ctx, &lambda.GetPolicyInput{FunctionName: &d.name})
 	missing := (*types.ResourceNotFoundException)(nil)
@@ -144,14 +138,14 @@ func (d *deployed) checkAsync(ctx context.Context, of *lambda.GetFunctionConfigu
 	}
 	from := strings.Join(services, ", ")
 	found.first(name, "of "+from+"; those that fail are kept",
-		outcome{!kept, wrong, "of " + from + ": Lambda drops one that fails three times", "set OnFailure of the function's asynchronous invocations"})
+		outcome{!kept, Wrong, "of " + from + ": Lambda drops one that fails three times", "set OnFailure of the function's asynchronous invocations"})
 }
 
 // checkRole asks IAM what the role of the function may do on items with these partition keys,
 // and with the key that encrypts the table.
-func (d *deployed) checkRole(ctx context.Context, table *ddb.TableDescription, keys []string, group bool, found *findings) {
+func (d *Deployed) checkRole(ctx context.Context, table *ddb.TableDescription, keys []string, group bool, found *Findings) {
 	if table == nil {
-		found.say("role", warning, "not known, as the ARN of the table is not", "once policy --for check prints the permissions")
+		found.say("role", Warning, "not known, as the ARN of the table is not", "once policy --for check prints the permissions")
 		return
 	}
 	actions := policy.Execute
@@ -164,12 +158,12 @@ func (d *deployed) checkRole(ctx context.Context, table *ddb.TableDescription, k
 		d.simulate(ctx, *sse.KMSMasterKeyArn, policy.Key, "kms:ViaService", []string{policy.Service(of)}, found)
 	}
 	if of, role := account(of), account(d.role); of != role {
-		found.say("account", warning, "the table is of account "+of+", and the role of "+role+": the policy of the table is not known",
+		found.say("account", Warning, "the table is of account "+of+", and the role of "+role+": the policy of the table is not known",
 			"in account "+of+", allow the role the same actions in the policy of the table")
 	}
 }
 
-func (d *deployed) simulate(ctx context.Context, resource string, actions []string, condition string, values []string, found *findings) {
+func (d *Deployed) simulate(ctx context.Context, resource string, actions []string, condition string, values []string, found *Findings) {
 	out, err := d.iam.SimulatePrincipalPolicy(ctx, &iam.SimulatePrincipalPolicyInput{
 		PolicySourceArn: &d.role, ActionNames: actions, ResourceArns: []string{resource},
 		ContextEntries: []iamtypes.ContextEntry{{ContextKeyName: &condition, ContextKeyType: iamtypes.ContextKeyTypeEnumStringList, ContextKeyValues: values}},
@@ -180,7 +174,7 @@ func (d *deployed) simulate(ctx context.Context, resource string, actions []stri
 	}
 	for _, result := range out.EvaluationResults {
 		found.first(aws.ToString(result.EvalActionName), "the role may",
-			outcome{result.EvalDecision != iamtypes.PolicyEvaluationDecisionTypeAllowed, wrong, "the role may not: " + string(result.EvalDecision), toGrant})
+			outcome{result.EvalDecision != iamtypes.PolicyEvaluationDecisionTypeAllowed, Wrong, "the role may not: " + string(result.EvalDecision), toGrant})
 	}
 }
 
@@ -203,11 +197,11 @@ func isTable(a, b string) bool {
 }
 
 // notKnownOf is notKnown for a service that --endpoint does not name.
-func (f *findings) notKnownOf(service, check string, err error) {
+func (f *Findings) notKnownOf(service, check string, err error) {
 	var api smithy.APIError
 	if !errors.As(err, &api) {
-		f.say(check, wrong, service+" was not reached: "+err.Error(), "see --region and --profile")
+		f.say(check, Wrong, service+" was not reached: "+err.Error(), "see --region and --profile")
 		return
 	}
-	f.say(check, warning, "not known: "+cmp.Or(api.ErrorMessage(), api.ErrorCode()), "once policy --for check prints the permissions")
+	f.say(check, Warning, "not known: "+cmp.Or(api.ErrorMessage(), api.ErrorCode()), "once policy --for check prints the permissions")
 }

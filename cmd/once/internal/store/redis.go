@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/redis"
 )
 
@@ -27,15 +28,15 @@ func (o *redisFlags) add(f *flag.FlagSet) {
 // client returns a client that sends nothing twice: a script whose answer was lost may
 // have been applied. The texts of its errors may contain a part of the password, so they
 // are not printed. The end of ctx closes its connections, as go-redis would wait on.
-func (o *redisFlags) client(ctx context.Context, w *waits) (goredis.UniversalClient, error) {
+func (o *redisFlags) client(ctx context.Context, w *Waits) (goredis.UniversalClient, error) {
 	url, from := o.url, "--redis"
-	if url == fromEnvironment {
+	if url == FromEnvironment {
 		if url, from = os.Getenv("REDIS_URL"), "REDIS_URL"; url == "" {
-			return nil, endf(codeUsage, "--redis env: set REDIS_URL")
+			return nil, cli.Endf(cli.CodeUsage, "--redis env: set REDIS_URL")
 		}
 	}
 	const never = -1
-	wrong := endf(codeUsage, "%s is not a URL such as redis://user@host:6379/0; write special characters of a password as %%2F, or set REDISCLI_AUTH", from)
+	wrong := cli.Endf(cli.CodeUsage, "%s is not a URL such as redis://user@host:6379/0; write special characters of a password as %%2F, or set REDISCLI_AUTH", from)
 	password := os.Getenv("REDISCLI_AUTH")
 	waitFor := func(node *goredis.Client) {
 		node.AddHook(&waitingHook{w, server{node.Options().Addr, causeRedis}, func(conn net.Conn) {
@@ -48,7 +49,7 @@ func (o *redisFlags) client(ctx context.Context, w *waits) (goredis.UniversalCli
 			return nil, wrong
 		}
 		options.MaxRetries, options.ContextTimeoutEnabled, options.Password = never, true, cmp.Or(options.Password, password)
-		options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = w.timeout, w.timeout, w.timeout, w.timeout
+		options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = w.Timeout, w.Timeout, w.Timeout, w.Timeout
 		cluster := goredis.NewClusterClient(options)
 		cluster.OnNewNode(waitFor)
 		return cluster, nil
@@ -58,26 +59,33 @@ func (o *redisFlags) client(ctx context.Context, w *waits) (goredis.UniversalCli
 		return nil, wrong
 	}
 	options.MaxRetries, options.ContextTimeoutEnabled, options.Password = never, true, cmp.Or(options.Password, password)
-	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = w.timeout, w.timeout, w.timeout, w.timeout
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = w.Timeout, w.Timeout, w.Timeout, w.Timeout
 	client := goredis.NewClient(options)
 	waitFor(client)
 	return client, nil
 }
 
-func (o *redisFlags) open(ctx context.Context, w *waits) (*store, error) {
+func (o *redisFlags) open(ctx context.Context, w *Waits) (*Store, error) {
 	client, err := o.client(ctx, w)
 	if err != nil {
 		return nil, err
 	}
 	records, err := redis.New(client, &o.options)
 	if err != nil {
-		return nil, &ending{codeUsage, err}
+		return nil, cli.Misuse(err)
 	}
-	return &store{Operable: records, place: "Redis under " + printable(cmp.Or(o.options.Prefix, "once:")),
-		repair: repairRedis, check: func(ctx context.Context, id string, _ bool, found *findings) bool {
-			return (&redisCheck{client, records, cmp.Or(o.options.Prefix, "once:"), found}).all(ctx, id)
-		}, size: func(ctx context.Context) (is extent, err error) {
-			is.items, err = client.DBSize(ctx).Result() // with the keys of others
-			return is, err
-		}}, nil
+	r := &RedisServer{client, records, cmp.Or(o.options.Prefix, "once:")}
+	return &Store{Operable: records, Place: "Redis under " + cli.Printable(r.Prefix), Behind: r, size: r.size}, nil
+}
+
+type RedisServer struct {
+	Client  goredis.UniversalClient
+	Records *redis.Store
+	Prefix  string
+}
+
+// size counts the keys of others, too.
+func (r *RedisServer) size(ctx context.Context) (is extent, err error) {
+	is.items, err = r.Client.DBSize(ctx).Result()
+	return is, err
 }

@@ -1,9 +1,10 @@
-package main
+package store
 
 import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -20,7 +21,7 @@ func TestPersonSeesWhatACommandWaitsFor(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var told bytes.Buffer
-			w := &waits{timeout: time.Minute, to: &told, redraw: redraw}
+			w := &Waits{Timeout: time.Minute, To: &told, redraw: redraw}
 			for _, takes := range []time.Duration{4 * time.Second, 6500 * time.Millisecond, 6500 * time.Millisecond} {
 				_, ended, err := w.begin(t.Context(), func() *server { return &server{host: "db:5432"} })
 				check.Must(t, err)
@@ -35,7 +36,7 @@ func TestPersonSeesWhatACommandWaitsFor(t *testing.T) {
 // Each request after it would take as long again.
 func TestNothingIsSentAfterASilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &waits{timeout: time.Second, to: io.Discard}
+		w := &Waits{Timeout: time.Second, To: io.Discard}
 		at := func() *server { return &server{"db:5432", causePostgres} }
 		ctx, ended, err := w.begin(t.Context(), at)
 		check.Must(t, err)
@@ -49,15 +50,18 @@ func TestNothingIsSentAfterASilentServer(t *testing.T) {
 
 // A page of Redis is read by a pipeline, whose commands have an error each.
 func TestEachCommandOfAPipelineNamesTheSilentServer(t *testing.T) {
-	flags := redisFlags{url: "redis://" + silentServer(t)}
-	client, err := flags.client(t.Context(), &waits{timeout: 100 * time.Millisecond, to: io.Discard})
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts
+	check.Must(t, err)
+	t.Cleanup(func() { check.Nil(t, silent.Close()) })
+	flags := redisFlags{url: "redis://" + silent.Addr().String()}
+	client, err := flags.client(t.Context(), &Waits{Timeout: 100 * time.Millisecond, To: io.Discard})
 	check.Must(t, err)
 	for range 2 { // of which the second is not sent
 		pipe := client.Pipeline()
 		clock := pipe.Time(t.Context())
 		_, err := pipe.Exec(t.Context())
-		check.As[*silentError](t, err)
-		check.As[*silentError](t, clock.Err())
+		check.As[*SilentError](t, err)
+		check.As[*SilentError](t, clock.Err())
 	}
 	check.Nil(t, client.Close())
 }

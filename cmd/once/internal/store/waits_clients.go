@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"context"
@@ -35,7 +35,7 @@ type awsRequest struct {
 type awsRequestKey struct{}
 
 // aws has the clients of AWS ask w before each request.
-func (w *waits) aws(stack *middleware.Stack) error {
+func (w *Waits) aws(stack *middleware.Stack) error {
 	bound := middleware.InitializeMiddlewareFunc("OnceWaits", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (out middleware.InitializeOutput, m middleware.Metadata, err error) {
 		r, within := ctx.Value(awsRequestKey{}).(awsRequest)
 		if r.credentials = within; !within {
@@ -66,19 +66,19 @@ func (w *waits) aws(stack *middleware.Stack) error {
 // A waitingPool asks w before each statement.
 type waitingPool struct {
 	*pgxpool.Pool
-	waits  *waits
+	waits  *Waits
 	server server
 }
 
 // newWaitingPool opens a pool. Each of several hosts has a part of the time.
-func newWaitingPool(ctx context.Context, config *pgxpool.Config, w *waits) (*waitingPool, error) {
+func newWaitingPool(ctx context.Context, config *pgxpool.Config, w *Waits) (*waitingPool, error) {
 	c := config.ConnConfig
 	hosts := []string{net.JoinHostPort(c.Host, fmt.Sprint(c.Port))}
 	for _, f := range c.Fallbacks {
 		hosts = append(hosts, net.JoinHostPort(f.Host, fmt.Sprint(f.Port)))
 	}
 	hosts = slices.Compact(hosts) // as each is tried with TLS and without
-	if part := w.timeout / time.Duration(len(hosts)); c.ConnectTimeout == 0 || c.ConnectTimeout > part {
+	if part := w.Timeout / time.Duration(len(hosts)); c.ConnectTimeout == 0 || c.ConnectTimeout > part {
 		c.ConnectTimeout = part
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
@@ -120,7 +120,7 @@ func (r *waitingRows) Err() error {
 
 // A waitingHook has a client of Redis ask w before each command.
 type waitingHook struct {
-	waits  *waits
+	waits  *Waits
 	server server
 	// dialed is called with each connection.
 	dialed func(net.Conn)
@@ -157,7 +157,7 @@ func (h *waitingHook) ProcessPipelineHook(next goredis.ProcessPipelineHook) gore
 		if err == nil {
 			err = ended(next(ctx, cmds))
 		}
-		if h.waits.ended() != nil {
+		if h.waits.Ended() != nil {
 			for _, cmd := range cmds {
 				cmd.SetErr(err)
 			}

@@ -1,0 +1,106 @@
+// Package checks looks whether functions can use a store, and plays a first call.
+package checks
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/lambda-once/once/cmd/once/internal/store"
+)
+
+type Verdict string
+
+const (
+	Fine    Verdict = "ok"
+	Warning Verdict = "warning" // functions run, at a risk, or it is not known
+	Wrong   Verdict = "wrong"   // functions fail
+)
+
+type Finding struct {
+	Check   string  `json:"check"`
+	Verdict Verdict `json:"verdict"`
+	Found   string  `json:"found"`
+	ToDo    string  `json:"to_do,omitempty"`
+}
+
+// Findings are printed as they are found, unless to is nil.
+type Findings struct {
+	All   []Finding
+	To    io.Writer
+	Waits *store.Waits
+	over  bool // as the command sends nothing more
+}
+
+// say adds a finding. One is about a server that does not answer, and those after it, or
+// after an interrupt, are of requests that were not sent.
+func (f *Findings) say(check string, v Verdict, found, toDo string) {
+	if f.over {
+		return
+	}
+	if err := f.Waits.Ended(); err != nil {
+		f.over = true
+		silent, ok := err.(*store.SilentError)
+		if !ok {
+			return
+		}
+		v, found, toDo = Wrong, silent.Found(), silent.Cause
+	}
+	f.add(check, v, found, toDo)
+}
+
+// add adds a finding of the command itself, also when it sends nothing more.
+func (f *Findings) add(check string, v Verdict, found, toDo string) {
+	f.All = append(f.All, Finding{check, v, found, toDo})
+	if f.To == nil {
+		return
+	}
+	const line = "%-7s  %-22s  %s\n"
+	fmt.Fprintf(f.To, line, v, check, found)
+	if toDo != "" {
+		fmt.Fprintf(f.To, line, "", "", "-> "+toDo)
+	}
+}
+
+// An outcome is a possible finding of a check.
+type outcome struct {
+	holds       bool
+	verdict     Verdict
+	found, toDo string
+}
+
+// first adds the first outcome that holds. If none does, it adds that the check is fine, or
+// nothing if the text of that is empty.
+func (f *Findings) first(check, isFine string, outcomes ...outcome) {
+	outcomes = append(outcomes, outcome{isFine != "", Fine, isFine, ""})
+	if i := slices.IndexFunc(outcomes, func(o outcome) bool { return o.holds }); i >= 0 {
+		f.say(check, outcomes[i].verdict, outcomes[i].found, outcomes[i].toDo)
+	}
+}
+
+func (f *Findings) Has(v Verdict) bool {
+	return slices.ContainsFunc(f.All, func(found Finding) bool { return found.Verdict == v })
+}
+
+// Check is the check of one kind of store.
+type Check interface {
+	// all checks the store for functions, and reports whether a call can be tried. id names
+	// no record, and group includes the calls of group commit.
+	Usable(ctx context.Context, id string, group bool) bool
+	// repair says what a request that failed means, and what to do. err is nil if it had
+	// another result than it must.
+	Repair(ctx context.Context, err error) (_ Verdict, toDo string)
+}
+
+// Of returns the check of a store. of is the function whose role is checked, or nil.
+func Of(t *store.Store, resume bool, of *Deployed, found *Findings) Check {
+	switch behind := t.Behind.(type) {
+	case *store.PostgresTable:
+		return &postgresCheck{behind, found}
+	case *store.RedisServer:
+		return &redisCheck{behind, found}
+	default:
+		return &tableCheck{behind.(*store.Table), found, resume, of}
+	}
+}

@@ -1,0 +1,88 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/form"
+)
+
+// Since returns since when the record is in its state, or the zero time if it does not
+// tell: another library or a version before endings has finished it, or it was released, or
+// it runs again.
+func (r *Record) Since(before time.Time) time.Time {
+	switch {
+	case r.Status != driver.InProgress:
+		return r.end().At
+	case r.Released(), r.Attempt > 1 && !r.Lapsed(before):
+		return time.Time{}
+	case r.StateAt(before) == Lapsed:
+		return r.Lease
+	}
+	return r.Began
+}
+
+// CauseType names the error of a failed record. An earlier version has stored it in the
+// result alone, which may be sealed, or not read.
+func (r *Record) CauseType() string {
+	if r.Status != driver.Failed {
+		return ""
+	}
+	if e := r.end(); e.Type != "" {
+		return e.Type
+	}
+	return r.storedFailure().Type
+}
+
+// Cause returns the type and the code of the error as --error takes them.
+func (r *Record) Cause() string {
+	code := r.end().Code
+	if r.Status == driver.Failed && r.end().Type == "" {
+		code = r.storedFailure().Code
+	}
+	return cli.Present("/", r.CauseType(), code)
+}
+
+func (r *Record) storedFailure() (f form.Failure) {
+	if json.Unmarshal(r.Data, &f) != nil {
+		return form.Failure{}
+	}
+	return f
+}
+
+// shownEnd is how and when a record was finished.
+type shownEnd struct {
+	At     *time.Time `json:"at,omitempty"`
+	Type   string     `json:"type,omitempty"`
+	Code   string     `json:"code,omitempty"`
+	By     string     `json:"by,omitempty"`
+	Reason string     `json:"reason,omitempty"`
+}
+
+// end returns the ending of a finished record. In PostgreSQL, a claim by an earlier version
+// leaves that of the expired record before it.
+func (r *Record) end() driver.Ending {
+	if r.Status == driver.InProgress {
+		return driver.Ending{}
+	}
+	return r.Ended
+}
+
+// ended returns how and when the record was finished, as a line, or "".
+func (r *Record) ended(now time.Time) string {
+	e := r.end()
+	var when, code, by string
+	if !e.At.IsZero() {
+		when = fmt.Sprintf("%s (%s)", cli.Stamp(e.At), cli.Relative(e.At, now))
+	}
+	if e.Code != "" {
+		code = "(code " + e.Code + ")"
+	}
+	if e.By != "" {
+		by = "by " + e.By
+	}
+	return cli.Printable(cli.Present(", ", when, cli.Present(" ", e.Type, code), cli.Present(": ", by, e.Reason)))
+}

@@ -1,0 +1,72 @@
+package record
+
+import (
+	"errors"
+	"flag"
+	"slices"
+	"time"
+
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// Selection selects records by what a person looks for. Stores select by id and status
+// alone, so that all else is compared here.
+type Selection struct {
+	states       []State
+	Cause        string // the type of an error, or its type and code as type/code
+	since, until cli.Moment
+	attempt      int64
+	Untold       int // records that do not tell since when they are as they are
+}
+
+// statusOf has the status of each state that can be selected. A record that is over has any.
+var statusOf = map[State]driver.Status{
+	Running: driver.InProgress, Leaseless: driver.InProgress, Lapsed: driver.InProgress, Released: driver.InProgress, Waiting: driver.InProgress,
+	Completed: driver.Completed, Failed: driver.Failed, Over: driver.Absent,
+}
+
+func (o *Selection) Add(f *flag.FlagSet) {
+	f.Func("state", "only records in this `state`: running, leaseless, lapsed, released, completed, failed or over; or waiting: lapsed or released, and kept until a person decides; repeatable", func(s string) error {
+		if _, known := statusOf[State(s)]; !known {
+			return errors.New("there is no such state")
+		}
+		o.states = append(o.states, State(s))
+		return nil
+	})
+	f.StringVar(&o.Cause, "error", "", "only failed records with an error of this `type`, or type/code; their texts are not compared")
+	f.Var(&o.since, "since", "only records that are as they are since this `time` or later, such as 24h (ago), 2026-01-31 or 2026-01-31T15:04:05Z")
+	f.Var(&o.until, "until", "only records that are as they are since this `time` or earlier")
+	f.Int64Var(&o.attempt, "attempt", 0, "only records whose attempt has this `number` or a higher one")
+}
+
+// Narrow has the store select what it can.
+func (o *Selection) Narrow(q *driver.Filter) error {
+	switch {
+	case o.Cause != "" && q.Status != driver.Absent && q.Status != driver.Failed:
+		return cli.Endf(cli.CodeUsage, "only a record that is FAILED has an --error")
+	case o.Cause != "":
+		q.Status = driver.Failed
+	case len(o.states) == 1 && q.Status == driver.Absent:
+		q.Status = statusOf[o.states[0]]
+	}
+	return nil
+}
+
+// Selects reports whether the flags select a record. before is the time less the clock skew.
+func (o *Selection) Selects(r *Record, before time.Time) bool {
+	is, at := r.StateAt(before), r.Since(before)
+	isWaiting := (is == Lapsed || is == Released) && r.NeverExpires()
+	switch {
+	case o.attempt > 0 && max(r.Attempt, 1) < o.attempt:
+		return false
+	case len(o.states) > 0 && !slices.Contains(o.states, is) && !(isWaiting && slices.Contains(o.states, Waiting)):
+		return false
+	case o.Cause != "" && o.Cause != r.Cause() && o.Cause != r.CauseType():
+		return false
+	case (o.since.IsSet || o.until.IsSet) && at.IsZero():
+		o.Untold++
+		return false
+	}
+	return !(o.since.IsSet && at.Before(o.since.At)) && !(o.until.IsSet && at.After(o.until.At))
+}

@@ -1,0 +1,142 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/seal"
+)
+
+// Shown is a record for --json. Times are in UTC, and a field is absent if its
+// attribute is.
+type Shown struct {
+	Record    string     `json:"record"`
+	Operation string     `json:"operation,omitempty"`
+	Status    string     `json:"status"`
+	State     State      `json:"state"`
+	Attempt   int64      `json:"attempt,omitempty"`
+	Refunds   int64      `json:"refunds,omitempty"`
+	Used      int64      `json:"used"`
+	Owner     string     `json:"owner,omitempty"`
+	Lease     *time.Time `json:"lease,omitempty"`
+	Expires   *time.Time `json:"expires,omitempty"`
+	// Began is when the first attempt made its claim.
+	Began       *time.Time `json:"began,omitempty"`
+	Ended       *shownEnd  `json:"ended,omitempty"`
+	Fingerprint string     `json:"fingerprint,omitempty"`
+	Steps       []Step     `json:"steps,omitempty"`
+	Problems    []string   `json:"problems,omitempty"`
+	*wholeItem
+}
+
+// wholeItem is known only if all attributes were read.
+type wholeItem struct {
+	Data  string `json:"data"`
+	Bytes int    `json:"bytes"`
+	// Request describes the request that is stored, as Data does the result.
+	Request string `json:"request,omitempty"`
+	// Next is what the next call gets.
+	Next next `json:"next"`
+	// The reference of a result in a payload store, and the key that it is sealed
+	// with.
+	Payload    string `json:"payload,omitempty"`
+	SealedWith string `json:"sealed_with,omitempty"`
+	// Of inspect --data. Results that are not JSON are in base64.
+	Result      json.RawMessage `json:"result,omitempty"`
+	ResultBytes []byte          `json:"result_base64,omitempty"`
+	Unavailable string          `json:"unavailable,omitempty"`
+	Saga        *Saga           `json:"saga,omitempty"`
+}
+
+func (r *Record) JSON(before time.Time) *Shown {
+	s := &Shown{
+		Record: r.ID, Operation: r.Operation(), Status: string(r.Status), State: r.StateAt(before),
+		Attempt: r.Attempt, Refunds: r.Refunds, Used: r.Used(), Owner: r.Owner,
+		Expires: inUTC(r.Expires), Began: inUTC(r.Began), Fingerprint: r.Fingerprint, Steps: r.steps, Problems: r.Problems,
+	}
+	if !r.Released() {
+		s.Lease = inUTC(r.Lease)
+	}
+	if e := r.end(); e != (driver.Ending{}) {
+		s.Ended = &shownEnd{inUTC(e.At), e.Type, e.Code, e.By, e.Reason}
+	}
+	return s
+}
+
+func (r *Record) Whole(before time.Time) *Shown {
+	s := r.JSON(before)
+	s.wholeItem = &wholeItem{Data: r.shape(), Bytes: r.Size, Payload: r.Payload, Request: r.request(), Next: r.next(s.State)}
+	s.SealedWith, _ = seal.KeyID(r.Data)
+	return s
+}
+
+// inUTC returns nil for an absent time.
+func inUTC(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+func (r *Record) Print(w io.Writer, now, before time.Time) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-12s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	at := r.StateAt(before)
+	line("record", "%s", cli.Printable(r.ID))
+	status := cli.Printable(string(r.Status))
+	if !strings.EqualFold(string(r.Status), string(at)) {
+		status += ", " + string(at)
+	}
+	line("status", "%s", status)
+	switch {
+	case r.Lease.IsZero():
+	case r.Released():
+		line("lease", "ended by a release")
+	case r.Lease.Before(now) && at == Running:
+		line("lease", "ended %s (%s), but counts as live for the clock skew of %v", cli.Stamp(r.Lease), cli.Relative(r.Lease, now), now.Sub(before))
+	case r.Lease.Before(now):
+		line("lease", "ended %s (%s)", cli.Stamp(r.Lease), cli.Relative(r.Lease, now))
+	default:
+		line("lease", "until %s (%s)", cli.Stamp(r.Lease), cli.Relative(r.Lease, now))
+	}
+	if r.Attempt > 0 || r.Refunds > 0 {
+		line("attempt", "%d, of which %d count against MaxAttempts", max(r.Attempt, 1), r.Used())
+	}
+	if !r.Began.IsZero() {
+		line("began", "%s (%s)", cli.Stamp(r.Began), cli.Relative(r.Began, now))
+	}
+	if text := r.ended(now); text != "" {
+		line("ended", "%s", text)
+	}
+	if r.Owner != "" {
+		line("owner", "%s", cli.Printable(r.Owner))
+	}
+	switch {
+	case r.Expires.IsZero():
+	case r.NeverExpires():
+		line("expires", "%s (never)", cli.Stamp(r.Expires))
+	default:
+		line("expires", "%s (%s)", cli.Stamp(r.Expires), cli.Relative(r.Expires, now))
+	}
+	if r.Fingerprint != "" {
+		line("fingerprint", "%s", cli.Printable(r.Fingerprint))
+	}
+	for _, s := range r.steps {
+		line("step", "%s", s)
+	}
+	if r.Request != nil {
+		line("request", "%s", r.request())
+	}
+	line("data", "%s", r.shape())
+	line("size", "%d bytes", r.Size)
+	for _, p := range r.Problems {
+		line("problem", "%s", cli.Printable(p))
+	}
+}

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"flag"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/record"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+type KeyFlags struct {
+	operation, record string
+	scope             scopeFlags
+}
+
+func (k *KeyFlags) Add(f *flag.FlagSet) {
+	f.StringVar(&k.operation, "operation", "", "KEY is an idempotency key of this `operation`")
+	f.StringVar(&k.record, "record", "", "the `id` of the record, instead of KEY")
+	k.scope.add(f)
+}
+
+// Wanted is a record as the operator names it: by its id, as logs and error texts show
+// it, or by the first digits of its key's hash.
+type Wanted struct {
+	ids       []string // to be read first; none if only the digits are known
+	digits    string   // "" if one of the ids is the record's
+	operation string   // that the digits belong to; "" if that is not known
+	hint      string   // if there is no such record
+}
+
+// hashDigits are as many as error texts show for a Key.Record, up to all of them.
+var hashDigits = regexp.MustCompile(`^[0-9a-f]{12,64}$`)
+
+const allDigits = 2 * sha256.Size
+
+func (k *KeyFlags) Wanted(c *cli.Call) (Wanted, error) {
+	args, err := c.Arguments(1)
+	if err != nil {
+		return Wanted{}, err
+	}
+	return k.Named(strings.Join(args, ""))
+}
+
+// Named returns the record that an argument names, or the flags if key is empty.
+func (k *KeyFlags) Named(key string) (Wanted, error) {
+	scope, scoped := k.scope.text()
+	switch {
+	case k.record != "" && (key != "" || k.operation != "" || scoped):
+		return Wanted{}, cli.Endf(cli.CodeUsage, "--record excludes KEY, --operation and --scope")
+	case k.record != "":
+		return Wanted{ids: []string{k.record}}, nil
+	case k.scope.verbatim != "" && len(k.scope.parts) > 0:
+		return Wanted{}, cli.Endf(cli.CodeUsage, "--scope excludes --jwt and the other kinds of scope: it is the whole text")
+	case key == "":
+		return Wanted{}, cli.Endf(cli.CodeUsage, "KEY is missing: give the id of a record, or an idempotency key with its --operation")
+	case k.operation != "":
+		id, err := idempotent.Key{Scope: scope, ID: key}.RecordID(k.operation)
+		if err != nil {
+			return Wanted{}, cli.Misuse(err)
+		}
+		w := Wanted{ids: []string{id}, hint: k.scope.hint()}
+		switch isHash := !scoped && hashDigits.MatchString(key); {
+		case isHash && len(key) == allDigits: // or a key that looks like a hash
+			w.ids = []string{k.operation + "#" + key, id}
+		case isHash:
+			w.digits, w.operation = key, k.operation
+		}
+		return w, nil
+	case scoped:
+		return Wanted{}, cli.Endf(cli.CodeUsage, "--scope needs the --operation")
+	case hashDigits.MatchString(key):
+		return Wanted{digits: key}, nil
+	}
+	operation, digits, isID := strings.Cut(key, "#")
+	switch {
+	case isID && hashDigits.MatchString(digits) && len(digits) < allDigits:
+		return Wanted{ids: []string{key}, digits: digits, operation: operation}, nil
+	case isID:
+		return Wanted{ids: []string{key}}, nil
+	default:
+		return Wanted{}, cli.Endf(cli.CodeUsage, "KEY is no id of a record (it has no '#') and not the 12 digits that some errors show: give the --operation whose idempotency key it is, or --record if it is an id")
+	}
+}
+
+// maxFound bounds the candidates that are listed if digits name several.
+const maxFound = 10
+
+// Find reads the record that w names. Without its id it reads the ids of the operation,
+// or of the whole table, as there is no index of hashes.
+func (t *Store) Find(ctx context.Context, w Wanted, p *Progress) (*record.Record, error) {
+	var missing error
+	for _, id := range w.ids {
+		r, err := t.Read(ctx, id)
+		if !IsMissing(err) {
+			return r, err
+		}
+		missing = cmp.Or(missing, err)
+	}
+	if w.digits == "" {
+		return nil, cli.Endf(cli.CodeNoRecord, "%w%s", missing, w.hint)
+	}
+	ids, err := t.idsOf(ctx, w, p)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(ids) == 0 && w.operation != "":
+		return nil, cli.Endf(cli.CodeNoRecord, "no record of operation %s in %s has this key or a hash that begins with %s; a Key.Record has no --operation", cli.Printable(w.operation), t.Place, w.digits)
+	case len(ids) == 0:
+		return nil, cli.Endf(cli.CodeNoRecord, "no record in %s has a hash that begins with %s; if it is an idempotency key, give its --operation", t.Place, w.digits)
+	case len(ids) > 1:
+		for i, id := range ids {
+			ids[i] = cli.Printable(id)
+		}
+		return nil, cli.Endf(cli.CodeUsage, "several records have a hash that begins with %s; give the id of one: %s", w.digits, strings.Join(ids, ", "))
+	}
+	return t.Read(ctx, ids[0])
+}
+
+// idsOf reads the ids of the records that the digits may name. A record with a
+// Key.Record has the hash of its id. PostgreSQL finds a prefix by the primary key.
+func (t *Store) idsOf(ctx context.Context, w Wanted, p *Progress) (ids []string, err error) {
+	f := driver.Filter{Brief: true}
+	if w.operation != "" {
+		f.Prefix = w.operation + "#" + w.digits
+	}
+	err = t.Each(ctx, f, p, func(r *record.Record) error {
+		_, hash, _ := strings.Cut(r.ID, "#")
+		sum := sha256.Sum256([]byte(r.ID))
+		named := strings.HasPrefix(hash, w.digits)
+		verbatim := w.operation == "" && strings.HasPrefix(hex.EncodeToString(sum[:]), w.digits)
+		// A scan may return a record twice.
+		if (named || verbatim) && len(ids) < maxFound && !slices.Contains(ids, r.ID) {
+			ids = append(ids, r.ID)
+		}
+		return nil
+	})
+	return ids, err
+}

@@ -1,0 +1,124 @@
+// Package store opens the store of the records, and reads and changes them for an operator.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/record"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/checked"
+)
+
+type Store struct {
+	driver.Operable
+	Place string        // such as "table records"
+	ahead time.Duration // of this machine's clock is the server's
+	// behind is what a check asks: a *table, *postgresTable or *redisServer.
+	Behind any
+	// size estimates what a scan reads.
+	size func(ctx context.Context) (extent, error)
+}
+
+// Now returns the time by the server's clock, once the server has responded: a laptop
+// whose clock is ahead would take a live lease for a lapsed one.
+func (s *Store) Now() time.Time { return time.Now().Add(s.ahead) }
+
+func (s *Store) observed(at time.Time) { s.ahead = time.Until(at) }
+
+// Read reads a record, whether it is sound or not.
+func (s *Store) Read(ctx context.Context, id string) (*record.Record, error) {
+	e, err := s.Inspect(ctx, id)
+	switch {
+	case err != nil:
+		return nil, CallError(err)
+	case e.ID == "":
+		return nil, cli.Endf(cli.CodeNoRecord, "no record %s in %s", cli.Printable(id), s.Place)
+	}
+	s.observed(e.At)
+	return record.New(e), nil
+}
+
+func IsMissing(err error) bool {
+	var end *cli.Ending
+	return errors.As(err, &end) && end.Code == cli.CodeNoRecord
+}
+
+// Each reads the records that f selects page by page from p.next on, and stores none.
+func (s *Store) Each(ctx context.Context, f driver.Filter, p *Progress, each func(*record.Record) error) error {
+	defer p.End()
+	for {
+		page, err := s.Scan(ctx, f, p.next)
+		if err != nil {
+			return CallError(err)
+		}
+		s.observed(page.At)
+		for _, e := range page.Entries {
+			if checked.Is(e.ID) {
+				continue
+			}
+			if err := each(record.New(e)); err != nil {
+				return err
+			}
+		}
+		p.Page(page.Progress)
+		if p.next = page.Next; p.next == "" {
+			return nil
+		}
+	}
+}
+
+// CallError returns the error of a call. An error that the store returns before it sends
+// anything is the user's mistake.
+func CallError(err error) error {
+	var mistakes *driver.ConfigError
+	if isInvalid(err) || errors.As(err, &mistakes) {
+		return cli.Misuse(err)
+	}
+	return err
+}
+
+// Write applies c if the record is as shown, and returns it as written. Otherwise it
+// returns an error, and the record as it is now, or nil if it is gone.
+func (s *Store) Write(ctx context.Context, shown *record.Record, c driver.Change) (*record.Record, error) {
+	met, ok, err := s.Apply(ctx, shown.Entry, c)
+	var found *record.Record
+	if met.ID != "" {
+		found = record.New(met)
+	}
+	switch known := err == nil || !met.At.IsZero(); {
+	case ok, known && isApplied(shown.Record, c, met.Record):
+		// The client may have sent the write again, as its first answer did not arrive.
+		return found, nil
+	case errors.Is(err, driver.ErrNotWritten), isInvalid(err):
+		return nil, fmt.Errorf("nothing was written: %w", err)
+	case !known:
+		return nil, cli.Endf(cli.CodeUnacknowledged, "the record may have been written; inspect it before you repeat the command: %w", err)
+	case err != nil:
+		return found, cli.Endf(cli.CodeUnacknowledged, "the record has changed since it was shown, and may have been written in between; inspect it before you repeat the command")
+	}
+	return found, cli.Endf(cli.CodeChanged, "the record has changed since it was shown; nothing was written")
+}
+
+func isInvalid(err error) bool {
+	var invalid *driver.InvalidWriteError
+	return errors.As(err, &invalid)
+}
+
+// isApplied reports whether met is r after c. The operator's token, or the traces of a
+// release, are enough.
+func isApplied(r driver.Record, c driver.Change, met driver.Record) bool {
+	switch {
+	case c.Release == driver.ReleaseDelete:
+		return met.ID == ""
+	case c.Release == driver.ReleaseRefund:
+		r.Refunds++
+	case c.Release == 0:
+		return met.Status == c.Status && met.Owner == c.Owner
+	}
+	return met.Status == driver.InProgress && met.Owner == "" && met.Lease.Equal(driver.LeaseEnded) && met.Attempt == r.Attempt &&
+		met.Refunds == r.Refunds && met.Expires.Equal(r.Expires) && met.Fingerprint == r.Fingerprint && len(met.Steps) == len(r.Steps)
+}
