@@ -100,9 +100,16 @@ func (s *Store) scan(ctx context.Context, f driver.Filter, after string) (items 
 		page.Units = aws.ToFloat64(c.CapacityUnits)
 	}
 	for _, item := range out.Items {
-		if f.Expired.IsZero() && f.Lapsed.IsZero() || s.isRecordKey(s.keyOf(item)) {
-			items = append(items, item)
+		if !(f.Expired.IsZero() && f.Lapsed.IsZero()) && !s.isRecordKey(s.keyOf(item)) {
+			continue
 		}
+		if !f.Expired.IsZero() {
+			if err := s.checkSwept(item); err != nil {
+				page.Next = after
+				return nil, page, err
+			}
+		}
+		items = append(items, item)
 	}
 	return items, page, nil
 }
@@ -131,6 +138,7 @@ func (s *Store) scanInput(f driver.Filter) *dynamodb.ScanInput {
 		values[":prefix"] = attribute.Text(f.Prefix)
 	}
 	if !f.Expired.IsZero() {
+		f.Brief = false // the other attributes tell whether it is a record
 		filter += " AND " + condExpired
 		setExpired(values, f.Expired)
 	}

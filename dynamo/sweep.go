@@ -3,6 +3,7 @@ package dynamo
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"reflect"
 	"sync"
 	"time"
@@ -19,7 +20,7 @@ import (
 // maxDeletes is the number of deletions under way at once.
 const maxDeletes = 8
 
-// A record that expired before the cutoff. The statuses keep foreign items whose
+// A record that expired before the cutoff. The statuses keep most foreign items whose
 // attributes have the same names.
 const condExpired = `#exp < :over_s AND (#status IN (:completed, :failed) OR #status = :inprogress AND (attribute_not_exists(#lease) OR #lease < :over_ms))`
 
@@ -32,6 +33,10 @@ const condExpired = `#exp < :over_s AND (#status IN (:completed, :failed) OR #st
 // stays. The cutoff is the caller's time, less the largest clock skew of all
 // callers. An expired record takes up nothing but space, so an hour less is a
 // good choice.
+//
+// Sweep deletes nothing of a page with an item that looks like an expired record and has an
+// attribute that neither this version nor Powertools writes: it returns a
+// [*driver.ConfigError].
 func (s *Store) Sweep(ctx context.Context, cutoff time.Time, limit int, after string) (deleted int, _ driver.Progress, err error) {
 	items, page, err := s.scan(ctx, driver.Filter{Expired: cutoff, Brief: true}, after)
 	if err != nil || limit < 1 {
@@ -51,6 +56,14 @@ func setExpired(values map[string]types.AttributeValue, cutoff time.Time) {
 	values[":completed"], values[":failed"] = attribute.Text(string(driver.Completed)), attribute.Text(string(driver.Failed))
 	values[":inprogress"] = recorditem.Status(driver.InProgress)
 	values[":over_ms"], values[":over_s"] = attribute.Millis(cutoff), attribute.Seconds(cutoff)
+}
+
+// checkSwept returns an error for an item that a different program may have written.
+func (s *Store) checkSwept(item map[string]types.AttributeValue) error {
+	if name := s.format.Foreign(item); name != "" {
+		return &driver.ConfigError{Err: fmt.Errorf("dynamo: an item with the status and the expiration of an expired record has the attribute %q, which no record has: it may be another program's, or a later version's; nothing of its page is deleted; sweep with the version of the functions, and give records a table of their own", name)}
+	}
+	return nil
 }
 
 // deleteExpired deletes the records of one page that are still expired. It sends no

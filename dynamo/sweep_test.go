@@ -60,6 +60,22 @@ func TestSweepDeletesOnlyExpiredRecords(t *testing.T) {
 	}
 }
 
+// The table of another program may have a status COMPLETED and an expiration, too.
+func TestSweepRefusesAnItemThatIsNoRecord(t *testing.T) {
+	s := inOwnTable(t, nil)
+	order := s.format.Item(expired("order"))
+	order["customer"] = text("Ada")
+	putItem(t, s, order)
+	s.plant(t, expired("old"))
+	deleted, next, err := s.Sweep(t.Context(), now, 100, "")
+	check.Equal(t, deleted, 0)
+	check.Equal(t, next.Next, "")
+	check.Contains(t, check.As[*driver.ConfigError](t, err).Error(), `the attribute "customer", which no record has`)
+	check.Equal(t, count(t, s), 2)
+	_, err = s.Scan(t.Context(), driver.Filter{Expired: now, Brief: true}, "") // of a dry run
+	check.As[*driver.ConfigError](t, err)
+}
+
 func count(t *testing.T, s *Store) int {
 	t.Helper()
 	out, err := newClient(t).Scan(t.Context(), &dynamodb.ScanInput{TableName: &s.table})

@@ -23,6 +23,9 @@ DynamoDB deletes them without charge.
 A record stays if it never expires, if its lease is live, or if it is claimed
 again meanwhile. The clock is that of DynamoDB or PostgreSQL.
 
+In DynamoDB, sweep refuses a table in which an item that looks like an expired
+record has attributes that no record has: it may be another program's.
+
 In DynamoDB, a sweep reads the whole table, which costs half a read unit for
 each 4 KB of it, and each deletion costs a write unit for each KB. A sweep that
 ends at its --limit, with an error or by an interrupt prints the position at

@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"iter"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -74,6 +75,21 @@ func (f *Format) KeyAttributes(id string) iter.Seq2[string, types.AttributeValue
 			yield(f.Attr.SortKey, attribute.Text(id))
 		}
 	}
+}
+
+// Foreign returns an attribute of the item that records do not have, or "". The ones that
+// global tables of the first version add begin with "aws:".
+func (f *Format) Foreign(item map[string]types.AttributeValue) string {
+	for _, name := range slices.Sorted(maps.Keys(item)) {
+		isOurs := name == f.Attr.ID || name == f.Attr.SortKey && f.Composite() || strings.HasPrefix(name, "aws:")
+		for _, known := range f.placeholders {
+			isOurs = isOurs || name == known
+		}
+		if !isOurs {
+			return name
+		}
+	}
+	return ""
 }
 
 // CheckID returns an error for an id that DynamoDB refuses, or that is not
