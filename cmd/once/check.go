@@ -91,12 +91,10 @@ func checkStore(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	of := checks.Of(t, *resume, asked, found)
-	if of.Usable(ctx, id, *group) && !*readOnly && ctx.Err() == nil {
-		stop := context.AfterFunc(ctx, func() { fmt.Fprintln(c.Err, "once: interrupted; deleting the record of the check") })
-		(&checks.FirstCall{Store: t, Id: id, Found: found, Repair: of.Repair}).Run(lingering, ctx.Done())
-		stop()
-	}
+	found.Store(ctx, lingering, t, checks.Options{
+		ID: id, Group: *group, Resume: *resume, ReadOnly: *readOnly, Function: asked,
+		Interrupted: func() { fmt.Fprintln(c.Err, "once: interrupted; deleting the record of the check") },
+	})
 	if *asJSON {
 		if err := cli.WriteJSON(c.Out, found.All); err != nil {
 			return err

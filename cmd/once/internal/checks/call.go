@@ -13,16 +13,16 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// A FirstCall makes the reads and writes of a function on a record of its own, and compares what
+// A firstCall makes the reads and writes of a function on a record of its own, and compares what
 // each returned with what it must. Settings and rights alone do not show what a trigger, a
 // policy of rows, a lost index or a key of KMS does to a write.
 //
 // A kill leaves one record at most. It expires in half an hour, as others do.
-type FirstCall struct {
+type firstCall struct {
 	*store.Store
-	Id      string
-	Found   *Findings
-	Repair  func(context.Context, error) (Verdict, string)
+	id      string
+	found   *Findings
+	repair  func(context.Context, error) (Verdict, string)
 	claimed bool // or perhaps
 }
 
@@ -34,10 +34,10 @@ type move struct {
 	right func(met driver.Record, ok bool) bool
 }
 
-// Run plays the call, and deletes its record. ctx ends some time after an interrupt, so that
+// run plays the call, and deletes its record. ctx ends some time after an interrupt, so that
 // the record is deleted then, too.
-func (f *FirstCall) Run(ctx context.Context, interrupted <-chan struct{}) {
-	e, err := f.Inspect(ctx, f.Id)
+func (f *firstCall) run(ctx context.Context, interrupted <-chan struct{}) {
+	e, err := f.Inspect(ctx, f.id)
 	if err != nil {
 		f.wrong(ctx, "first call", err.Error(), err)
 		return
@@ -55,16 +55,16 @@ func (f *FirstCall) Run(ctx context.Context, interrupted <-chan struct{}) {
 		}
 	}
 	if right {
-		f.Found.say("first call", Fine, "claim, duplicate, step, takeover, release, completion and replay", "")
+		f.found.say("first call", Fine, "claim, duplicate, step, takeover, release, completion and replay", "")
 	}
 	if !f.clean(ctx) && f.claimed {
-		f.Found.add("clean-up", Warning, "the record "+f.Id+" may be left, and expires in half an hour", "once release "+f.Id+" --delete --force removes it now")
+		f.found.add("clean-up", Warning, "the record "+f.id+" may be left, and expires in half an hour", "once release "+f.id+" --delete --force removes it now")
 	}
 }
 
-func (f *FirstCall) make(ctx context.Context, m move) bool {
+func (f *firstCall) make(ctx context.Context, m move) bool {
 	met, ok, err := m.send()
-	f.claimed = f.claimed || err == nil || errors.Is(err, driver.ErrUnavailable) || f.Found.Waits.Ended() != nil
+	f.claimed = f.claimed || err == nil || errors.Is(err, driver.ErrUnavailable) || f.found.Waits.Ended() != nil
 	switch {
 	case err != nil:
 		f.wrong(ctx, m.name, err.Error(), err)
@@ -76,17 +76,17 @@ func (f *FirstCall) make(ctx context.Context, m move) bool {
 	return false
 }
 
-func (f *FirstCall) wrong(ctx context.Context, name, is string, err error) {
-	v, toDo := f.Repair(ctx, err)
-	f.Found.say(name, v, is, toDo)
+func (f *firstCall) wrong(ctx context.Context, name, is string, err error) {
+	v, toDo := f.repair(ctx, err)
+	f.found.say(name, v, is, toDo)
 }
 
 // moves returns the requests in their order. The leases have ended, so that a takeover need
 // not wait.
-func (f *FirstCall) moves(ctx context.Context, at time.Time) []move {
+func (f *firstCall) moves(ctx context.Context, at time.Time) []move {
 	first, second, third := rand.Text(), rand.Text(), rand.Text()
 	lease, longer, expires := at.Add(-2*time.Minute), at.Add(-time.Minute), driver.WholeSeconds(at.Add(30*time.Minute))
-	claim := driver.Record{ID: f.Id, Status: driver.InProgress, Owner: first, Attempt: 1, Lease: lease, Expires: expires, Began: lease,
+	claim := driver.Record{ID: f.id, Status: driver.InProgress, Owner: first, Attempt: 1, Lease: lease, Expires: expires, Began: lease,
 		Fingerprint: "once-check", Request: []byte(`{"once":"check"}`)}
 	steps := map[string][]byte{"check": []byte(`{"step":1}`)}
 	data := []byte(`{"once":"check"}`)
@@ -98,7 +98,7 @@ func (f *FirstCall) moves(ctx context.Context, at time.Time) []move {
 		}
 	}
 	change := func(fence driver.Fence, c driver.Change) func() (driver.Record, bool, error) {
-		fence.ID = f.Id
+		fence.ID = f.id
 		return func() (driver.Record, bool, error) { return f.Change(ctx, fence, c) }
 	}
 	own := func(owner string) driver.Fence { return driver.Fence{Owner: owner} }
@@ -128,15 +128,15 @@ func (f *FirstCall) moves(ctx context.Context, at time.Time) []move {
 			change(driver.Fence{Attempt: 2, Lease: driver.LeaseEnded}, driver.Change{Owner: third, Lease: longer, Expires: expires}), taken(third, 3, 1)},
 		{"completion", "the result is not stored: the work runs again", change(own(third), complete), done},
 		{"replay", "the result is not read as it was stored: the work runs again", func() (driver.Record, bool, error) {
-			met, err := f.Get(ctx, f.Id)
+			met, err := f.Get(ctx, f.id)
 			return met, met.Status == driver.Completed, err
 		}, func(met driver.Record, ok bool) bool { return ok && bytes.Equal(met.Data, data) && len(met.Steps) == 0 }},
 	}
 }
 
 // clean deletes the record, whatever its state is, and reports whether there is none.
-func (f *FirstCall) clean(ctx context.Context) bool {
-	e, err := f.Inspect(ctx, f.Id)
+func (f *firstCall) clean(ctx context.Context) bool {
+	e, err := f.Inspect(ctx, f.id)
 	if err != nil || e.ID == "" {
 		return err == nil
 	}
@@ -144,6 +144,6 @@ func (f *FirstCall) clean(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	e, err = f.Inspect(ctx, f.Id) // a suppressed deletion looks like one that came too late
+	e, err = f.Inspect(ctx, f.id) // a suppressed deletion looks like one that came too late
 	return err == nil && e.ID == ""
 }

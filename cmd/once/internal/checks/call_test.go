@@ -45,23 +45,23 @@ func (l *lyingStore) Get(ctx context.Context, id string) (driver.Record, error) 
 // Each answer is compared: the finding is that of the request whose answer is not what it must be.
 func TestFirstCallComparesEachAnswer(t *testing.T) {
 	refuse := func(_ *driver.Record, ok *bool) { *ok = !*ok }
-	plays := func(at int, lie func(*driver.Record, *bool)) (*FirstCall, []move) {
+	plays := func(at int, lie func(*driver.Record, *bool)) (*firstCall, []move) {
 		records := memory.New(0)
-		f := &FirstCall{Id: checked.ID("check", "A"), Found: &Findings{Waits: &store.Waits{}},
+		f := &firstCall{id: checked.ID("check", "A"), found: &Findings{Waits: &store.Waits{}},
 			Store:  &store.Store{Operable: &lyingStore{Operable: records, at: at, lie: lie}},
-			Repair: func(context.Context, error) (Verdict, string) { return Wrong, "" },
+			repair: func(context.Context, error) (Verdict, string) { return Wrong, "" },
 		}
-		f.Run(t.Context(), nil)
-		left, err := records.Get(t.Context(), f.Id)
+		f.run(t.Context(), nil)
+		left, err := records.Get(t.Context(), f.id)
 		check.Must(t, err)
 		check.Equal(t, left.Status, driver.Absent, "a record is left")
 		return f, f.moves(t.Context(), time.Now())
 	}
 	f, moves := plays(-1, nil)
-	check.Deep(t, f.Found.All, []Finding{{Check: "first call", Verdict: Fine, Found: f.Found.All[0].Found}})
+	check.Deep(t, f.found.All, []Finding{{Check: "first call", Verdict: Fine, Found: f.found.All[0].Found}})
 	for at, m := range moves[:len(moves)-1] { // the last one is a read
 		f, _ := plays(at, refuse)
-		check.Deep(t, f.Found.All, []Finding{{Check: m.name, Verdict: Wrong, Found: m.means}}, m.name)
+		check.Deep(t, f.found.All, []Finding{{Check: m.name, Verdict: Wrong, Found: m.means}}, m.name)
 	}
 	for name, lie := range map[string]func(*driver.Record, *bool){
 		"duplicate":       func(r *driver.Record, _ *bool) { r.Owner = "another" },
@@ -71,8 +71,8 @@ func TestFirstCallComparesEachAnswer(t *testing.T) {
 		"replay":          func(r *driver.Record, _ *bool) { r.Data = []byte("1") },
 	} {
 		f, _ := plays(slices.IndexFunc(moves, func(m move) bool { return m.name == name }), lie)
-		check.Equal(t, len(f.Found.All), 1, name)
-		check.Equal(t, f.Found.All[0].Check, name)
+		check.Equal(t, len(f.found.All), 1, name)
+		check.Equal(t, f.found.All[0].Check, name)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestFirstCallComparesEachAnswer(t *testing.T) {
 func TestDeniedCallBesideAFunctionIsTheCallers(t *testing.T) {
 	denied := fmt.Errorf("the caller: %w", driver.ErrDenied)
 	for is, of := range map[Verdict]*tableCheck{Warning: {function: &Deployed{}}, Wrong: {}} {
-		got, toDo := of.Repair(t.Context(), denied)
+		got, toDo := of.repair(t.Context(), denied)
 		check.Equal(t, got, is)
 		check.Contains(t, toDo, "once policy")
 	}

@@ -10,14 +10,17 @@ import (
 	"github.com/lambda-once/once/cmd/once/internal/store"
 )
 
+// Verdict is what a finding means for functions.
 type Verdict string
 
+// The verdicts.
 const (
 	Fine    Verdict = "ok"
 	Warning Verdict = "warning" // functions run, at a risk, or it is not known
 	Wrong   Verdict = "wrong"   // functions fail
 )
 
+// Finding is what a check has found, and what to do about it.
 type Finding struct {
 	Check   string  `json:"check"`
 	Verdict Verdict `json:"verdict"`
@@ -25,7 +28,7 @@ type Finding struct {
 	ToDo    string  `json:"to_do,omitempty"`
 }
 
-// Findings are printed as they are found, unless to is nil.
+// Findings are printed as they are found, unless To is nil.
 type Findings struct {
 	All   []Finding
 	To    io.Writer
@@ -79,28 +82,49 @@ func (f *Findings) first(check, isFine string, outcomes ...outcome) {
 	}
 }
 
+// Has reports whether there is a finding with a verdict.
 func (f *Findings) Has(v Verdict) bool {
 	return slices.ContainsFunc(f.All, func(found Finding) bool { return found.Verdict == v })
 }
 
-// Check is the check of one kind of store.
-type Check interface {
-	// all checks the store for functions, and reports whether a call can be tried. id names
-	// no record, and group includes the calls of group commit.
-	Usable(ctx context.Context, id string, group bool) bool
-	// repair says what a request that failed means, and what to do. err is nil if it had
-	// another result than it must.
-	Repair(ctx context.Context, err error) (_ Verdict, toDo string)
+// Options of the check of a store.
+type Options struct {
+	ID       string    // of no record, to call with
+	Group    bool      // with the calls of group commit
+	Resume   bool      // with the index of handlers.Resume
+	ReadOnly bool      // without a first call
+	Function *Deployed // whose role is checked on a table of DynamoDB, or nil
+	// Interrupted is called if the first call is interrupted.
+	Interrupted func()
 }
 
-// Of returns the check of a store. of is the function whose role is checked, or nil.
-func Of(t *store.Store, resume bool, of *Deployed, found *Findings) Check {
+// Store checks a store for functions, and makes a first call. If ctx ends in the call, its
+// record is deleted still, which lingering leaves time for.
+func (f *Findings) Store(ctx, lingering context.Context, t *store.Store, o Options) {
+	of := f.of(t, o)
+	if of.usable(ctx, o.ID, o.Group) && !o.ReadOnly && ctx.Err() == nil {
+		defer context.AfterFunc(ctx, o.Interrupted)()
+		(&firstCall{Store: t, id: o.ID, found: f, repair: of.repair}).run(lingering, ctx.Done())
+	}
+}
+
+// storeCheck is the check of one kind of store.
+type storeCheck interface {
+	// usable checks the store for functions, and reports whether a call can be tried. id names
+	// no record, and group includes the calls of group commit.
+	usable(ctx context.Context, id string, group bool) bool
+	// repair says what a request that failed means, and what to do. err is nil if it had
+	// another result than it must.
+	repair(ctx context.Context, err error) (_ Verdict, toDo string)
+}
+
+func (f *Findings) of(t *store.Store, o Options) storeCheck {
 	switch behind := t.Behind.(type) {
 	case *store.PostgresTable:
-		return &postgresCheck{behind, found}
+		return &postgresCheck{behind, f}
 	case *store.RedisServer:
-		return &redisCheck{behind, found}
+		return &redisCheck{behind, f}
 	default:
-		return &tableCheck{behind.(*store.Table), found, resume, of}
+		return &tableCheck{behind.(*store.Table), f, o.Resume, o.Function}
 	}
 }

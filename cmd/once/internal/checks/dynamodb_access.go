@@ -23,7 +23,7 @@ type tableCheck struct {
 	function *Deployed // whose role is checked in place of the caller, or nil
 }
 
-func (t *tableCheck) Usable(ctx context.Context, id string, group bool) bool {
+func (t *tableCheck) usable(ctx context.Context, id string, group bool) bool {
 	of, usable := t.checkSettings(ctx)
 	if !usable {
 		return false
@@ -39,9 +39,9 @@ func (t *tableCheck) Usable(ctx context.Context, id string, group bool) bool {
 	return may
 }
 
-// Repair says what to do about an error of the first call. With --function, a denial is that of
+// repair says what to do about an error of the first call. With --function, a denial is that of
 // the caller, and says nothing about the function.
-func (t *tableCheck) Repair(_ context.Context, err error) (Verdict, string) {
+func (t *tableCheck) repair(_ context.Context, err error) (Verdict, string) {
 	switch {
 	case err != nil && isOfKey(err.Error()):
 		return Wrong, ToUseKey

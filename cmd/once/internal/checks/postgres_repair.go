@@ -51,8 +51,8 @@ func (c *postgresCheck) repairTable(ctx context.Context, err error) string {
 	return ""
 }
 
-// Repair names all on the table that can refuse or suppress a write.
-func (c *postgresCheck) Repair(ctx context.Context, _ error) (Verdict, string) {
+// repair names all on the table that can refuse or suppress a write.
+func (c *postgresCheck) repair(ctx context.Context, _ error) (Verdict, string) {
 	all, err := c.texts(ctx, `SELECT format('ALTER TABLE %s DROP CONSTRAINT %I, ADD %s', $1::text, conname, regexp_replace(pg_get_constraintdef(oid), ' DEFERRABLE.*', ''))
 			FROM pg_constraint WHERE conrelid = to_regclass($1) AND condeferrable AND contype IN ('p', 'u')
 		UNION ALL SELECT format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY', $1::text) FROM pg_class WHERE oid = to_regclass($1) AND relrowsecurity

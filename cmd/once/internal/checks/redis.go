@@ -21,7 +21,7 @@ type redisCheck struct {
 	*Findings
 }
 
-func (c *redisCheck) Usable(ctx context.Context, id string, _ bool) bool {
+func (c *redisCheck) usable(ctx context.Context, id string, _ bool) bool {
 	if cluster, ok := c.Client.(*goredis.ClusterClient); ok {
 		var mu sync.Mutex
 		err := cluster.ForEachMaster(ctx, func(ctx context.Context, node *goredis.Client) error {
@@ -41,7 +41,7 @@ func (c *redisCheck) Usable(ctx context.Context, id string, _ bool) bool {
 	}
 	// A script is tried on the key of no record.
 	if _, err := c.Records.Get(ctx, id); err != nil {
-		_, toDo := c.Repair(ctx, err)
+		_, toDo := c.repair(ctx, err)
 		c.say("scripts", Wrong, err.Error(), toDo)
 		return false
 	}
@@ -52,8 +52,8 @@ func (c *redisCheck) Usable(ctx context.Context, id string, _ bool) bool {
 // deniedCommand is in the errors of the store's scripts and of servers, but not of all.
 var deniedCommand = regexp.MustCompile(`needs ([A-Z]+) |the '([a-z]+)' command`)
 
-// Repair says which command the user may not run, if it is known.
-func (c *redisCheck) Repair(_ context.Context, err error) (Verdict, string) {
+// repair says which command the user may not run, if it is known.
+func (c *redisCheck) repair(_ context.Context, err error) (Verdict, string) {
 	if !errors.Is(err, driver.ErrDenied) {
 		return Wrong, ""
 	}
