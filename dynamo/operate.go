@@ -100,14 +100,12 @@ func (s *Store) scan(ctx context.Context, f driver.Filter, after string) (items 
 		page.Units = aws.ToFloat64(c.CapacityUnits)
 	}
 	for _, item := range out.Items {
-		if !(f.Expired.IsZero() && f.Lapsed.IsZero()) && !s.isRecordKey(s.keyOf(item)) {
+		if isRecord := f.Expired.IsZero() && f.Lapsed.IsZero() || s.isRecordKey(s.keyOf(item)); !isRecord {
 			continue
 		}
-		if !f.Expired.IsZero() {
-			if err := s.checkSwept(item); err != nil {
-				page.Next = after
-				return nil, page, err
-			}
+		if name := s.format.Foreign(item); !f.Expired.IsZero() && name != "" {
+			page.Next = after
+			return nil, page, errForeign(name)
 		}
 		items = append(items, item)
 	}

@@ -58,12 +58,9 @@ func setExpired(values map[string]types.AttributeValue, cutoff time.Time) {
 	values[":over_ms"], values[":over_s"] = attribute.Millis(cutoff), attribute.Seconds(cutoff)
 }
 
-// checkSwept returns an error for an item that a different program may have written.
-func (s *Store) checkSwept(item map[string]types.AttributeValue) error {
-	if name := s.format.Foreign(item); name != "" {
-		return &driver.ConfigError{Err: fmt.Errorf("dynamo: an item with the status and the expiration of an expired record has the attribute %q, which no record has: it may be another program's, or a later version's; nothing of its page is deleted; sweep with the version of the functions, and give records a table of their own", name)}
-	}
-	return nil
+// errForeign is for an item of a sweep that a different program may have written.
+func errForeign(attribute string) error {
+	return &driver.ConfigError{Err: fmt.Errorf("dynamo: an item with the status and the expiration of an expired record has the attribute %q, which no record has: it may be another program's, or a later version's; nothing of its page is deleted; sweep with the version of the functions, and give records a table of their own", attribute)}
 }
 
 // deleteExpired deletes the records of one page that are still expired. It sends no
