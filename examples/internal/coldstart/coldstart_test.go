@@ -20,8 +20,7 @@ import (
 )
 
 const (
-	// mostBytes is about a megabyte: 1,000,000 before records said how they were finished.
-	mostBytes = 1_006_000
+	mostBytes = 1_000_000
 	// mostMade bounds the allocations of packages before main: by a target of "make
 	// bench", in less than a millisecond.
 	mostMade = 100_000
