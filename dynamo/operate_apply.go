@@ -10,6 +10,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/lambda-once/once/dynamo/internal/fault"
+	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -48,8 +49,13 @@ func (s *Store) changeOf(id string, c driver.Change) (u *update) {
 	default:
 		item := s.format.Item(driver.Record{ID: id, Status: c.Status, Ended: c.Ended})
 		item[s.format.Attr.Data] = s.format.Result(c.Data)
+		if c.Unavailable != "" {
+			item[s.format.Attr.Data] = recorditem.Unavailable(c.Unavailable)
+		}
 		u = s.finishChange(id, c, item)
-		u.adopt(c.Owner)
+		if c.Owner != "" {
+			u.adopt(c.Owner)
+		}
 		if c.Ended == (driver.Ending{}) {
 			u.tail += removeEnded // of an earlier write of a person
 		}

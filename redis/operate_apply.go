@@ -37,7 +37,10 @@ func (s *Store) Apply(ctx context.Context, e driver.Entry, c driver.Change) (dri
 // replacement returns the fields and values of a record after c. Those that other
 // programs have added stay.
 func replacement(stored []any, r driver.Record, c driver.Change) (all []any) {
-	changed := map[string]any{fieldOwner: c.Owner, fieldLease: millis(c.Lease)}
+	changed := map[string]any{fieldLease: millis(c.Lease)}
+	if c.Owner != "" || c.Release != 0 { // a redaction keeps the owner
+		changed[fieldOwner] = c.Owner
+	}
 	if c.Release != 0 {
 		changed[fieldLease], changed[fieldBegan] = millis(driver.LeaseEnded), ""
 	}
@@ -46,7 +49,7 @@ func replacement(stored []any, r driver.Record, c driver.Change) (all []any) {
 	}
 	if c.Status != driver.Absent {
 		changed[fieldStatus], changed[fieldData] = string(c.Status), string(c.Data)
-		changed[fieldPayload], changed[fieldUnavailable], changed[fieldRequest] = "", "", ""
+		changed[fieldPayload], changed[fieldUnavailable], changed[fieldRequest] = "", c.Unavailable, ""
 		changed[fieldEnded] = c.Ended.Encode()
 		if !c.Expires.IsZero() {
 			changed[fieldExpires] = seconds(c.Expires)

@@ -71,14 +71,17 @@ var ErrForeignEntry error = &InvalidWriteError{Reason: "the entry was read from 
 // Validate returns an [*InvalidWriteError] if an operator never makes the change c.
 // Stores call it in [Operable].Apply. A record of any state can be deleted. One in
 // progress, which calls can read, can also be released, or be completed or failed under
-// a new owner. What an operator has completed or failed can be so again.
+// a new owner. What an operator has completed or failed can be so again. A finished record
+// that calls can read can be redacted, as [Entry.Redaction] returns.
 func (e Entry) Validate(c Change) error {
 	finish := c.Status != Absent
 	switch {
 	case e.ID == "" || e.Stored == nil:
 		return &InvalidWriteError{Reason: "a record is changed only as Inspect has returned it"}
-	case c.With != nil || c.Fingerprint != "" || c.Payload != "" || c.Unavailable != "" || finish && c.Owner == "":
-		return &InvalidWriteError{Reason: "an operator releases a record, or finishes it under a new owner"}
+	case finish && c.Owner == "":
+		return e.validateRedaction(c)
+	case c.With != nil || c.Fingerprint != "" || c.Payload != "" || c.Unavailable != "":
+		return &InvalidWriteError{Reason: "an operator releases or redacts a record, or finishes it under a new owner"}
 	case c.Release != ReleaseDelete && (e.Status != InProgress && !(finish && e.Resolved()) || len(e.Problems) > 0):
 		return &InvalidWriteError{Reason: "only a readable record in progress can be changed, or one that an operator has finished; others can be deleted"}
 	case !finish && c.Release == 0:

@@ -44,6 +44,10 @@ type Store interface {
 //	complete, fail   Status, Data, Payload or Unavailable, Expires [, Ended]
 //	adopt and finish Owner, Status, Data, Payload or Unavailable, Expires [, Fingerprint, Ended]
 //	release          Release
+//
+// [Operable].Apply also supports the change of [Entry.Redaction]:
+//
+//	redact           Status, Unavailable, Ended
 type Change struct {
 	// Owner is the new owner. Without Status, the change is a takeover:
 	// Attempt becomes the stored one (1 if absent) plus 1, absent Steps become

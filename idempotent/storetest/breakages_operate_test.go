@@ -15,7 +15,12 @@ func (b *broken) Apply(ctx context.Context, e driver.Entry, c driver.Change) (dr
 		}
 		e = b.shown(e, now)
 	}
-	return b.Store.Apply(ctx, e, c)
+	got, ok, err := b.Store.Apply(ctx, e, c)
+	if b.redacted != nil && ok && c.Unavailable == driver.Redacted {
+		b.redacted(&got.Record, e.Record)
+		err = b.Put(got.Record)
+	}
+	return got, ok, err
 }
 
 func (b *broken) Scan(ctx context.Context, f driver.Filter, after string) (driver.Page, error) {
@@ -66,6 +71,21 @@ var operateBreakages = []breakage{
 			return shown
 		},
 		fails: []string{"Operate/apply_changed/complete_after_its_ending"},
+	},
+	{
+		name:     "a redaction leaves the result",
+		redacted: func(r *driver.Record, before driver.Record) { r.Data, r.Unavailable = before.Data, "" },
+		fails:    []string{"Operate/redact/completed", "Operate/redact/failed"},
+	},
+	{
+		name:     "a redaction leaves the request",
+		redacted: func(r *driver.Record, before driver.Record) { r.Request = before.Request },
+		fails:    []string{"Operate/redact/what_another_program_has_left"},
+	},
+	{
+		name:     "a redaction removes the owner",
+		redacted: func(r *driver.Record, _ driver.Record) { r.Owner = "" },
+		fails:    []string{"Operate/redact/completed"},
 	},
 	{
 		name:   "a scan ignores the status",

@@ -41,6 +41,8 @@ type breakage struct {
 	alter func(b *broken, a *alteration)
 	// shown returns the entry that a change compares with in place of the one shown.
 	shown func(shown, now driver.Entry) driver.Entry
+	// redacted changes the record that a redaction leaves.
+	redacted func(r *driver.Record, before driver.Record)
 	// filter changes the filter of a scan, and hurry the cutoff of a sweep.
 	filter func(f *driver.Filter)
 	hurry  time.Duration

@@ -21,6 +21,7 @@ func testOperate(t *testing.T, h Harness) {
 		"apply changed": testApplyChanged,
 		"apply invalid": testApplyInvalid,
 		"apply race":    testApplyRace,
+		"redact":        testRedact,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, h) })
 	}
