@@ -95,7 +95,8 @@ func (e *ReplayedError) Is(target error) bool { return target == ErrReplayed }
 // but its result cannot be returned. Either the result was not stored, because
 // it was too large, or because encoding, sealing or storing it failed. Or the
 // stored result cannot be fetched, opened or decoded into the caller's type. Or
-// a different library completed the record without a result.
+// a different library completed the record without a result. Or an operator has
+// redacted it.
 //
 // Err is the cause, or nil. After a missing permission or an outage, a later
 // call may receive the result. Failed and Step change the meaning of the error.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 const problemContentType = "application/problem+json"
@@ -148,12 +149,16 @@ func (o *Options) describe(err error) (p problem, ok bool) {
 		return problem{status: http.StatusInternalServerError, title: "The outcome is unknown",
 			detail: "Whether this request was carried out is unknown. It does not run again before a person has looked into it. Do not send it with another key."}, true
 	case *idempotent.ResultUnavailableError:
+		lost := "is not available"
+		if e.Reason == driver.Redacted {
+			lost = "has been deleted"
+		}
 		if e.Failed {
 			return problem{status: http.StatusInternalServerError, title: "The response is not available",
-				detail: "This request failed permanently, and its response is not available. Do not send it with another key before a person has looked into it."}, true
+				detail: "This request failed permanently, and its response " + lost + ". Do not send it with another key before a person has looked into it."}, true
 		}
 		return problem{status: http.StatusInternalServerError, title: "The response is not available",
-			detail: "This request was carried out, but its response is not available. Do not send it with another key."}, true
+			detail: "This request was carried out, but its response " + lost + ". Do not send it with another key."}, true
 	case *idempotent.CompensationError:
 		return problem{status: http.StatusServiceUnavailable, title: "The request failed and is being undone", retryAfter: 1,
 			detail: "The request failed, and its effects are not undone yet. Send it again, with the same " + key + "."}, true
