@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/lambda-once/once/cmd/once/internal/cli"
-	"github.com/lambda-once/once/idempotent/driver"
 )
 
 const aboutRelease = `
@@ -43,25 +41,5 @@ func release(ctx context.Context, c *cli.Call) error {
 	if err := o.weigh(r.MayRelease(t.Now(), o.Skew, *remove)); err != nil {
 		return err
 	}
-	if *remove {
-		what := "The item will be deleted: the next call runs as the first one."
-		if r.Status == driver.InProgress {
-			what += "\nA delayed copy of its claim can bring it back; a release without --delete leaves no place for one."
-		}
-		return o.write(ctx, c.Terminal, t, r, driver.Change{Release: driver.ReleaseDelete}, what, "deleted")
-	}
-	next := "runs it again"
-	if undo := r.Saga(); undo != nil { // which also completes the steps
-		next = "goes on undoing its steps, as it has failed for good,"
-	}
-	// One attempt is given back, if any counts.
-	change, left := driver.Change{Release: driver.ReleaseKeep}, max(r.Used()-1, 0)
-	if r.Used() > 0 {
-		change.Release = driver.ReleaseRefund
-	}
-	what := fmt.Sprintf("It will be released: one attempt is given back, and %d still count against MaxAttempts. The next call %s if MaxAttempts is above that, or not set.", left, next)
-	if !r.Began.IsZero() {
-		what += "\nIt will have no beginning: for ProviderMemory the next call is a first attempt, and a provider that has forgotten its keys repeats an effect."
-	}
-	return o.write(ctx, c.Terminal, t, r, change, what, "released")
+	return o.write(ctx, c.Terminal, t, r, r.Release(*remove))
 }

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -15,9 +12,6 @@ import (
 
 	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/cmd/once/internal/record"
-	"github.com/lambda-once/once/handlers/httpapi"
-	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/driver"
 )
 
 const aboutResolve = `
@@ -48,19 +42,19 @@ callers may have the former result. Functions with a cache (CacheEntries) replay
 it until their processes end.
 `
 
-// resolution is the outcome that the operator states.
-type resolution struct {
+// resolveFlags state an outcome.
+type resolveFlags struct {
 	writeFlags
-	completed, noResult    bool
-	file                   string // of --data, or of --body
-	status                 int    // of an HTTP response
-	headers                http.Header
-	message, kind, errCode string
-	by, reason             string
-	retention              time.Duration
+	record.Resolution
+	completed, noResult bool
+	file                string // of --data, or of --body
+	status              int    // of an HTTP response
+	headers             http.Header
+	message             string
+	kind, errCode       string
 }
 
-func (o *resolution) add(f *flag.FlagSet) {
+func (o *resolveFlags) add(f *flag.FlagSet) {
 	o.writeFlags.add(f)
 	f.BoolVar(&o.completed, "completed", false, "the work was done")
 	f.StringVar(&o.file, "data", "", "a `file` with the result's JSON; - is standard input, and then --yes is needed")
@@ -79,13 +73,13 @@ func (o *resolution) add(f *flag.FlagSet) {
 	f.StringVar(&o.message, "failed", "", "the work failed permanently: the error's `message`")
 	f.StringVar(&o.kind, "error-type", "OperatorError", "with --failed, the error's type `name`, on which Step Functions match")
 	f.StringVar(&o.errCode, "error-code", "", "with --failed, the error's `code`")
-	f.StringVar(&o.by, "by", "", "the `name` of who resolves it, of 256 bytes at most, which is stored and shown; it is stated, and so no proof")
-	f.StringVar(&o.reason, "reason", "", "a `text` of 512 bytes at most that says why, which is stored and shown; no personal data")
-	cli.DurationVar(f, &o.retention, "retention", 24*time.Hour, "how long calls get the result at least, a `duration` such as 7d; never shorter than the record's own retention; required for a record that never expires. With Config.RefuseLate, at least the functions' Retention: until then a repetition is not late, and would run")
+	f.StringVar(&o.By, "by", "", "the `name` of who resolves it, of 256 bytes at most, which is stored and shown; it is stated, and so no proof")
+	f.StringVar(&o.Reason, "reason", "", "a `text` of 512 bytes at most that says why, which is stored and shown; no personal data")
+	cli.DurationVar(f, &o.Retention, "retention", 24*time.Hour, "how long calls get the result at least, a `duration` such as 7d; never shorter than the record's own retention; required for a record that never expires. With Config.RefuseLate, at least the functions' Retention: until then a repetition is not late, and would run")
 }
 
 func resolve(ctx context.Context, c *cli.Call) error {
-	var o resolution
+	var o resolveFlags
 	o.add(c.FlagSet)
 	w, err := o.Wanted(c)
 	if err != nil {
@@ -94,41 +88,25 @@ func resolve(ctx context.Context, c *cli.Call) error {
 	if err := o.check(c); err != nil {
 		return err
 	}
-	data, err := o.outcome(c)
-	if err != nil {
+	if err := o.outcome(c); err != nil {
 		return err
 	}
 	t, r, err := o.find(ctx, c, w)
 	if err != nil {
 		return err
 	}
-	if err := o.weigh(r.MayResolve(t.Now(), o.Skew, o.status != 0, o.completed)); err != nil {
+	now := t.Now()
+	if err := o.weigh(o.May(r, now)); err != nil {
 		return err
 	}
-	expires, err := o.expires(r, t.Now(), c.Given("retention"))
+	write, err := o.Resolution.Write(r, now)
 	if err != nil {
 		return err
 	}
-	// The token is new, so that a late owner sees that the result is not its own.
-	change := driver.Change{Status: driver.Completed, Owner: driver.OperatorOwner + rand.Text(), Expires: expires, Data: data, Ended: driver.Ending{At: t.Now(), By: o.by, Reason: o.reason}}
-	what := fmt.Sprintf("It will be COMPLETED: until %s, all calls get this result (text of %s); after that the key runs again.", cli.Stamp(expires), record.Digest(data))
-	switch {
-	case c.Given("http"):
-		change.Owner = driver.OperatorHTTPOwner + rand.Text()
-		what = fmt.Sprintf("It will be COMPLETED: until %s, all callers of package httpapi get this response (status %d, text of %s), and others an error; after that the key runs again.", cli.Stamp(expires), o.status, record.Digest(data))
-	case o.noResult:
-		what = fmt.Sprintf("It will be COMPLETED until %s, without a result: all calls get the zero value of their type; after that the key runs again.", cli.Stamp(expires))
-	case !o.completed:
-		change.Status, change.Ended.Type, change.Ended.Code = driver.Failed, o.kind, o.errCode
-		what = fmt.Sprintf("It will be FAILED: until %s, all calls get this error (text of %s); after that the key runs again.", cli.Stamp(expires), record.Digest(data))
-	}
-	if r.Resolved() {
-		what += "\nAn operator has resolved it before: some callers may have that result, and caches replay it until their processes end."
-	}
-	return o.write(ctx, c.Terminal, t, r, change, what, string(change.Status))
+	return o.write(ctx, c.Terminal, t, r, write)
 }
 
-func (o *resolution) check(c *cli.Call) error {
+func (o *resolveFlags) check(c *cli.Call) error {
 	response, file := c.Given("http"), c.Given("data") || c.Given("body")
 	o.completed = o.completed || response
 	switch {
@@ -148,49 +126,32 @@ func (o *resolution) check(c *cli.Call) error {
 		return cli.Endf(cli.CodeUsage, "set --data FILE, --no-result or --http STATUS: all calls get the result that is stored")
 	case o.file == "-" && !o.yes:
 		return cli.Endf(cli.CodeUsage, "the file - is standard input, so that nothing can be confirmed: set --yes as well")
-	case c.Given("by") && o.by == "" || c.Given("reason") && o.reason == "":
+	case c.Given("by") && o.By == "" || c.Given("reason") && o.Reason == "":
 		return cli.Endf(cli.CodeUsage, "--by or --reason is empty; is a variable unset?")
-	case o.retention < time.Second:
+	case o.Retention < time.Second:
 		return cli.Endf(cli.CodeUsage, "--retention is less than a second")
 	}
 	return nil
 }
 
-// expires returns a time that is never before the stored one: duplicates that
-// arrive until then would run. A record that never expires, as with MaxAttempts,
-// has no such time, and only the operator knows how long duplicates may arrive.
-func (o *resolution) expires(r *record.Record, now time.Time, given bool) (time.Time, error) {
-	at := now.Add(o.retention + o.Skew + time.Second).UTC().Truncate(time.Second)
-	switch never := r.NeverExpires(); {
-	case never && !given:
-		return at, cli.Endf(cli.CodeUsage, "the record never expires, so that once cannot know how long calls may still arrive: set --retention, after which the key runs again; nothing was written")
-	case !never && r.Expires.After(at):
-		return r.Expires, nil
-	}
-	return at, nil
-}
-
-// outcome returns the result, or the error, as package idempotent stores it. No
-// result is null, which every type decodes as its zero value: a call refuses a
-// record without data.
-func (o *resolution) outcome(c *cli.Call) ([]byte, error) {
+// outcome sets what calls get.
+func (o *resolveFlags) outcome(c *cli.Call) error {
+	o.Resolution.Skew, o.Stated = o.Flags.Skew, c.Given("retention")
 	switch {
 	case !o.completed:
-		return (&idempotent.ReplayedError{Type: o.kind, Message: o.message, Code: o.errCode}).Encode()
+		return o.WithFailure(o.kind, o.message, o.errCode)
 	case o.noResult:
-		return []byte("null"), nil
+		o.WithoutResult()
+		return nil
 	}
 	data, err := readFile(o.file, c.In)
-	if err == nil && c.Given("http") {
-		data, err = httpapi.EncodeResponse(o.status, o.headers, data)
+	switch {
+	case err != nil:
+		return cli.Misuse(err)
+	case c.Given("http"):
+		return o.WithResponse(o.status, o.headers, data)
 	}
-	if err != nil {
-		return nil, cli.Misuse(err)
-	}
-	if !json.Valid(data) {
-		return nil, cli.Endf(cli.CodeUsage, "the result is not JSON, so that no function could read it; a text needs quotes")
-	}
-	return data, nil
+	return o.WithResult(data)
 }
 
 func readFile(name string, in io.Reader) ([]byte, error) {

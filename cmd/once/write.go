@@ -9,7 +9,6 @@ import (
 	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/cmd/once/internal/record"
 	"github.com/lambda-once/once/cmd/once/internal/store"
-	"github.com/lambda-once/once/idempotent/driver"
 )
 
 type writeFlags struct {
@@ -38,11 +37,11 @@ func (o *writeFlags) weigh(all []record.Objection, err error) error {
 }
 
 // write shows the record, asks for confirmation, writes, and prints the result.
-func (o *writeFlags) write(ctx context.Context, to cli.Terminal, t *store.Store, r *record.Record, c driver.Change, what, done string) error {
+func (o *writeFlags) write(ctx context.Context, to cli.Terminal, t *store.Store, r *record.Record, w record.Write) error {
 	now := t.Now()
 	before := now.Add(-o.Skew)
 	r.Print(to.Err, now, before)
-	fmt.Fprintf(to.Err, "\n%s\n", what)
+	fmt.Fprintf(to.Err, "\n%s\n", w.What)
 	for _, but := range o.overridden {
 		fmt.Fprintf(to.Err, "With --force, although %s.\n", but.Reason)
 	}
@@ -51,7 +50,7 @@ func (o *writeFlags) write(ctx context.Context, to cli.Terminal, t *store.Store,
 			return err
 		}
 	}
-	changed, err := t.Write(ctx, r, c)
+	changed, err := t.Write(ctx, r, w.Change)
 	if err != nil {
 		var end *cli.Ending
 		switch {
@@ -64,14 +63,14 @@ func (o *writeFlags) write(ctx context.Context, to cli.Terminal, t *store.Store,
 		return err
 	}
 	if !o.JSON {
-		_, err := fmt.Fprintf(to.Out, "%s: %s\n", done, cli.Printable(r.ID))
+		_, err := fmt.Fprintf(to.Out, "%s: %s\n", w.Done, cli.Printable(r.ID))
 		return err
 	}
 	result := struct {
 		Done   string        `json:"done"`
 		Before *record.Shown `json:"before"`
 		After  *record.Shown `json:"after,omitempty"`
-	}{Done: done, Before: r.Whole(before)}
+	}{Done: w.Done, Before: r.Whole(before)}
 	if changed != nil {
 		result.After = changed.Whole(before)
 	}
