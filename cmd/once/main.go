@@ -32,6 +32,7 @@ var commands = []cli.Command{
 	{Usage: "stats", Summary: "counts and sizes of each operation", About: aboutStats, Run: stats},
 	{Usage: "release KEY", Summary: "have the next call run again", About: aboutRelease, Run: release},
 	{Usage: "resolve KEY --completed|--failed MESSAGE", Summary: "store what all calls then get", About: aboutResolve, Run: resolve},
+	{Usage: "redact KEY", Summary: "remove a person's data, and run nothing again", About: aboutRedact, Run: redact},
 	{Usage: "resume ID... --function NAME", Summary: "finish work that its caller left behind", About: aboutResume, Run: resume},
 	{Usage: "sweep", Summary: "delete expired records where nothing else does", About: aboutSweep, Run: sweep},
 	{Usage: "check", Summary: "whether the table, a function and its permissions are right", About: aboutCheck, Run: checkStore},

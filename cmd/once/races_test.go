@@ -168,10 +168,12 @@ func TestWriteWithALostResponseIsRecognized(t *testing.T) {
 		"release": {"release", "pay#1"},
 		"delete":  {"release", "pay#1", "--delete", "--force"},
 		"resolve": {"resolve", "pay#1", "--retention", "24h", "--completed", "--no-result"},
+		"redact":  {"redact", "pay#done"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
 			s.put(s.claimItem())
+			plant(t, s.store, finished("pay#done", -time.Hour))
 			var writes atomic.Int64
 			cut := s.through(func(operation string, _ *wire.Response) error {
 				if operation != "GetItem" && writes.Add(1) == 1 {

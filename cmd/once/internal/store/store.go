@@ -116,6 +116,8 @@ func isApplied(r driver.Record, c driver.Change, met driver.Record) bool {
 		return met.ID == ""
 	case c.Release == driver.ReleaseRefund:
 		r.Refunds++
+	case c.Release == 0 && c.Owner == "": // a redaction
+		return met.Status == r.Status && met.Owner == r.Owner && met.Unavailable == driver.Redacted && met.Ended.Encode() == c.Ended.Encode()
 	case c.Release == 0:
 		return met.Status == c.Status && met.Owner == c.Owner
 	}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/record"
+)
+
+const aboutRedact = `
+Removes what a finished record stores about a person, and keeps its guarantee: the
+result, or the text of the error, goes. The status, times, attempts, the type and
+code of the error, and the hashes of key and payload stay. Calls with the key run
+nothing, and get a ResultUnavailableError, or over HTTP a problem that says it. A
+failure stays permanent.
+
+An object in Payloads is named by its content, and further records may have the
+same: redact names it, and deletes none. Functions with a cache (CacheEntries)
+replay the result until their processes end. Backups, logs, and the messages of
+queues and of the outbox keep what they have.
+
+redact refuses a record in progress. Its next attempt needs the steps and the
+request that it stores.
+`
+
+func redact(ctx context.Context, c *cli.Call) error {
+	var o writeFlags
+	var by record.Redaction
+	o.add(c.FlagSet)
+	c.StringVar(&by.By, "by", "", "the `name` of who redacts it, of 256 bytes at most, which is stored and shown; it is stated, and so no proof")
+	c.StringVar(&by.Reason, "reason", "", "a `text` of 512 bytes at most that says why, which is stored and shown; no personal data")
+	t, r, err := o.read(ctx, c)
+	if err != nil {
+		return err
+	}
+	if c.Given("by") && by.By == "" || c.Given("reason") && by.Reason == "" {
+		return cli.Endf(cli.CodeUsage, "--by or --reason is empty; is a variable unset?")
+	}
+	if err := o.weigh(by.May(r, t.Now(), o.Skew)); err != nil {
+		return err
+	}
+	return o.write(ctx, c.Terminal, t, r, by.Write(r))
+}
