@@ -1,0 +1,138 @@
+package redrive
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/lambda-once/once/cmd/once/internal/record"
+	"github.com/lambda-once/once/cmd/once/internal/store"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// A Verdict says what the function would do with a message.
+type Verdict string
+
+const (
+	Finished   Verdict = "finished"
+	Failed     Verdict = "failed"
+	WillRun    Verdict = "will-run"
+	Waiting    Verdict = "waiting"
+	Running    Verdict = "running"
+	First      Verdict = "first"
+	Expired    Verdict = "expired"
+	Late       Verdict = "late"
+	Mismatch   Verdict = "mismatch"
+	Unreadable Verdict = "unreadable"
+	NoKey      Verdict = "no-key"
+)
+
+// Verdicts in the order of a table.
+var Verdicts = []Verdict{WillRun, Waiting, Running, Finished, Failed, First, Expired, Late, Mismatch, Unreadable, NoKey}
+
+// A Message is one of a dead-letter queue. It is shown without its body.
+type Message struct {
+	ID      string       `json:"message"`
+	Sent    time.Time    `json:"sent"`
+	Verdict Verdict      `json:"verdict"`
+	Record  string       `json:"record,omitempty"`
+	State   record.State `json:"state,omitempty"`
+	Why     string       `json:"why,omitempty"`
+	// Kept is why the message must not be moved, whatever its verdict.
+	Kept  string `json:"kept,omitempty"`
+	Moved bool   `json:"moved,omitempty"`
+	Body  string `json:"body,omitempty"`
+
+	types.Message `json:"-"`
+}
+
+// A Judge says what a function would do.
+type Judge struct {
+	Keys  *Keyer
+	Store *store.Store
+	Skew  time.Duration
+	// Retention is that of the function, or 0.
+	Retention time.Duration
+	// Before is how long a message may have been elsewhere before it was sent to this queue.
+	Before time.Duration
+}
+
+const (
+	isEvent    = "it is an event of a failure destination: invoke its function again with body.requestPayload"
+	keyChanges = "its key changes with the move: it would run as if it had never run"
+	keyIsGone  = "its key is made of what the move to a FIFO dead-letter queue has replaced"
+)
+
+// Look judges a message. The error is one of the store.
+func (j *Judge) Look(ctx context.Context, m *Message) error {
+	e := received(m.Message)
+	m.ID, m.Sent = e.MessageId, sent(e.Attributes["SentTimestamp"])
+	m.Record, m.State, m.Why, m.Kept = "", "", "", ""
+	if isFailureEvent(e.Body) {
+		m.Kept = isEvent
+	}
+	k, err := j.Keys.of(ctx, e)
+	if err != nil {
+		m.Verdict, m.Why = NoKey, idempotent.SafeText(err)
+		return nil
+	}
+	if moved, err := j.Keys.of(ctx, anew(e)); err != nil || moved != k {
+		if m.Kept = cmp.Or(m.Kept, keyChanges); e.Attributes["MessageDeduplicationId"] != "" {
+			m.Verdict, m.Why = NoKey, keyIsGone
+			return nil
+		}
+	}
+	m.Record = k.id
+	r, err := j.Store.Read(ctx, k.id)
+	switch {
+	case store.IsMissing(err):
+		m.Verdict = j.absent(m)
+		return nil
+	case err != nil:
+		return err
+	}
+	m.State = r.StateAt(j.Store.Now().Add(-j.Skew))
+	m.Verdict, m.Why = verdict(r, m.State, k.fingerprint)
+	return nil
+}
+
+// absent judges a message without a record. The record of a message that is older than the
+// retention may have expired and been deleted. A move makes the message young, so that
+// Config.RefuseLate would not refuse it.
+func (j *Judge) absent(m *Message) Verdict {
+	age := j.Store.Now().Sub(m.Sent) + j.Before
+	switch {
+	case j.Retention == 0:
+		m.Why = "whether it is late is not known without --retention"
+		m.Kept = cmp.Or(m.Kept, "set --retention: a late message may have run before its record was deleted")
+	case age > j.Retention-j.Skew:
+		m.Why = "it may have run: its record would be deleted by now"
+		return Late
+	}
+	return First
+}
+
+func verdict(r *record.Record, s record.State, fingerprint string) (v Verdict, why string) {
+	_, owned := r.Execution()
+	switch {
+	case s == record.Over:
+		return Expired, "it has a record, whose retention has ended: it would run as the first"
+	case len(r.Problems) > 0:
+		return Unreadable, r.Problems[0]
+	case s == record.Unknown:
+		return Unreadable, "its status is not one of a record"
+	case fingerprint != "" && r.Fingerprint != "" && fingerprint != r.Fingerprint:
+		return Mismatch, "the record has another payload"
+	case s == record.Completed:
+		return Finished, "it is a duplicate: a move has no effect"
+	case s == record.Failed:
+		return Failed, "its failure is stored: it would come back"
+	case s == record.Running, s == record.Leaseless, owned:
+		return Running, ""
+	case r.NeverExpires() && r.Saga() == nil:
+		return Waiting, "unless the limits of its function allow an attempt, it waits for a person"
+	}
+	return WillRun, ""
+}

@@ -1,0 +1,412 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/store"
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/internal/notrun"
+	"github.com/lambda-once/once/internal/wire"
+)
+
+// A deadLetters scene is a queue with its dead-letter queue, in moto, and a function that keeps
+// its records in one of the stores.
+type deadLetters struct {
+	*storeScene
+	sqs        *sqs.Client
+	orders     *string // URLs
+	dead       *string
+	carry      func(*wire.Request) (*wire.Response, error)
+	ran        []string // orders for which the function ran, in order
+	fails      error
+	idempotent idempotent.Config
+}
+
+// onQueues runs a test on each store.
+func onQueues(t *testing.T, suffix string, test func(*deadLetters)) {
+	if _, err := exec.LookPath("moto_server"); err != nil {
+		notrun.Say(t, "moto_server is not installed")
+		return
+	}
+	moto := startMoto(t)
+	t.Setenv("AWS_REGION", "eu-central-1")
+	onStores(t, func(s *storeScene) {
+		reset, err := http.Post(moto+"/moto-api/reset", "", nil)
+		check.Must(s, err)
+		check.Must(s, reset.Body.Close())
+		d := &deadLetters{storeScene: s, carry: (*wire.Request).Send}
+		proxy, err := wire.HTTP(moto, func(r *wire.Request) (*wire.Response, error) { return d.carry(r) })
+		check.Must(s, err)
+		s.Cleanup(func() { check.Nil(s, proxy.Close()) })
+		s.Setenv("AWS_ENDPOINT_URL_SQS", proxy.URL())
+		cfg, err := (&store.DynamoDBFlags{}).Load(s.Context(), &store.Waits{Timeout: time.Minute, To: io.Discard})
+		check.Must(s, err)
+		d.sqs = sqs.NewFromConfig(cfg)
+		d.dead = d.newQueue("dead"+suffix, map[string]string{})
+		d.orders = d.newQueue("orders"+suffix, map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:eu-central-1:123456789012:dead` + suffix + `","maxReceiveCount":5}`})
+		test(d)
+	})
+}
+
+func (d *deadLetters) newQueue(name string, attributes map[string]string) *string {
+	d.Helper()
+	if strings.HasSuffix(name, ".fifo") {
+		attributes["FifoQueue"] = "true"
+	}
+	made, err := d.sqs.CreateQueue(d.Context(), &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes})
+	check.Must(d, err)
+	return made.QueueUrl
+}
+
+type redriven struct {
+	ID string `json:"orderId"`
+}
+
+func (d *deadLetters) key(m handlers.SQSMessage[redriven]) (idempotent.Key, error) {
+	return idempotent.Key{ID: m.Body.ID}, nil
+}
+
+// send sends an order to the dead-letter queue.
+func (d *deadLetters) send(order string, change ...func(*sqs.SendMessageInput)) {
+	d.Helper()
+	in := &sqs.SendMessageInput{QueueUrl: d.dead, MessageBody: aws.String(`{"orderId":"` + order + `","name":"Ada"}`), MessageAttributes: map[string]sqstypes.MessageAttributeValue{
+		"tenant": {DataType: aws.String("String"), StringValue: aws.String("t-1")}, "raw": {DataType: aws.String("Binary.x"), BinaryValue: []byte{0, 1}},
+	}}
+	for _, c := range change {
+		c(in)
+	}
+	_, err := d.sqs.SendMessage(d.Context(), in)
+	check.Must(d, err)
+}
+
+// receive returns what is visible in a queue, and leaves it hidden.
+func (d *deadLetters) receive(queue *string) (all []sqstypes.Message) {
+	d.Helper()
+	for {
+		out, err := d.sqs.ReceiveMessage(d.Context(), &sqs.ReceiveMessageInput{
+			QueueUrl: queue, MaxNumberOfMessages: 10, MessageAttributeNames: []string{"All"}, MessageSystemAttributeNames: []sqstypes.MessageSystemAttributeName{"All"},
+		})
+		check.Must(d, err)
+		if len(out.Messages) == 0 {
+			return all
+		}
+		all = append(all, out.Messages...)
+	}
+}
+
+func orderOf(m sqstypes.Message) string {
+	var r redriven
+	_ = json.Unmarshal([]byte(*m.Body), &r) // a message without one has no order
+	return r.ID
+}
+
+func ordersOf(all []sqstypes.Message) (ids []string) {
+	for _, m := range all {
+		ids = append(ids, orderOf(m))
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// deliver runs the function with a message, and reports whether it is done.
+func (d *deadLetters) deliver(m sqstypes.Message) bool {
+	d.Helper()
+	x, err := idempotent.New("pay", d.records, &d.idempotent)
+	check.Must(d, err)
+	e := events.SQSMessage{MessageId: *m.MessageId, Body: *m.Body, EventSource: "aws:sqs", Attributes: m.Attributes}
+	answer, err := handlers.SQS(x, d.key, func(_ context.Context, m handlers.SQSMessage[redriven]) error {
+		d.ran = append(d.ran, m.Body.ID)
+		return d.fails
+	}, &handlers.SQSOptions{OnFailure: func(context.Context, *handlers.RecordError) {}})(d.Context(), events.SQSEvent{Records: []events.SQSMessage{e}})
+	check.Must(d, err)
+	return len(answer.BatchItemFailures) == 0
+}
+
+// had delivers an order as before its message was given up, with this outcome.
+func (d *deadLetters) had(order string, attempts int, outcome error) {
+	d.Helper()
+	d.idempotent, d.fails = idempotent.Config{Retention: 28 * 24 * time.Hour, MaxAttempts: attempts}, outcome
+	d.deliver(sqstypes.Message{MessageId: aws.String("m-" + order), Body: aws.String(`{"orderId":"` + order + `"}`)})
+	d.fails, d.ran = nil, nil
+}
+
+// looked are the verdicts of the orders.
+func (d *deadLetters) looked(out string) map[string]string {
+	d.Helper()
+	verdicts := map[string]string{}
+	for line := range strings.Lines(out) {
+		var m struct{ Verdict, Body string }
+		check.Must(d, json.Unmarshal([]byte(line), &m))
+		verdicts[orderOf(sqstypes.Message{Body: &m.Body})] = m.Verdict
+	}
+	return verdicts
+}
+
+func (d *deadLetters) redrive(args ...string) []string {
+	return d.with(append([]string{"redrive", "dead", "--operation", "pay", "--key", "body.orderId"}, args...)...)
+}
+
+// record is the id of an order's record.
+func (d *deadLetters) record(order string) string {
+	d.Helper()
+	id, err := idempotent.Key{ID: order}.RecordID("pay")
+	check.Must(d, err)
+	return id
+}
+
+func TestRedriveSaysWhatTheFunctionWouldDo(t *testing.T) {
+	onQueues(t, "", func(d *deadLetters) {
+		d.had("done", 0, nil)
+		d.had("declined", 0, idempotent.Permanent(errors.New("declined")))
+		d.had("again", 0, errors.New("down"))
+		d.had("limited", 1, errors.New("down"))
+		d.claim(d.record("running"), time.Hour)
+		plant(d.T, d.records, finished(d.record("expired"), time.Minute))
+		want := map[string]string{
+			"done": "finished", "declined": "failed", "again": "will-run", "limited": "waiting", "running": "running", "expired": "expired", "new": "first", "": "no-key",
+		}
+		for order := range want {
+			d.send(order)
+		}
+		got := d.looked(d.ok(d.redrive("--json", "--data", "--retention", "28d")...))
+		if d.flags[0] == "--redis" && got["expired"] == "first" { // which has deleted the record
+			want["expired"] = "first"
+		}
+		check.Deep(d, got, want)
+		// All are visible again, and those without a record may be late.
+		want["new"] = "late"
+		if want["expired"] == "first" {
+			want["expired"] = "late"
+		}
+		check.Deep(d, d.looked(d.ok(d.redrive("--json", "--data", "--retention", "1s")...)), want)
+		r := d.run(d.redrive("--limit", "3")...)
+		check.Equal(d, r.code, 0, r.err)
+		check.Equal(d, strings.Count(r.out, "\n"), 4, r.out)
+		check.Contains(d, r.out, "8 messages: 1 will-run, 1 waiting, 1 running, 1 finished, 1 failed, ")
+		check.Lacks(d, r.out, "Ada", "a body is shown")
+		check.Equal(d, len(d.receive(d.orders)), 0, "moved without --move")
+		check.Equal(d, len(d.receive(d.dead)), 8)
+	})
+}
+
+func TestRedriveMovesWhatIsChosen(t *testing.T) {
+	onQueues(t, "", func(d *deadLetters) {
+		d.had("done", 0, nil)
+		d.had("again", 0, errors.New("down"))
+		d.had("limited", 1, errors.New("down"))
+		for _, order := range []string{"done", "again", "limited", "new", ""} {
+			d.send(order)
+		}
+		d.ends(cli.CodeDeclined, "1 messages will be moved to orders", d.redrive("--move", "will-run")[:8]...)
+		r := d.run(d.redrive("--move", "will-run,first", "--yes")...)
+		check.Contains(d, r.err, "1 messages will not be moved: set --retention", "a late one would run again")
+		check.Equal(d, r.out, "moved: 1 of 1\n", r.err)
+		check.Contains(d, d.ok(d.redrive("--move", "first,finished", "--retention", "28d", "--yes", "--json")...), `"moved":true`)
+		moved := d.receive(d.orders)
+		check.Slice(d, ordersOf(moved), []string{"again", "done", "new"})
+		check.Equal(d, aws.ToString(moved[0].MessageAttributes["tenant"].StringValue), "t-1")
+		check.Slice(d, moved[0].MessageAttributes["raw"].BinaryValue, []byte{0, 1})
+		check.Contains(d, *moved[0].Body, `"name":"Ada"`)
+		for _, m := range moved {
+			check.True(d, d.deliver(m))
+		}
+		slices.Sort(d.ran)
+		check.Slice(d, d.ran, []string{"again", "new"})
+		check.Slice(d, ordersOf(d.receive(d.dead)), []string{"", "limited"})
+	})
+}
+
+// The record makes the message that is left behind a duplicate.
+func TestRedriveThatIsKilledBetweenSendAndDeleteRunsNothingTwice(t *testing.T) {
+	onQueues(t, "", func(d *deadLetters) {
+		d.had("again", 0, errors.New("down"))
+		d.send("again")
+		killed := make(chan *dialog, 1)
+		d.carry = func(r *wire.Request) (*wire.Response, error) {
+			if strings.HasSuffix(r.Operation, "DeleteMessage") {
+				check.Nil(d, (<-killed).cmd.Process.Kill())
+				<-r.Context.Done()
+				return nil, wire.ErrCut
+			}
+			return r.Send()
+		}
+		c := d.start(d.redrive("--move", "will-run", "--yes", "--hold", "10s")...)
+		killed <- c
+		check.Equal(d, d.ended(c).code, -1)
+		d.carry = (*wire.Request).Send
+		sent := d.receive(d.orders)
+		check.Equal(d, len(sent), 1)
+		check.True(d, d.deliver(sent[0]))
+		var left string
+		for deadline := time.Now().Add(time.Minute); !strings.Contains(left, "finished") && time.Now().Before(deadline); {
+			left = d.ok(d.redrive("--move", "finished", "--yes", "--json")...) // once it is visible again
+		}
+		check.Contains(d, left, `"moved":true`)
+		for _, m := range d.receive(d.orders) {
+			check.True(d, d.deliver(m))
+		}
+		check.Slice(d, d.ran, []string{"again"})
+		check.Equal(d, len(d.receive(d.dead)), 0)
+	})
+}
+
+// Only an acknowledged send lets a message go.
+func TestRedriveKeepsWhatWasNotSent(t *testing.T) {
+	onQueues(t, "", func(d *deadLetters) {
+		d.send("new")
+		for code, answer := range map[int]func(*wire.Request) (*wire.Response, error){
+			cli.CodeFailed: func(*wire.Request) (*wire.Response, error) {
+				return &wire.Response{Status: http.StatusBadRequest, Body: []byte(`{"__type":"AccessDenied"}`)}, nil
+			},
+			cli.CodeUnacknowledged: func(*wire.Request) (*wire.Response, error) { return nil, wire.ErrCut },
+		} {
+			d.carry = func(r *wire.Request) (*wire.Response, error) {
+				if strings.HasSuffix(r.Operation, "SendMessage") {
+					return answer(r)
+				}
+				return r.Send()
+			}
+			r := d.run(d.redrive("--move", "first", "--retention", "28d", "--yes")...)
+			check.Equal(d, r.code, code, r.err)
+			check.Contains(d, r.err, "message ")
+			check.Equal(d, r.out, "moved: 0 of 1\n")
+		}
+		d.carry = (*wire.Request).Send
+		check.Slice(d, ordersOf(d.receive(d.dead)), []string{"new"})
+	})
+}
+
+// With a new id, a message would run whatever its record says.
+func TestRedriveLeavesWhatWouldHaveANewKey(t *testing.T) {
+	onQueues(t, "", func(d *deadLetters) {
+		d.send("new")
+		r := d.run(d.with("redrive", "dead", "--operation", "pay", "--key", "default", "--move", "first,finished", "--retention", "28d", "--yes")...)
+		check.Equal(d, r.code, 0, r.err)
+		check.Contains(d, r.err, "1 messages will not be moved: its key changes with the move")
+		check.Equal(d, r.out, "moved: 0 of 0\n")
+		check.Contains(d, r.err, "none has a record")
+		check.Equal(d, len(d.receive(d.orders)), 0)
+		check.Equal(d, len(d.receive(d.dead)), 1)
+	})
+}
+
+// Between the question and the answer, a call or a second operator may come.
+func TestRedriveLooksAgainBeforeItMoves(t *testing.T) {
+	onQueues(t, "", func(d *deadLetters) {
+		d.had("again", 0, errors.New("down"))
+		d.send("again")
+		r := d.between(d.redrive("--move", "will-run"), func() {
+			check.True(d, d.deliver(sqstypes.Message{MessageId: aws.String("m-2"), Body: aws.String(`{"orderId":"again"}`)}))
+		})
+		check.Equal(d, r.code, cli.CodeFailed)
+		check.Contains(d, r.err, "is left, as it is now: finished")
+		r = d.between(d.redrive("--move", "finished"), func() {
+			_, err := d.sqs.PurgeQueue(d.Context(), &sqs.PurgeQueueInput{QueueUrl: d.dead})
+			check.Must(d, err)
+		})
+		check.Equal(d, r.code, cli.CodeFailed)
+		check.Contains(d, r.err, "is left, as it was visible again")
+		check.Equal(d, len(d.receive(d.orders)), 0)
+	})
+}
+
+func TestRedriveOfAFIFOQueueKeepsGroupsAndOrder(t *testing.T) {
+	onQueues(t, ".fifo", func(d *deadLetters) {
+		for i := range 6 {
+			d.send(fmt.Sprint("new-", i), func(in *sqs.SendMessageInput) {
+				in.MessageGroupId, in.MessageDeduplicationId = aws.String(fmt.Sprint("g", i%2)), aws.String(fmt.Sprint("id of the message ", i))
+			})
+		}
+		flags := []string{"redrive", "dead.fifo", "--operation", "pay", "--move", "first", "--yes", "--retention"}
+		gone := d.run(d.with(append(flags, "28d", "--key", "source.attributes.MessageDeduplicationId")...)...)
+		check.Contains(d, gone.out+gone.err, "6 no-key")
+		check.Contains(d, gone.err, "moved to orders.fifo")
+		// The age of a message began anew when it came here, after up to four days.
+		check.Contains(d, d.run(d.with(append(flags, "3d", "--key", "body.orderId")...)...).err, "6 late")
+		check.Equal(d, d.ok(d.with(append(flags, "28d", "--key", "body.orderId")...)...), "moved: 6 of 6\n")
+		last := map[string]string{}
+		moved := d.receive(d.orders)
+		check.Equal(d, len(moved), 6)
+		for _, m := range moved {
+			group := m.Attributes["MessageGroupId"]
+			check.True(d, last[group] < orderOf(m), "the order in ", group)
+			check.Equal(d, m.Attributes["MessageDeduplicationId"], strings.Replace(orderOf(m), "new-", "id of the message ", 1))
+			last[group] = orderOf(m)
+		}
+		check.Equal(d, len(last), 2)
+	})
+}
+
+func TestRedriveLooksAtAFailureDestination(t *testing.T) {
+	onQueues(t, "", func(d *deadLetters) {
+		d.had("done", 0, nil)
+		failures := d.newQueue("failures", map[string]string{})
+		const event = `{"version":"1.0","requestContext":{"requestId":"r","functionArn":"arn:aws:lambda:eu-central-1:1:function:pay:$LATEST","condition":"RetriesExhausted","approximateInvokeCount":3},"requestPayload":{"orderId":"done"}}`
+		_, err := d.sqs.SendMessage(d.Context(), &sqs.SendMessageInput{QueueUrl: failures, MessageBody: aws.String(event)})
+		check.Must(d, err)
+		args := d.with("redrive", "failures", "--operation", "pay", "--key", "body.requestPayload.orderId")
+		r := d.run(args...)
+		check.Equal(d, r.code, cli.CodeUsage)
+		check.Contains(d, r.err, "failures is the dead-letter queue of no queue")
+		check.Contains(d, d.ok(append(args, "--to", "none")...), "1 messages: 1 finished")
+		r = d.run(append(args, "--to", "orders", "--move", "finished", "--yes")...)
+		check.Contains(d, r.err, "1 messages will not be moved: it is an event of a failure destination")
+		check.Equal(d, len(d.receive(d.orders)), 0)
+	})
+}
+
+// An interrupt loses nothing: what was looked at is visible again.
+func TestInterruptedRedriveGivesBack(t *testing.T) {
+	onQueues(t, "", func(d *deadLetters) {
+		d.send("new")
+		c := d.start(d.redrive("--move", "first", "--retention", "28d")...)
+		d.hear(c, "Go on?")
+		check.Must(d, c.cmd.Process.Signal(syscall.SIGTERM))
+		check.Equal(d, d.ended(c).code, cli.CodeDeclined)
+		check.Equal(d, len(d.receive(d.dead)), 1)
+	})
+}
+
+// Nothing is known of a record that calls cannot read, or that has another payload.
+func TestRedriveDoesNotMoveWhatCallsRefuse(t *testing.T) {
+	onQueues(t, "", func(d *deadLetters) {
+		if d.client == nil {
+			return // other stores write no such record
+		}
+		d.put(map[string]types.AttributeValue{"id": text(d.record("broken")), "status": text("COMPLETED"), "owner": text("o"), "attempt": text("one"), "data": text("1")})
+		d.send("broken")
+		d.finish(d.record("chain"), "null")
+		d.send("other", func(in *sqs.SendMessageInput) {
+			in.MessageAttributes[handlers.ChainAttribute] = sqstypes.MessageAttributeValue{DataType: aws.String("String"), StringValue: aws.String("chain")}
+		})
+		check.Contains(d, d.ok(d.redrive()...), "1 unreadable")
+		out := d.ok(d.with("redrive", "dead", "--operation", "pay", "--key", "default")...)
+		check.Contains(d, out, "1 mismatch")
+		check.Equal(d, d.run(d.redrive("--move", "mismatch")...).code, cli.CodeUsage)
+	})
+}
+
+var _ = bytes.MinRead
+var _ driver.Store
