@@ -330,7 +330,7 @@ func (r *redriving) print(ctx context.Context, out, w io.Writer) error {
 		fmt.Fprintln(out)
 	}
 	if n := counts[redrive.First] + counts[redrive.NoKey]; n == len(r.all) && n > 0 {
-		fmt.Fprintln(w, "none has a record: are --operation, --key, --body, --scope and the store those of the function?")
+		fmt.Fprintln(w, "none has a record: as after a failure that may be repeated; or --operation, --key, --body, --scope or the store are not those of the function")
 	}
 	size, err := r.from.Size(ctx)
 	if more := size - len(r.all); err == nil && (more > 0 || !r.complete) {
