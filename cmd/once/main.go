@@ -35,6 +35,7 @@ var commands = []cli.Command{
 	{Usage: "redact KEY", Summary: "remove a person's data, and run nothing again", About: aboutRedact, Run: redact},
 	{Usage: "resume ID... --function NAME", Summary: "finish work that its caller left behind", About: aboutResume, Run: resume},
 	{Usage: "redrive QUEUE --operation OP --key KEY", Summary: "dead letters beside their records, and back to their queue", About: aboutRedrive, Run: redriveMessages},
+	{Usage: "outbox [--publish]", Summary: "messages that no relay has published, and again", About: aboutOutbox, Run: outboxItems},
 	{Usage: "sweep", Summary: "delete expired records where nothing else does", About: aboutSweep, Run: sweep},
 	{Usage: "check", Summary: "whether the table, a function and its permissions are right", About: aboutCheck, Run: checkStore},
 	{Usage: "policy --table ARN", Summary: "the permissions that a role needs", About: aboutPolicy, Run: printPolicy},

@@ -39,7 +39,7 @@ type deadLetters struct {
 	orders   *string // URLs
 	dead     *string
 	carry    atomic.Value // a wire.Carry, of requests to SQS
-	ran      []string // orders for which the function ran, in order
+	ran      []string     // orders for which the function ran, in order
 	fails    error
 	attempts int // Config.MaxAttempts
 }
@@ -71,7 +71,7 @@ func newDeadLetters(s *storeScene, moto, suffix string) *deadLetters {
 	check.Must(s, err)
 	check.Must(s, reset.Body.Close())
 	d := &deadLetters{storeScene: s}
-	d.through((*wire.Request).Send)
+	d.serve((*wire.Request).Send)
 	proxy, err := wire.HTTP(moto, func(r *wire.Request) (*wire.Response, error) { return d.carry.Load().(wire.Carry)(r) })
 	check.Must(s, err)
 	s.Cleanup(func() { check.Nil(s, proxy.Close()) })
@@ -84,7 +84,7 @@ func newDeadLetters(s *storeScene, moto, suffix string) *deadLetters {
 	return d
 }
 
-func (d *deadLetters) through(carry wire.Carry) { d.carry.Store(carry) }
+func (d *deadLetters) serve(carry wire.Carry) { d.carry.Store(carry) }
 
 func (d *deadLetters) newQueue(name string, attributes map[string]string) *string {
 	d.Helper()
@@ -269,7 +269,7 @@ func TestRedriveThatIsKilledBetweenSendAndDeleteRunsNothingTwice(t *testing.T) {
 		d.send("again")
 		var held struct{ ReceiptHandle string }
 		killed := make(chan *dialog, 1)
-		d.through(func(r *wire.Request) (*wire.Response, error) {
+		d.serve(func(r *wire.Request) (*wire.Response, error) {
 			if strings.HasSuffix(r.Operation, "DeleteMessage") {
 				check.Nil(d, json.Unmarshal(r.Body, &held))
 				check.Nil(d, (<-killed).cmd.Process.Kill())
@@ -281,7 +281,7 @@ func TestRedriveThatIsKilledBetweenSendAndDeleteRunsNothingTwice(t *testing.T) {
 		c := d.start(d.redrive("--move", "will-run", "--yes")...)
 		killed <- c
 		check.Equal(d, d.ended(c).code, -1)
-		d.through((*wire.Request).Send)
+		d.serve((*wire.Request).Send)
 		// As after --hold.
 		_, err := d.sqs.ChangeMessageVisibility(d.Context(), &sqs.ChangeMessageVisibilityInput{QueueUrl: d.dead, ReceiptHandle: &held.ReceiptHandle})
 		check.Must(d, err)
@@ -307,7 +307,7 @@ func TestRedriveKeepsWhatWasNotSent(t *testing.T) {
 			},
 			cli.CodeUnacknowledged: func(*wire.Request) (*wire.Response, error) { return nil, wire.ErrCut },
 		} {
-			d.through(func(r *wire.Request) (*wire.Response, error) {
+			d.serve(func(r *wire.Request) (*wire.Response, error) {
 				if strings.HasSuffix(r.Operation, "SendMessage") {
 					return answer(r)
 				}
@@ -318,7 +318,7 @@ func TestRedriveKeepsWhatWasNotSent(t *testing.T) {
 			check.Contains(d, r.err, "message ")
 			check.Equal(d, r.out, "moved: 0 of 1\n")
 		}
-		d.through((*wire.Request).Send)
+		d.serve((*wire.Request).Send)
 		check.Slice(d, ordersOf(d.receive(d.dead)), []string{"new"})
 	})
 }

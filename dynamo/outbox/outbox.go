@@ -12,6 +12,7 @@
 //	               (absent when empty)
 //	published   N  epoch milliseconds; absent until the item is marked
 //	expiration  N  epoch seconds; absent until then, the table's TTL attribute
+//	again       N  epoch milliseconds of the last [Outbox.PublishAgain], if any
 //
 // The id of a message is the same however often the message is published, so that
 // a reader recognizes it. It is derived from the attempt that was committed. A key

@@ -29,6 +29,7 @@ const (
 	Messages   = "messages"
 	Published  = "published"
 	Expiration = "expiration"
+	Again      = "again"
 )
 
 // The attributes of a message.

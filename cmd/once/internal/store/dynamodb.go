@@ -27,9 +27,7 @@ type DynamoDBFlags struct {
 
 func (o *DynamoDBFlags) add(f *flag.FlagSet, table *string) {
 	f.StringVar(table, "table", os.Getenv("IDEMPOTENCY_TABLE"), "the `name` or ARN of the table; without it, $IDEMPOTENCY_TABLE")
-	f.StringVar(&o.endpoint, "endpoint", "", "the `URL` of DynamoDB, such as DynamoDB Local's")
-	f.StringVar(&o.region, "region", "", "the `name` of the AWS Region")
-	f.StringVar(&o.profile, "profile", "", "the `name` of a profile of the AWS configuration")
+	o.AddClient(f)
 	f.StringVar(&o.Options.Layout.SortKey, "sort-key", "", "the `name` of the attribute that holds the record's id, in a table with a composite key")
 	f.StringVar(&o.Options.Layout.Partition, "partition", "", "the `text` of the records' partition key, with --sort-key")
 	f.IntVar(&o.Options.Layout.Shards, "shards", 0, "the `number` of shards of the partition, with --sort-key")
@@ -39,6 +37,13 @@ func (o *DynamoDBFlags) add(f *flag.FlagSet, table *string) {
 		"attempt": &a.Attempt, "began": &a.Began, "data": &a.Data, "ended": &a.Ended, "expiration": &a.Expiration, "id": &a.ID, "lease": &a.Lease,
 		"owner": &a.Owner, "refunds": &a.Refunds, "request": &a.Request, "status": &a.Status, "steps": &a.Steps, "validation": &a.Validation,
 	})
+}
+
+// AddClient adds the flags of [DynamoDBFlags.Client] alone.
+func (o *DynamoDBFlags) AddClient(f *flag.FlagSet) {
+	f.StringVar(&o.endpoint, "endpoint", "", "the `URL` of DynamoDB, such as DynamoDB Local's")
+	f.StringVar(&o.region, "region", "", "the `name` of the AWS Region")
+	f.StringVar(&o.profile, "profile", "", "the `name` of a profile of the AWS configuration")
 }
 
 // renames adds a flag that renames fields.
@@ -68,17 +73,10 @@ func (o *DynamoDBFlags) open(ctx context.Context, name string, w *Waits) (*Store
 	if o.Options.Layout.SortKey == "" && (o.Options.Layout.Partition != "" || o.Options.Layout.Shards != 0) {
 		return nil, cli.Endf(cli.CodeUsage, "--partition and --shards need the --sort-key")
 	}
-	cfg, err := o.Load(ctx, w)
+	client, err := o.Client(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	client := dynamodb.NewFromConfig(cfg, func(d *dynamodb.Options) {
-		if o.endpoint != "" {
-			d.BaseEndpoint = &o.endpoint
-		}
-		// Refused writes would log a warning: see package dynamo.
-		d.DisableValidateResponseChecksum = true
-	})
 	options := o.Options
 	if o.Native {
 		options.Data = dynamo.Native
@@ -104,6 +102,21 @@ func (o *DynamoDBFlags) open(ctx context.Context, name string, w *Waits) (*Store
 		}
 	}
 	return &Store{Operable: records, Place: "table " + name, Behind: t, size: t.size}, nil
+}
+
+// Client returns a client of DynamoDB. It sends nothing.
+func (o *DynamoDBFlags) Client(ctx context.Context, w *Waits) (*dynamodb.Client, error) {
+	cfg, err := o.Load(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return dynamodb.NewFromConfig(cfg, func(d *dynamodb.Options) {
+		if o.endpoint != "" {
+			d.BaseEndpoint = &o.endpoint
+		}
+		// Refused writes would log a warning: see package dynamo.
+		d.DisableValidateResponseChecksum = true
+	}), nil
 }
 
 // Load reads the configuration of AWS.

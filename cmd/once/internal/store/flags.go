@@ -24,7 +24,7 @@ func (o *Flags) Add(f *flag.FlagSet) {
 	o.DynamoDB.add(f, &o.Table)
 	o.Postgres.add(f)
 	o.redis.add(f)
-	o.Waits.add(f)
+	o.Waits.Add(f)
 }
 
 // AddView adds the flags of the commands that show records.
@@ -63,7 +63,6 @@ var flagKinds = map[string]kind{
 // Check refuses flags for a different store, so that none is ignored, and sets the default
 // table of PostgreSQL.
 func (o *Flags) Check(c *cli.Call) (err error) {
-	o.Waits.To, o.Waits.redraw = c.Err, cli.IsTerminal(c.Err)
 	c.Visit(func(g *flag.Flag) {
 		chosen := o.Kind()
 		is, found := flagKinds[g.Name]
@@ -85,9 +84,7 @@ func (o *Flags) Check(c *cli.Call) (err error) {
 	if err == nil && o.Skew < 0 { // which would end leases early
 		err = cli.Endf(cli.CodeUsage, "--clock-skew is negative")
 	}
-	if err == nil && o.Waits.Timeout <= 0 {
-		err = cli.Endf(cli.CodeUsage, "--timeout is not more than 0")
-	}
+	err = cmp.Or(err, o.Waits.Check(c))
 	if o.Kind() == OfPostgres {
 		o.Table = cmp.Or(o.Table, "idempotency")
 	}

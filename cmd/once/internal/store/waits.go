@@ -27,8 +27,17 @@ type Waits struct {
 	end      error // of a silent server or an interrupt, after which nothing is sent
 }
 
-func (w *Waits) add(f *flag.FlagSet) {
+func (w *Waits) Add(f *flag.FlagSet) {
 	cli.DurationVar(f, &w.Timeout, "timeout", 10*time.Second, "how long a request may take, a `duration`, with its connection and retries")
+}
+
+// Check has w tell the user of c what it waits for.
+func (w *Waits) Check(c *cli.Call) error {
+	w.To, w.redraw = c.Err, cli.IsTerminal(c.Err)
+	if w.Timeout <= 0 {
+		return cli.Endf(cli.CodeUsage, "--timeout is not more than 0")
+	}
+	return nil
 }
 
 // A server is what a request waits for.
