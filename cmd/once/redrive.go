@@ -32,7 +32,7 @@ do with each of them. With --move it moves those with one of these verdicts back
   first       it has no record: it would run
   expired     its record's retention has ended: it would run again
   late        it has no record, and is so old that it may have had one
-  mismatch    its record has another payload
+  mismatch    its record has a different payload
   unreadable  calls cannot read its record
   no-key      the function finds no key in it
 
@@ -151,14 +151,8 @@ func redriveMessages(ctx context.Context, c *cli.Call) error {
 		return err
 	}
 	r := redriving{redriveFlags: &o, from: from, judge: redrive.Judge{Keys: keys, Store: t, Skew: o.Skew, Retention: o.retention}}
-	if r.to, err = r.destination(ctx, sqs.NewFromConfig(cfg)); err != nil {
+	if err := r.aim(ctx, sqs.NewFromConfig(cfg)); err != nil {
 		return err
-	}
-	if from.FIFO() && r.to != nil {
-		// Its messages were sent again when they moved here.
-		if r.judge.Before, err = r.to.Retention(ctx); err != nil {
-			return err
-		}
 	}
 	defer r.giveBack(ctx, c.Err)
 	if err := r.look(ctx); err != nil {
@@ -177,29 +171,39 @@ type redriving struct {
 	complete bool // all messages were seen
 }
 
-// destination returns the queue to move to. A queue that is no dead-letter queue is left alone
-// without --to: to receive its messages would keep them from its function.
-func (r *redriving) destination(ctx context.Context, client *sqs.Client) (*redrive.Queue, error) {
-	if r.redriveFlags.to == "none" {
-		return nil, nil
-	}
-	if r.redriveFlags.to != "" {
-		to, err := redrive.Open(ctx, client, r.redriveFlags.to, r.hold)
-		if err == nil && to.FIFO() != r.from.FIFO() {
-			return nil, cli.Endf(cli.CodeUsage, "one of %s and %s is a FIFO queue, and the other is none", r.from.Name(), to.Name())
-		}
-		return to, err
-	}
+// aim finds the queue to move to. A queue that is no dead-letter queue is left alone without
+// --to: to receive its messages would keep them from its function.
+func (r *redriving) aim(ctx context.Context, client *sqs.Client) error {
 	sources, err := r.from.Sources(ctx)
-	switch {
+	switch given := r.redriveFlags.to; {
+	case given == "none":
+	case given != "":
+		if r.to, err = redrive.Open(ctx, client, given, r.hold); err != nil {
+			return err
+		}
+		if r.to.FIFO() != r.from.FIFO() || r.to.Name() == r.from.Name() {
+			return cli.Endf(cli.CodeUsage, "--to is QUEUE itself, or one of both is a FIFO queue and the other is none")
+		}
 	case err != nil:
-		return nil, err
+		return err
 	case len(sources) == 0:
-		return nil, cli.Endf(cli.CodeUsage, "%s is the dead-letter queue of no queue: set --to, or --to none for the queue of a failure destination", r.from.Name())
+		return cli.Endf(cli.CodeUsage, "%s is the dead-letter queue of no queue: set --to, or --to none for the queue of a failure destination", r.from.Name())
 	case len(sources) > 1:
-		return nil, cli.Endf(cli.CodeUsage, "%s is the dead-letter queue of %d queues: set --to to one of them", r.from.Name(), len(sources))
+		return cli.Endf(cli.CodeUsage, "%s is the dead-letter queue of %d queues: set --to to one of them", r.from.Name(), len(sources))
+	default:
+		r.to = sources[0]
 	}
-	return sources[0], nil
+	if slices.ContainsFunc(sources, func(q *redrive.Queue) bool { return r.to != nil && q.Name() == r.to.Name() }) {
+		r.judge.To = r.to.Name()
+	}
+	if !r.from.FIFO() {
+		return nil
+	}
+	// Its messages were sent again when they moved here, after this time at most.
+	if r.judge.Before = 14 * 24 * time.Hour; r.to != nil {
+		r.judge.Before, err = r.to.Retention(ctx)
+	}
+	return err
 }
 
 func (r *redriving) look(ctx context.Context) (err error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -236,7 +237,7 @@ func TestRedriveSaysWhatTheFunctionWouldDo(t *testing.T) {
 }
 
 func TestRedriveMovesWhatIsChosen(t *testing.T) {
-	onQueues(t, "", everyStore, func(d *deadLetters) {
+	onQueues(t, "", everyStore[:2], func(d *deadLetters) {
 		d.had("done", 0, nil)
 		d.lapsed("again")
 		d.had("limited", 1, errors.New("down"))
@@ -334,6 +335,27 @@ func TestRedriveLeavesWhatWouldHaveANewKey(t *testing.T) {
 		check.Contains(d, r.err, "none has a record")
 		check.Equal(d, len(d.receive(d.orders)), 0)
 		check.Equal(d, len(d.receive(d.dead)), 1)
+	})
+}
+
+// Several queues may share a dead-letter queue.
+func TestRedriveLeavesTheMessagesOfOtherQueues(t *testing.T) {
+	onQueues(t, "", dynamoDBOnly, func(d *deadLetters) {
+		d.send("new")
+		d.newQueue("returns", map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:eu-central-1:123456789012:dead","maxReceiveCount":5}`})
+		check.Contains(d, d.run(d.redrive()...).err, "dead is the dead-letter queue of 2 queues: set --to")
+		d.serve(func(r *wire.Request) (*wire.Response, error) { // moto does not say it
+			answer, err := r.Send()
+			if err == nil && strings.HasSuffix(r.Operation, "ReceiveMessage") {
+				answer.Header.Del("Content-Length")
+				answer.Body = bytes.Replace(answer.Body, []byte(`"SenderId"`), []byte(`"DeadLetterQueueSourceArn":"arn:aws:sqs:eu-central-1:123456789012:orders","SenderId"`), 1)
+			}
+			return answer, err
+		})
+		move := d.redrive("--move", "first", "--retention", "28d", "--yes")
+		r := d.run(append(move, "--to", "returns")...)
+		check.Contains(d, r.err, "1 messages will not be moved: it came from arn:aws:sqs:eu-central-1:123456789012:orders")
+		check.Equal(d, d.ok(append(move, "--to", "orders")...), "moved: 1 of 1\n")
 	})
 }
 

@@ -3,6 +3,7 @@ package redrive
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
@@ -57,6 +58,8 @@ type Judge struct {
 	Retention time.Duration
 	// Before is how long a message may have been elsewhere before it was sent to this queue.
 	Before time.Duration
+	// To is the queue to move to, if it is one of those that QUEUE has dead letters of.
+	To string
 }
 
 const (
@@ -70,8 +73,12 @@ func (j *Judge) Look(ctx context.Context, m *Message) error {
 	e := received(m.Message)
 	m.ID, m.Sent = e.MessageId, sent(e.Attributes["SentTimestamp"])
 	m.Record, m.State, m.Why, m.Kept = "", "", "", ""
-	if isFailureEvent(e.Body) {
+	origin := e.Attributes["DeadLetterQueueSourceArn"]
+	switch {
+	case isFailureEvent(e.Body):
 		m.Kept = isEvent
+	case origin != "" && j.To != "" && !strings.HasSuffix(origin, ":"+j.To):
+		m.Kept = "it came from " + origin
 	}
 	k, err := j.Keys.of(ctx, e)
 	if err != nil {
@@ -102,12 +109,12 @@ func (j *Judge) Look(ctx context.Context, m *Message) error {
 // retention may have expired and been deleted. A move makes the message young, so that
 // Config.RefuseLate would not refuse it.
 func (j *Judge) absent(m *Message) Verdict {
-	age := j.Store.Now().Sub(m.Sent) + j.Before
-	switch {
+	switch age := j.Store.Now().Sub(m.Sent); { // or the longest of all
+
 	case j.Retention == 0:
 		m.Why = "whether it is late is not known without --retention"
 		m.Kept = cmp.Or(m.Kept, "set --retention: a late message may have run before its record was deleted")
-	case age > j.Retention-j.Skew:
+	case age > j.Retention-j.Skew-j.Before:
 		m.Why = "it may have run: its record would be deleted by now"
 		return Late
 	}
@@ -124,7 +131,7 @@ func verdict(r *record.Record, s record.State, fingerprint string) (v Verdict, w
 	case s == record.Unknown:
 		return Unreadable, "its status is not one of a record"
 	case fingerprint != "" && r.Fingerprint != "" && fingerprint != r.Fingerprint:
-		return Mismatch, "the record has another payload"
+		return Mismatch, "the record has a different payload"
 	case s == record.Completed:
 		return Finished, "it is a duplicate: a move has no effect"
 	case s == record.Failed:
