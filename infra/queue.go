@@ -95,9 +95,11 @@ func (f *IdempotentFunction) newQueue(own constructs.Construct, p *QueueProps) *
 }
 
 // GrantRedrive allows an operator to send messages of the dead-letter queue back to the
-// queue, with the tasks of SQS that move messages: StartMessageMoveTask, ListMessageMoveTasks
-// and CancelMessageMoveTask, which also need ReceiveMessage, DeleteMessage and
-// GetQueueAttributes on the dead-letter queue, and SendMessage on the queue. If a queue has a
+// queue, with "once redrive" or with the tasks of SQS that move all of them. These need
+// StartMessageMoveTask, ListMessageMoveTasks and CancelMessageMoveTask, the command needs
+// ChangeMessageVisibility and ListDeadLetterSourceQueues, and both need ReceiveMessage,
+// DeleteMessage and GetQueueAttributes on the dead-letter queue, and SendMessage on the
+// queue. If a queue has a
 // customer's key, the operator may use it. Do not grant it to functions. A message that is
 // moved has a new message ID.
 //
@@ -112,8 +114,9 @@ func (q *Queue) GrantRedrive(grantee awsiam.IGrantable) awsiam.Grant {
 	found.when(q.DeadLetters == nil, "DeadLetters: the dead-letter queue is unknown; declare it")
 	found.panic(q.Queue, "")
 	grant := allow(grantee, []*string{q.DeadLetters.QueueArn()}, nil,
-		"sqs:CancelMessageMoveTask", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ListMessageMoveTasks", "sqs:ReceiveMessage", "sqs:StartMessageMoveTask")
-	grant = grant.Combine(allow(grantee, []*string{q.Queue.QueueArn()}, nil, "sqs:SendMessage"))
+		"sqs:CancelMessageMoveTask", "sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:GetQueueUrl",
+		"sqs:ListDeadLetterSourceQueues", "sqs:ListMessageMoveTasks", "sqs:ReceiveMessage", "sqs:StartMessageMoveTask")
+	grant = grant.Combine(allow(grantee, []*string{q.Queue.QueueArn()}, nil, "sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:SendMessage"))
 	if key := q.DeadLetters.EncryptionMasterKey(); key != nil {
 		grant = grant.Combine(allow(grantee, []*string{key.KeyArn()}, nil, "kms:Decrypt"))
 	}
