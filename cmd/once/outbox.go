@@ -98,40 +98,25 @@ func outboxItems(ctx context.Context, c *cli.Call) error {
 	return nil
 }
 
-// pendingItem is an item for --json.
-type pendingItem struct {
-	Aggregate string           `json:"aggregate"`
-	ID        string           `json:"id"`
-	Created   time.Time        `json:"created"`
-	Messages  []pendingMessage `json:"messages"`
-}
-
+// pendingMessage is a message for --json, without its body.
 type pendingMessage struct {
-	ID          string `json:"id"`
-	Destination string `json:"destination"`
-	Type        string `json:"type,omitempty"`
-	Bytes       int    `json:"bytes"`
-}
-
-// waiting is what one destination has not got.
-type waiting struct {
-	messages int
-	oldest   time.Time
+	ID          string    `json:"id"`
+	Aggregate   string    `json:"aggregate"`
+	Destination string    `json:"destination"`
+	Type        string    `json:"type,omitempty"`
+	Bytes       int       `json:"bytes"`
+	Created     time.Time `json:"created"`
 }
 
 func (o *outboxFlags) print(c *cli.Call, items []outbox.Item) error {
-	to, now := map[string]waiting{}, time.Now()
+	to := map[string][]pendingMessage{}
 	for _, item := range items {
-		shown := pendingItem{Aggregate: item.Aggregate, ID: item.ID, Created: item.Created}
 		for _, m := range item.Messages {
-			shown.Messages = append(shown.Messages, pendingMessage{m.ID, m.Destination, m.Type, len(m.Body)})
-			w := to[m.Destination]
-			if w.messages++; w.oldest.IsZero() {
-				w.oldest = item.Created
+			shown := pendingMessage{m.ID, item.Aggregate, m.Destination, m.Type, len(m.Body), item.Created}
+			to[m.Destination] = append(to[m.Destination], shown)
+			if !o.json {
+				continue
 			}
-			to[m.Destination] = w
-		}
-		if o.json {
 			if err := cli.WriteJSON(c.Out, shown); err != nil {
 				return err
 			}
@@ -141,8 +126,8 @@ func (o *outboxFlags) print(c *cli.Call, items []outbox.Item) error {
 		return nil
 	}
 	for _, destination := range slices.Sorted(maps.Keys(to)) {
-		w := to[destination]
-		fmt.Fprintf(c.Out, "%s: %d messages, the oldest of %s (%s)\n", cli.Printable(destination), w.messages, cli.Stamp(w.oldest), cli.Relative(w.oldest, now))
+		oldest := to[destination][0].Created
+		fmt.Fprintf(c.Out, "%s: %d messages, the oldest of %s (%s)\n", cli.Printable(destination), len(to[destination]), cli.Stamp(oldest), cli.Relative(oldest, time.Now()))
 	}
 	for _, item := range items[:min(o.limit, len(items))] {
 		fmt.Fprintf(c.Out, "  %s  %d messages  %s of %s\n", cli.Stamp(item.Created), len(item.Messages), cli.Printable(item.ID), cli.Printable(item.Aggregate))

@@ -1,19 +1,14 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/cmd/once/internal/redrive"
@@ -49,7 +44,7 @@ A chosen message is looked at again, sent with its attributes and group, and del
 when the send is acknowledged. A crash in between leaves it in both queues, where its
 record makes the second one a duplicate. Messages are hidden for --hold meanwhile, and
 then visible again. Of a group of a FIFO queue SQS shows ten at a time: repeat the
-command.
+command. Those that are not moved are overtaken.
 
 Queues with the events of a failure destination are looked at with --to none, and
 --key body.requestPayload.orderId. Region and credentials are those of the
@@ -87,7 +82,7 @@ func (o *redriveFlags) add(f *flag.FlagSet) {
 		}
 		return nil
 	})
-	cli.DurationVar(f, &o.hold, "hold", 5*time.Minute, "how long the messages are hidden, a `duration`")
+	cli.DurationVar(f, &o.hold, "hold", 10*time.Minute, "how long the messages are hidden, a `duration`")
 	f.IntVar(&o.most, "max", 1000, "look at so many messages at most, a `number`")
 	f.IntVar(&o.limit, "limit", 20, "show so many of them, a `number`; with --json all are shown")
 	f.BoolVar(&o.data, "data", false, "show the bodies too: they may be personal data")
@@ -159,186 +154,4 @@ func redriveMessages(ctx context.Context, c *cli.Call) error {
 		return err
 	}
 	return r.act(ctx, c)
-}
-
-// redriving is a run of the command. An interrupt ends it between two messages, as the others
-// are given back: requests run to their end.
-type redriving struct {
-	*redriveFlags
-	from, to *redrive.Queue // to is nil if nothing is moved
-	judge    redrive.Judge
-	all      []*redrive.Message
-	complete bool // all messages were seen
-}
-
-// aim finds the queue to move to. A queue that is no dead-letter queue is left alone without
-// --to: to receive its messages would keep them from its function.
-func (r *redriving) aim(ctx context.Context, client *sqs.Client) error {
-	sources, err := r.from.Sources(ctx)
-	switch given := r.redriveFlags.to; {
-	case given == "none":
-	case given != "":
-		if r.to, err = redrive.Open(ctx, client, given, r.hold); err != nil {
-			return err
-		}
-		if r.to.FIFO() != r.from.FIFO() || r.to.Name() == r.from.Name() {
-			return cli.Endf(cli.CodeUsage, "--to is QUEUE itself, or one of both is a FIFO queue and the other is none")
-		}
-	case err != nil:
-		return err
-	case len(sources) == 0:
-		return cli.Endf(cli.CodeUsage, "%s is the dead-letter queue of no queue: set --to, or --to none for the queue of a failure destination", r.from.Name())
-	case len(sources) > 1:
-		return cli.Endf(cli.CodeUsage, "%s is the dead-letter queue of %d queues: set --to to one of them", r.from.Name(), len(sources))
-	default:
-		r.to = sources[0]
-	}
-	if slices.ContainsFunc(sources, func(q *redrive.Queue) bool { return r.to != nil && q.Name() == r.to.Name() }) {
-		r.judge.To = r.to.Name()
-	}
-	if !r.from.FIFO() {
-		return nil
-	}
-	// Its messages were sent again when they moved here, after this time at most.
-	if r.judge.Before = 14 * 24 * time.Hour; r.to != nil {
-		r.judge.Before, err = r.to.Retention(ctx)
-	}
-	return err
-}
-
-func (r *redriving) look(ctx context.Context) (err error) {
-	requests := context.WithoutCancel(ctx)
-	r.complete, err = r.from.Each(requests, r.most, func(received types.Message) error {
-		m := &redrive.Message{Message: received}
-		if r.all = append(r.all, m); ctx.Err() != nil {
-			return store.ErrInterrupted
-		}
-		return r.judge.Look(requests, m)
-	})
-	return err
-}
-
-func (r *redriving) chosen(m *redrive.Message) bool {
-	return m.Kept == "" && slices.Contains(r.move, string(m.Verdict))
-}
-
-// act prints what was found and, with --move, what was moved.
-func (r *redriving) act(ctx context.Context, c *cli.Call) (err error) {
-	if r.move == nil {
-		return r.print(ctx, c.Out, c.Err)
-	}
-	n, kept := 0, map[string]int{}
-	for _, m := range r.all {
-		if r.chosen(m) {
-			n++
-		} else if slices.Contains(r.move, string(m.Verdict)) {
-			kept[m.Kept]++
-		}
-	}
-	table := c.Err
-	if r.JSON { // each line says at the end whether its message was moved
-		table = io.Discard
-	}
-	if err := r.print(ctx, table, c.Err); err != nil {
-		return err
-	}
-	for _, why := range slices.Sorted(maps.Keys(kept)) {
-		fmt.Fprintf(c.Err, "%d messages will not be moved: %s\n", kept[why], why)
-	}
-	fmt.Fprintf(c.Err, "%d messages will be moved to %s, and the function gets them.\n", n, r.to.Name())
-	if !r.yes && n > 0 {
-		if err := c.Confirm(ctx); err != nil {
-			return err
-		}
-	}
-	moved := 0
-	for _, m := range r.all {
-		if err == nil && r.chosen(m) {
-			if err = r.moveOne(context.WithoutCancel(ctx), m, c.Err); err == nil && ctx.Err() != nil {
-				err = store.ErrInterrupted
-			}
-		}
-		if m.Moved {
-			moved++
-		}
-		if r.JSON {
-			err = errors.Join(err, cli.WriteJSON(c.Out, m))
-		}
-	}
-	if !r.JSON {
-		fmt.Fprintf(c.Out, "moved: %d of %d\n", moved, n)
-	}
-	if err == nil && moved < n {
-		err = cli.Endf(cli.CodeFailed, "not all were moved: repeat the command")
-	}
-	return err
-}
-
-// moveOne moves a message unless its record has changed, or its time is over.
-func (r *redriving) moveOne(ctx context.Context, m *redrive.Message, w io.Writer) error {
-	if err := r.from.Hold(ctx, m); err != nil {
-		if r.Waits.Ended() != nil {
-			return err
-		}
-		fmt.Fprintf(w, "message %s is left, as it was visible again: %v\n", m.ID, err)
-		return nil
-	}
-	if err := r.judge.Look(ctx, m); err != nil {
-		return err
-	}
-	if !r.chosen(m) {
-		fmt.Fprintf(w, "message %s is left, as it is now: %s\n", m.ID, m.Verdict)
-		return nil
-	}
-	return r.from.Move(ctx, m, r.to)
-}
-
-// giveBack makes the messages that were not moved visible again.
-func (r *redriving) giveBack(ctx context.Context, w io.Writer) {
-	var receipts []*string
-	for _, m := range r.all {
-		if !m.Moved {
-			receipts = append(receipts, m.ReceiptHandle)
-		}
-	}
-	if err := r.from.GiveBack(context.WithoutCancel(ctx), receipts); err != nil {
-		fmt.Fprintf(w, "%d messages are hidden for up to %s more: %v\n", len(receipts), r.hold, err)
-	}
-}
-
-// print writes the counts and the rows, and to w what there is besides.
-func (r *redriving) print(ctx context.Context, out, w io.Writer) error {
-	counts := map[redrive.Verdict]int{}
-	for i, m := range r.all {
-		counts[m.Verdict]++
-		if r.data {
-			m.Body = *m.Message.Body
-		}
-		switch {
-		case r.JSON:
-			if err := cli.WriteJSON(out, m); err != nil {
-				return err
-			}
-		case i < r.limit:
-			fmt.Fprintf(out, "%s  %-20s  %-10s  %s\n", m.ID, cli.Stamp(m.Sent), m.Verdict, cli.Present("  ", cli.Printable(m.Record), cli.Printable(cmp.Or(m.Kept, m.Why)), cli.Printable(m.Body)))
-		}
-	}
-	if !r.JSON {
-		fmt.Fprintf(out, "%d messages", len(r.all))
-		for separator, rest := ": ", redrive.Verdicts; len(rest) > 0; rest = rest[1:] {
-			if n := counts[rest[0]]; n > 0 {
-				fmt.Fprintf(out, "%s%d %s", separator, n, rest[0])
-				separator = ", "
-			}
-		}
-		fmt.Fprintln(out)
-	}
-	if n := counts[redrive.First] + counts[redrive.NoKey]; n == len(r.all) && n > 0 {
-		fmt.Fprintln(w, "none has a record: as after a failure that may be repeated; or --operation, --key, --body, --scope or the store are not those of the function")
-	}
-	size, err := r.from.Size(ctx)
-	if more := size - len(r.all); err == nil && (more > 0 || !r.complete) {
-		fmt.Fprintf(w, "about %d more were not looked at: hidden, behind their group, or more than --max\n", max(more, 0))
-	}
-	return err
 }

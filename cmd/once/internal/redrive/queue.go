@@ -64,28 +64,25 @@ func (q *Queue) Sources(ctx context.Context) (all []*Queue, err error) {
 	return all, nil
 }
 
-// Retention returns how long the queue keeps a message.
-func (q *Queue) Retention(ctx context.Context) (time.Duration, error) {
-	seconds, err := q.number(ctx, types.QueueAttributeNameMessageRetentionPeriod)
-	return time.Duration(seconds) * time.Second, err
+// Attributes are how long a queue keeps a message, and about how many there are, hidden or not.
+type Attributes struct {
+	Retention time.Duration
+	Messages  int
 }
 
-// Size returns about how many messages there are, hidden or not.
-func (q *Queue) Size(ctx context.Context) (int, error) {
-	visible, err := q.number(ctx, types.QueueAttributeNameApproximateNumberOfMessages)
+func (q *Queue) Attributes(ctx context.Context) (a Attributes, err error) {
+	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &q.url, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll}})
 	if err != nil {
-		return 0, err
+		return a, err
 	}
-	hidden, err := q.number(ctx, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible)
-	return visible + hidden, err
-}
-
-func (q *Queue) number(ctx context.Context, name types.QueueAttributeName) (int, error) {
-	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &q.url, AttributeNames: []types.QueueAttributeName{name}})
-	if err != nil {
-		return 0, err
+	number := func(name types.QueueAttributeName) int {
+		n, wrong := strconv.Atoi(out.Attributes[string(name)])
+		err = errors.Join(err, wrong)
+		return n
 	}
-	return strconv.Atoi(out.Attributes[string(name)])
+	a.Retention = time.Duration(number(types.QueueAttributeNameMessageRetentionPeriod)) * time.Second
+	a.Messages = number(types.QueueAttributeNameApproximateNumberOfMessages) + number(types.QueueAttributeNameApproximateNumberOfMessagesNotVisible)
+	return a, err
 }
 
 const batch = 10 // the most of a request of SQS
