@@ -84,8 +84,13 @@ func outboxItems(ctx context.Context, c *cli.Call) error {
 		items = append(items, item)
 	}
 	slices.SortFunc(items, func(a, b outbox.Item) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
-	if err := errors.Join(o.waits.Ended(), o.print(c, items)); err != nil {
+	if err := o.waits.Ended(); err != nil {
 		return err
+	}
+	if err == nil || len(items) > 0 {
+		if err := o.print(c, items); err != nil {
+			return err
+		}
 	}
 	if o.publish && len(items) > 0 {
 		if err := o.again(ctx, c, box, items); err != nil {

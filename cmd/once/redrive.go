@@ -69,11 +69,11 @@ func (o *redriveFlags) add(f *flag.FlagSet) {
 	o.AddView(f)
 	f.StringVar(&o.Operation, "operation", "", "the `operation` of the function")
 	f.StringVar(&o.Key, "key", "", "the function's key: a JMESPath `expression`, attribute:NAME, or default")
-	f.StringVar(&o.Body, "body", "json", "the `kind` of the body: json, text, sns, eventbridge or s3")
+	f.StringVar(&o.Body, "body", "json", "the `name` of the body's kind: json, text, sns, eventbridge or s3")
 	f.StringVar(&o.Scope, "scope", "", "the `text` of Key.Scope, if all messages have the same")
 	cli.DurationVar(f, &o.retention, "retention", 0, "Config.Retention of the function, a `duration`")
-	f.StringVar(&o.to, "to", "", "the `queue` to move to; without it, the one whose dead-letter queue QUEUE is; none to look only")
-	f.Func("move", "move the messages with these `verdicts`, such as will-run,finished", func(s string) error {
+	f.StringVar(&o.to, "to", "", "the `name`, ARN or URL of the queue to move to; without it, the one whose dead-letter queue QUEUE is; none to look only")
+	f.Func("move", "move the messages with these verdicts, a `text` such as will-run,finished", func(s string) error {
 		for v := range strings.SplitSeq(s, ",") {
 			if !slices.Contains(movable, redrive.Verdict(v)) {
 				return fmt.Errorf("%q is none of %s", v, join(movable))

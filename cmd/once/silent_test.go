@@ -48,6 +48,8 @@ var asking = map[string][]string{
 	"release":  {"pay#1 --yes"},
 	"resolve":  {"pay#1 --failed no --yes"},
 	"resume":   {"pay#1 --function f --yes"},
+	"redrive":  {"dead --operation pay --key body.id"},
+	"outbox":   {""},
 	"sweep":    {"--yes", "--dry-run"},
 	"check":    {"", "--json", "--function f"},
 	"migrate":  {"--dry-run --dialect python --prefix pay -"},
@@ -59,11 +61,13 @@ func TestSilentServerIsNamed(t *testing.T) {
 	addr := silentServer(t)
 	stores := map[string]struct{ flags, cause, refuses string }{
 		"DynamoDB":   {"--table records --endpoint http://" + addr, "in a VPC, look for an endpoint", "postgres"},
-		"PostgreSQL": {"--postgres postgres://ada:s3cret@" + addr + "/pay", "a pooler without a free connection", "migrate"},
-		"Redis":      {"--redis redis://ada:s3cret@" + addr, "whether it wants TLS", "migrate postgres sweep"},
-		"cluster":    {"--cluster --redis redis://ada:s3cret@" + addr, "whether it wants TLS", "migrate postgres sweep"},
+		"PostgreSQL": {"--postgres postgres://ada:s3cret@" + addr + "/pay", "a pooler without a free connection", "migrate outbox"},
+		"Redis":      {"--redis redis://ada:s3cret@" + addr, "whether it wants TLS", "migrate outbox postgres sweep"},
+		"cluster":    {"--cluster --redis redis://ada:s3cret@" + addr, "whether it wants TLS", "migrate outbox postgres sweep"},
 	}
 	t.Setenv("AWS_ENDPOINT_URL_LAMBDA", "http://"+addr)
+	t.Setenv("AWS_ENDPOINT_URL_SQS", "http://"+addr)
+	t.Setenv("AWS_REGION", "eu-central-1")
 	var running sync.WaitGroup
 	for _, c := range commands {
 		var help bytes.Buffer
@@ -77,8 +81,8 @@ func TestSilentServerIsNamed(t *testing.T) {
 					continue
 				}
 				cause := store.cause
-				if strings.Contains(args, "--function f") && c.Name() == "check" {
-					cause = stores["DynamoDB"].cause // of Lambda, which is asked first
+				if strings.Contains(args, "--function f") && c.Name() == "check" || c.Name() == "redrive" {
+					cause = stores["DynamoDB"].cause // of Lambda or SQS, which is asked first
 				}
 				running.Go(func() {
 					r := (&scene{T: t}).typing(`{"id":1}`, strings.Fields(c.Name()+" "+args+" --timeout 300ms "+store.flags)...)

@@ -114,9 +114,9 @@ func TestChainKeyIsTheKey(t *testing.T) {
 
 func TestMessageWithoutAKeySaysWhy(t *testing.T) {
 	for want, s := range map[string]Settings{
-		"body.orderId":        {Key: "body.orderId", Body: "json"},
+		"its id is missing":   {Key: "body.orderId", Body: "json"},
 		"not an event of":     {Key: DefaultKey, Body: "sns"},
-		"missing":             {Key: "attribute:tenant", Body: "json"},
+		"no idempotency key":  {Key: "attribute:tenant", Body: "json"},
 		"runs nothing for it": {Key: DefaultKey, Body: "s3"},
 	} {
 		s.Operation = "pay"
