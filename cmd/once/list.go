@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -38,7 +37,6 @@ If it is interrupted, or fails, it prints the position at which --after continue
 type listFlags struct {
 	store.ScanFlags
 	record.Selection
-	older time.Duration
 	sort  string
 	limit int
 }
@@ -46,29 +44,18 @@ type listFlags struct {
 func (o *listFlags) add(f *flag.FlagSet) {
 	o.ScanFlags.Add(f)
 	o.Selection.Add(f)
-	cli.DurationVar(f, &o.older, "older-than", 0, "only records in progress whose lease ended this `duration` ago or earlier, such as 15m or 7d")
 	f.StringVar(&o.sort, "sort", "", "sort by this `column`: since, attempt or record; the oldest, the most attempts or the first id first")
 	f.IntVar(&o.limit, "limit", 0, "list this `number` of records; 0: all")
 }
 
 func (o *listFlags) check() error {
-	if o.older != 0 {
-		o.Status = cmp.Or(o.Status, "INPROGRESS")
-	}
 	switch {
-	case o.older < 0 || o.older > 0 && o.Status != "INPROGRESS":
-		return cli.Endf(cli.CodeUsage, "--older-than is a time ago, of records INPROGRESS")
 	case o.sort != "" && orders[o.sort] == nil:
 		return cli.Endf(cli.CodeUsage, "--sort is none of since, attempt and record")
 	case o.limit < 0:
 		return cli.Endf(cli.CodeUsage, "--limit is negative")
 	}
 	return nil
-}
-
-func (o *listFlags) selects(r *record.Record, before time.Time) bool {
-	stuck := o.older == 0 || r.Lease.IsZero() || r.Lapsed(before.Add(-o.older))
-	return stuck && o.Selection.Selects(r, before)
 }
 
 // A row is a record with the time at which it was read, less the clock skew.
@@ -115,17 +102,18 @@ func list(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	out := &rows{w: bufio.NewWriter(c.Out), json: o.JSON}
+	w := bufio.NewWriter(c.Out)
+	out := &record.Rows{W: w, JSON: o.JSON}
 	var sorted []row
 	err = t.Each(ctx, q, p, func(r *record.Record) error {
 		next := row{r, r.At.Add(-o.Skew)}
 		switch {
-		case !o.selects(r, next.before):
+		case !o.Selects(r, next.before):
 			return nil
-		case o.sort == "" && o.limit > 0 && out.n == o.limit:
+		case o.sort == "" && o.limit > 0 && out.N == o.limit:
 			return errEnough
 		case o.sort == "":
-			return out.write(next)
+			return out.Write(next.Record, next.before)
 		case len(sorted) == maxSorted:
 			return cli.Endf(cli.CodeUsage, "there are more than %d records to sort: select fewer", maxSorted)
 		}
@@ -135,7 +123,7 @@ func list(ctx context.Context, c *cli.Call) error {
 	slices.SortStableFunc(sorted, orders[cmp.Or(o.sort, "record")])
 	shown := sorted[:min(len(sorted), cmp.Or(o.limit, len(sorted)))]
 	for _, r := range shown {
-		if failed := out.write(r); failed != nil {
+		if failed := out.Write(r.Record, r.before); failed != nil {
 			return failed
 		}
 	}
@@ -148,35 +136,8 @@ func list(ctx context.Context, c *cli.Call) error {
 		err = nil
 	case len(shown) < len(sorted):
 		fmt.Fprintf(c.Err, "there are %d more\n", len(sorted)-len(shown))
-	case err == nil && out.n == 0:
+	case err == nil && out.N == 0:
 		fmt.Fprintln(c.Err, "no such records")
 	}
-	return errors.Join(out.w.Flush(), o.Stopped(ctx, p, err))
-}
-
-// rows writes records as lines of a table or of JSON.
-type rows struct {
-	w    *bufio.Writer
-	json bool
-	n    int
-}
-
-func (o *rows) write(r row) error {
-	if o.n++; o.json {
-		return cli.WriteJSON(o.w, r.Record.JSON(r.before))
-	}
-	if o.n == 1 {
-		columns(o.w, "STATUS", "STATE", "ATTEMPT", "SINCE", "EXPIRES", "ERROR", "RECORD")
-	}
-	attempt := "-"
-	if r.Attempt > 0 {
-		attempt = fmt.Sprint(r.Attempt)
-	}
-	columns(o.w, cli.Printable(string(r.Status)), string(r.StateAt(r.before)), attempt, cli.Stamp(r.Since(r.before)), cli.Stamp(r.Expires),
-		cmp.Or(cli.Printable(r.Cause()), "-"), cli.Printable(r.ID))
-	return nil
-}
-
-func columns(w io.Writer, status, state, attempt, since, expires, cause, id string) {
-	fmt.Fprintf(w, "%-10s  %-9s  %7s  %-20s  %-20s  %-16s  %s\n", status, state, attempt, since, expires, cause, id)
+	return errors.Join(w.Flush(), o.Stopped(ctx, p, err))
 }

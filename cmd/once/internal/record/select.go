@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"slices"
 	"time"
 
@@ -13,10 +14,11 @@ import (
 // Selection selects records by what a person looks for. Stores select by id and status
 // alone, so that all else is compared here.
 type Selection struct {
-	states       []State
+	states       states
 	Cause        string // the type of an error, or its type and code as type/code
 	since, until cli.Moment
 	attempt      int64
+	older        time.Duration
 	Untold       int // records that do not tell since when they are as they are
 }
 
@@ -27,22 +29,34 @@ var statusOf = map[State]driver.Status{
 }
 
 func (o *Selection) Add(f *flag.FlagSet) {
-	f.Func("state", "only records in this `state`: running, leaseless, lapsed, released, completed, failed or over; or waiting: lapsed or released, and kept until a person decides; repeatable", func(s string) error {
-		if _, known := statusOf[State(s)]; !known {
-			return errors.New("there is no such state")
-		}
-		o.states = append(o.states, State(s))
-		return nil
-	})
+	f.Var(&o.states, "state", "only records in this `state`: running, leaseless, lapsed, released, completed, failed or over; or waiting: lapsed or released, and kept until a person decides; repeatable")
 	f.StringVar(&o.Cause, "error", "", "only failed records with an error of this `type`, or type/code; their texts are not compared")
 	f.Var(&o.since, "since", "only records that are as they are since this `time` or later, such as 24h (ago), 2026-01-31 or 2026-01-31T15:04:05Z")
 	f.Var(&o.until, "until", "only records that are as they are since this `time` or earlier")
 	f.Int64Var(&o.attempt, "attempt", 0, "only records whose attempt has this `number` or a higher one")
+	cli.DurationVar(f, &o.older, "older-than", 0, "only records in progress whose lease ended this `duration` ago or earlier, such as 15m or 7d")
+}
+
+type states []State
+
+func (s *states) String() string { return fmt.Sprint(*s) }
+
+func (s *states) Set(name string) error {
+	if _, known := statusOf[State(name)]; !known {
+		return errors.New("there is no such state")
+	}
+	*s = append(*s, State(name))
+	return nil
 }
 
 // Narrow has the store select what it can.
 func (o *Selection) Narrow(q *driver.Filter) error {
+	if o.older != 0 && q.Status == driver.Absent {
+		q.Status = driver.InProgress
+	}
 	switch {
+	case o.older < 0 || o.older > 0 && q.Status != driver.InProgress:
+		return cli.Endf(cli.CodeUsage, "--older-than is a time ago, of records INPROGRESS")
 	case o.Cause != "" && q.Status != driver.Absent && q.Status != driver.Failed:
 		return cli.Endf(cli.CodeUsage, "only a record that is FAILED has an --error")
 	case o.Cause != "":
@@ -58,6 +72,8 @@ func (o *Selection) Selects(r *Record, before time.Time) bool {
 	is, at := r.StateAt(before), r.Since(before)
 	isWaiting := (is == Lapsed || is == Released) && r.NeverExpires()
 	switch {
+	case o.older > 0 && !r.Lease.IsZero() && !r.Lapsed(before.Add(-o.older)):
+		return false
 	case o.attempt > 0 && max(r.Attempt, 1) < o.attempt:
 		return false
 	case len(o.states) > 0 && !slices.Contains(o.states, is) && !(isWaiting && slices.Contains(o.states, Waiting)):

@@ -101,7 +101,8 @@ func (o *DynamoDBFlags) open(ctx context.Context, name string, w *Waits) (*Store
 			t.partition += "#0"
 		}
 	}
-	return &Store{Operable: records, Place: "table " + name, Behind: t, size: t.size}, nil
+	where := cli.Present(", ", "table "+name, cfg.Region, aws.ToString(client.Options().BaseEndpoint), t.partition)
+	return &Store{Operable: records, Place: "table " + name, Where: where, Behind: t, size: t.size}, nil
 }
 
 // Client returns a client of DynamoDB. It sends nothing.

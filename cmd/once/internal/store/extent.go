@@ -41,7 +41,7 @@ func (o *ScanFlags) Begin(ctx context.Context, c *cli.Call, t *Store) (*Progress
 		return p, nil
 	}
 	p.Total = max(is.items, 0)
-	if is.bytes > askAbove && !o.yes {
+	if is.bytes > askAbove && !o.Yes {
 		// Half a unit for each 4 KB: a scan is eventually consistent.
 		fmt.Fprintf(c.Err, "%s has about %d items in %.1f GB. To read them costs about %d read units.\n", t.Place, is.items, float64(is.bytes)/1e9, is.bytes/8192)
 		return p, c.Ask(ctx, "nothing was read")

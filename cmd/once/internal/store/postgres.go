@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -70,7 +71,7 @@ func (o *postgresFlags) open(ctx context.Context, table string, w *Waits) (*Stor
 		return nil, cli.Misuse(err)
 	}
 	t := &PostgresTable{pool, table, &o.Options}
-	return &Store{Operable: records, Place: "table " + table, Behind: t, size: t.size}, nil
+	return &Store{Operable: records, Place: "table " + table, Where: fmt.Sprintf("%s in %s, database %s", t.Quoted(), pool.server.host, pool.Config().ConnConfig.Database), Behind: t, size: t.size}, nil
 }
 
 type PostgresTable struct {

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"flag"
+	"fmt"
 	"net"
 	"os"
+	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -75,13 +77,24 @@ func (o *redisFlags) open(ctx context.Context, w *Waits) (*Store, error) {
 		return nil, cli.Misuse(err)
 	}
 	r := &RedisServer{client, records, cmp.Or(o.options.Prefix, "once:")}
-	return &Store{Operable: records, Place: "Redis under " + cli.Printable(r.Prefix), Behind: r, size: r.size}, nil
+	return &Store{Operable: records, Place: "Redis under " + cli.Printable(r.Prefix), Where: r.where(), Behind: r, size: r.size}, nil
 }
 
 type RedisServer struct {
 	Client  goredis.UniversalClient
 	Records *redis.Store
 	Prefix  string
+}
+
+func (r *RedisServer) where() string {
+	at := ""
+	switch c := r.Client.(type) {
+	case *goredis.Client:
+		at = fmt.Sprintf("%s, database %d", c.Options().Addr, c.Options().DB)
+	case *goredis.ClusterClient:
+		at = "the cluster of " + strings.Join(c.Options().Addrs, ", ")
+	}
+	return fmt.Sprintf("Redis under %s in %s", cli.Printable(r.Prefix), at)
 }
 
 // size counts the keys of others, too.

@@ -16,18 +16,24 @@ type ScanFlags struct {
 	Flags
 	operation, Status, prefix string
 	after                     string
-	quiet, yes                bool
+	quiet                     bool
+	Yes                       bool
 }
 
 func (o *ScanFlags) Add(f *flag.FlagSet) {
 	o.Flags.Add(f)
+	o.AddView(f)
+	o.AddSelection(f)
+	f.StringVar(&o.after, "after", "", "continue at this `position`, which an earlier run printed that did not reach the end")
+	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
+	f.BoolVar(&o.Yes, "yes", false, "do not ask before a table of more than a gigabyte is read")
+}
+
+// AddSelection adds the flags of what stores select by themselves.
+func (o *ScanFlags) AddSelection(f *flag.FlagSet) {
 	f.StringVar(&o.operation, "operation", "", "only the records of this `operation`")
 	f.StringVar(&o.prefix, "prefix", "", "only records whose id begins with this `text`")
 	f.StringVar(&o.Status, "status", "", "only records of this `status`: INPROGRESS, COMPLETED or FAILED")
-	o.AddView(f)
-	f.StringVar(&o.after, "after", "", "continue at this `position`, which an earlier run printed that did not reach the end")
-	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
-	f.BoolVar(&o.yes, "yes", false, "do not ask before a table of more than a gigabyte is read")
 }
 
 func (o *ScanFlags) OpenAll(ctx context.Context, c *cli.Call) (*Store, error) {

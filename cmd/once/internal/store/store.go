@@ -16,6 +16,7 @@ import (
 type Store struct {
 	driver.Operable
 	Place string        // such as "table records"
+	Where string        // Place with its server, by which a journal knows the store again
 	ahead time.Duration // of this machine's clock is the server's
 	// behind is what a check asks: a *table, *postgresTable or *redisServer.
 	Behind any
