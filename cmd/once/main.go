@@ -22,6 +22,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/lambda-once/once/cmd/once/internal/bulk"
 	"github.com/lambda-once/once/cmd/once/internal/cli"
 )
 
@@ -30,10 +31,10 @@ var commands = []cli.Command{
 	{Usage: "inspect KEY", Summary: "one record", About: "Shows one record, and what can be done about it.", Run: inspect},
 	{Usage: "list", Summary: "records by operation, status and age", About: aboutList, Run: list},
 	{Usage: "stats", Summary: "counts and sizes of each operation", About: aboutStats, Run: stats},
-	{Usage: "release KEY", Summary: "have the next call run again", About: aboutRelease, Run: release},
-	{Usage: "resolve KEY --completed|--failed MESSAGE", Summary: "store what all calls then get", About: aboutResolve, Run: resolve},
-	{Usage: "redact KEY", Summary: "remove a person's data, and run nothing again", About: aboutRedact, Run: redact},
-	{Usage: "resume ID... --function NAME", Summary: "finish work that its caller left behind", About: aboutResume, Run: resume},
+	{Usage: "release KEY", Summary: "have the next call run again", About: aboutRelease, Run: release, Many: releaseMany},
+	{Usage: "resolve KEY --completed|--failed MESSAGE", Summary: "store what all calls then get", About: aboutResolve, Run: resolve, Many: resolveMany},
+	{Usage: "redact KEY", Summary: "remove a person's data, and run nothing again", About: aboutRedact, Run: redact, Many: redactMany},
+	{Usage: "resume ID... --function NAME", Summary: "finish work that its caller left behind", About: aboutResume, Run: resume, Many: resumeMany},
 	{Usage: "redrive QUEUE --operation OP --key KEY", Summary: "dead letters beside their records, and back to their queue", About: aboutRedrive, Run: redriveMessages},
 	{Usage: "outbox [--publish]", Summary: "messages that no relay has published, and again", About: aboutOutbox, Run: outboxItems},
 	{Usage: "sweep", Summary: "delete expired records where nothing else does", About: aboutSweep, Run: sweep},
@@ -78,7 +79,11 @@ func run(ctx context.Context, t cli.Terminal, args []string) int {
 		fmt.Fprintf(t.Err, "once: there is no command %q; see once --help\n", name)
 		return cli.CodeUsage
 	}
-	err := commands[i].Run(ctx, cli.NewCall(commands[i], t, args))
+	command := commands[i]
+	if command.Many != nil && bulk.Meant(args) {
+		command.Run, command.Usage, command.About = command.Many, command.Name()+" --state|--error|... --journal FILE", command.About+bulk.About
+	}
+	err := command.Run(ctx, cli.NewCall(command, t, args))
 	if err == nil {
 		return 0
 	}

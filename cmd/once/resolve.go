@@ -42,9 +42,8 @@ callers may have the former result. Functions with a cache (CacheEntries) replay
 it until their processes end.
 `
 
-// resolveFlags state an outcome.
-type resolveFlags struct {
-	writeFlags
+// outcomeFlags state an outcome.
+type outcomeFlags struct {
 	record.Resolution
 	completed, noResult bool
 	file                string // of --data, or of --body
@@ -54,8 +53,7 @@ type resolveFlags struct {
 	kind, errCode       string
 }
 
-func (o *resolveFlags) add(f *flag.FlagSet) {
-	o.writeFlags.add(f)
+func (o *outcomeFlags) add(f *flag.FlagSet) {
 	f.BoolVar(&o.completed, "completed", false, "the work was done")
 	f.StringVar(&o.file, "data", "", "a `file` with the result's JSON; - is standard input, and then --yes is needed")
 	f.BoolVar(&o.noResult, "no-result", false, "with --completed: there is no result, and calls get the zero value")
@@ -73,22 +71,24 @@ func (o *resolveFlags) add(f *flag.FlagSet) {
 	f.StringVar(&o.message, "failed", "", "the work failed permanently: the error's `message`")
 	f.StringVar(&o.kind, "error-type", "OperatorError", "with --failed, the error's type `name`, on which Step Functions match")
 	f.StringVar(&o.errCode, "error-code", "", "with --failed, the error's `code`")
-	f.StringVar(&o.By, "by", "", "the `name` of who resolves it, of 256 bytes at most, which is stored and shown; it is stated, and so no proof")
-	f.StringVar(&o.Reason, "reason", "", "a `text` of 512 bytes at most that says why, which is stored and shown; no personal data")
 	cli.DurationVar(f, &o.Retention, "retention", 24*time.Hour, "how long calls get the result at least, a `duration` such as 7d; never shorter than the record's own retention; required for a record that never expires. With Config.RefuseLate, at least the functions' Retention: until then a repetition is not late, and would run")
 }
 
 func resolve(ctx context.Context, c *cli.Call) error {
-	var o resolveFlags
-	o.add(c.FlagSet)
+	var o struct {
+		writeFlags
+		outcomeFlags
+	}
+	o.writeFlags.add(c.FlagSet)
+	o.outcomeFlags.add(c.FlagSet)
+	c.StringVar(&o.By, "by", "", "the `name` of who resolves it, of 256 bytes at most, which is stored and shown; it is stated, and so no proof")
+	c.StringVar(&o.Reason, "reason", "", "a `text` of 512 bytes at most that says why, which is stored and shown; no personal data")
 	w, err := o.Wanted(c)
 	if err != nil {
 		return err
 	}
-	if err := o.check(c); err != nil {
-		return err
-	}
-	if err := o.outcome(c); err != nil {
+	o.Resolution.Skew = o.Flags.Skew
+	if err := o.outcome(c, o.yes); err != nil {
 		return err
 	}
 	t, r, err := o.find(ctx, c, w)
@@ -106,7 +106,29 @@ func resolve(ctx context.Context, c *cli.Call) error {
 	return o.write(ctx, c.Terminal, t, r, write)
 }
 
-func (o *resolveFlags) check(c *cli.Call) error {
+// outcome sets what calls get. yes reports that nothing is asked.
+func (o *outcomeFlags) outcome(c *cli.Call, yes bool) error {
+	if err := o.check(c, yes); err != nil {
+		return err
+	}
+	switch o.Stated = c.Given("retention"); {
+	case !o.completed:
+		return o.WithFailure(o.kind, o.message, o.errCode)
+	case o.noResult:
+		o.WithoutResult()
+		return nil
+	}
+	data, err := readFile(o.file, c.In)
+	switch {
+	case err != nil:
+		return cli.Misuse(err)
+	case c.Given("http"):
+		return o.WithResponse(o.status, o.headers, data)
+	}
+	return o.WithResult(data)
+}
+
+func (o *outcomeFlags) check(c *cli.Call, yes bool) error {
 	response, file := c.Given("http"), c.Given("data") || c.Given("body")
 	o.completed = o.completed || response
 	switch {
@@ -124,7 +146,7 @@ func (o *resolveFlags) check(c *cli.Call) error {
 		return cli.Endf(cli.CodeUsage, "--data or --body names no file; is a variable unset?")
 	case !response && o.completed && o.noResult == file:
 		return cli.Endf(cli.CodeUsage, "set --data FILE, --no-result or --http STATUS: all calls get the result that is stored")
-	case o.file == "-" && !o.yes:
+	case o.file == "-" && !yes:
 		return cli.Endf(cli.CodeUsage, "the file - is standard input, so that nothing can be confirmed: set --yes as well")
 	case c.Given("by") && o.By == "" || c.Given("reason") && o.Reason == "":
 		return cli.Endf(cli.CodeUsage, "--by or --reason is empty; is a variable unset?")
@@ -132,26 +154,6 @@ func (o *resolveFlags) check(c *cli.Call) error {
 		return cli.Endf(cli.CodeUsage, "--retention is less than a second")
 	}
 	return nil
-}
-
-// outcome sets what calls get.
-func (o *resolveFlags) outcome(c *cli.Call) error {
-	o.Resolution.Skew, o.Stated = o.Flags.Skew, c.Given("retention")
-	switch {
-	case !o.completed:
-		return o.WithFailure(o.kind, o.message, o.errCode)
-	case o.noResult:
-		o.WithoutResult()
-		return nil
-	}
-	data, err := readFile(o.file, c.In)
-	switch {
-	case err != nil:
-		return cli.Misuse(err)
-	case c.Given("http"):
-		return o.WithResponse(o.status, o.headers, data)
-	}
-	return o.WithResult(data)
 }
 
 func readFile(name string, in io.Reader) ([]byte, error) {

@@ -91,11 +91,11 @@ func resume(ctx context.Context, c *cli.Call) error {
 
 // resume shows the records, asks for confirmation, and lets the function resume them.
 func (o *resumeFlags) resume(ctx context.Context, to cli.Terminal, t *store.Store, all []*record.Record) error {
-	var event handlers.ResumeEvent
+	var ids []string
 	for _, r := range all {
 		r.Print(to.Err, t.Now(), t.Now().Add(-o.Skew))
 		fmt.Fprintln(to.Err)
-		event.IDs = append(event.IDs, r.ID)
+		ids = append(ids, r.ID)
 	}
 	fmt.Fprintf(to.Err, "The function %s will run the stored requests of these %d records, each as its next attempt: it finishes them, or undoes their steps.\n", cli.Printable(o.function), len(all))
 	if !o.yes {
@@ -103,41 +103,50 @@ func (o *resumeFlags) resume(ctx context.Context, to cli.Terminal, t *store.Stor
 			return err
 		}
 	}
-	payload, err := json.Marshal(event)
+	report, err := invokeResume(ctx, &o.Flags, o.function, ids)
 	if err != nil {
 		return err
-	}
-	o.Waits.Timeout = max(o.Waits.Timeout, 15*time.Minute) // the function's own, at most
-	cfg, err := o.DynamoDB.Load(ctx, &o.Waits)
-	if err != nil {
-		return err
-	}
-	// A request whose answer is lost is not sent again: the operator decides that.
-	client := lambda.NewFromConfig(cfg, func(l *lambda.Options) { l.RetryMaxAttempts = 1 })
-	out, err := client.Invoke(ctx, &lambda.InvokeInput{FunctionName: &o.function, Payload: payload})
-	if err != nil {
-		return o.notInvoked(err)
-	}
-	var report handlers.ResumeReport
-	if out.FunctionError != nil || json.Unmarshal(out.Payload, &report) != nil || report.Operation == "" {
-		return cli.Endf(cli.CodeFailed, "the function %s failed, or is not one of handlers.Resume: see its log, and inspect the records", o.function)
 	}
 	return o.report(to, report, len(all))
 }
 
-func (o *resumeFlags) notInvoked(err error) error {
+// invokeResume returns an error if it is not known what the function has done.
+func invokeResume(ctx context.Context, o *store.Flags, function string, ids []string) (report handlers.ResumeReport, err error) {
+	payload, err := json.Marshal(handlers.ResumeEvent{IDs: ids})
+	if err != nil {
+		return report, err
+	}
+	defer func(ofStore time.Duration) { o.Waits.Timeout = ofStore }(o.Waits.Timeout)
+	o.Waits.Timeout = max(o.Waits.Timeout, 15*time.Minute) // the function's own, at most
+	cfg, err := o.DynamoDB.Load(ctx, &o.Waits)
+	if err != nil {
+		return report, err
+	}
+	// A request whose answer is lost is not sent again: the operator decides that.
+	client := lambda.NewFromConfig(cfg, func(l *lambda.Options) { l.RetryMaxAttempts = 1 })
+	out, err := client.Invoke(ctx, &lambda.InvokeInput{FunctionName: &function, Payload: payload})
+	if err != nil {
+		return report, notInvoked(function, err)
+	}
+	if out.FunctionError != nil || json.Unmarshal(out.Payload, &report) != nil || report.Operation == "" {
+		return report, cli.Endf(cli.CodeFailed, "the function %s failed, or is not one of handlers.Resume: see its log, and inspect the records", function)
+	}
+	return report, nil
+}
+
+func notInvoked(function string, err error) error {
 	var missing *types.ResourceNotFoundException
 	var busy *types.TooManyRequestsException
 	var api smithy.APIError
 	switch {
 	case errors.As(err, &missing):
-		return cli.Endf(cli.CodeFailed, "there is no function %s in this account and Region: see --region and --profile", o.function)
+		return cli.Endf(cli.CodeFailed, "there is no function %s in this account and Region: see --region and --profile", function)
 	case errors.As(err, &busy):
-		return cli.Endf(cli.CodeFailed, "the function %s is busy, as one of its rounds runs: repeat the command", o.function)
+		return cli.Endf(cli.CodeFailed, "the function %s is busy, as one of its rounds runs: repeat the command", function)
 	case errors.As(err, &api):
-		return fmt.Errorf("the function %s was not invoked: %w", o.function, err)
+		return fmt.Errorf("the function %s was not invoked: %w", function, err)
 	}
-	return cli.Endf(cli.CodeUnacknowledged, "no answer of the function %s arrived, and it may have resumed the records: inspect them before you repeat the command: %w", o.function, err)
+	return cli.Endf(cli.CodeUnacknowledged, "no answer of the function %s arrived, and it may have resumed the records: inspect them before you repeat the command: %w", function, err)
 }
 
 // report prints what the function has done, and returns an error unless all is resumed.

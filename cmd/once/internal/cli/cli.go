@@ -40,6 +40,8 @@ func Misuse(err error) error { return &Ending{CodeUsage, err} }
 type Command struct {
 	Usage, Summary, About string
 	Run                   func(context.Context, *Call) error
+	// Many runs the command on all records of a selection.
+	Many func(context.Context, *Call) error
 }
 
 func (c Command) Name() string {

@@ -101,7 +101,7 @@ func (o *DynamoDBFlags) open(ctx context.Context, name string, w *Waits) (*Store
 			t.partition += "#0"
 		}
 	}
-	where := cli.Present(", ", "table "+name, cfg.Region, aws.ToString(client.Options().BaseEndpoint), t.partition)
+	where := cli.Present(", ", "table "+name, client.Options().Region, aws.ToString(client.Options().BaseEndpoint), t.partition)
 	return &Store{Operable: records, Place: "table " + name, Where: where, Behind: t, size: t.size}, nil
 }
 

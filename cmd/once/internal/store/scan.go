@@ -16,7 +16,7 @@ type ScanFlags struct {
 	Flags
 	operation, Status, prefix string
 	after                     string
-	quiet                     bool
+	Quiet                     bool
 	Yes                       bool
 }
 
@@ -25,7 +25,7 @@ func (o *ScanFlags) Add(f *flag.FlagSet) {
 	o.AddView(f)
 	o.AddSelection(f)
 	f.StringVar(&o.after, "after", "", "continue at this `position`, which an earlier run printed that did not reach the end")
-	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
+	f.BoolVar(&o.Quiet, "quiet", false, "print no progress")
 	f.BoolVar(&o.Yes, "yes", false, "do not ask before a table of more than a gigabyte is read")
 }
 
@@ -63,7 +63,7 @@ var ErrNoPosition = cli.Endf(cli.CodeUsage, "--after names no position; is a var
 
 // progress is that of a scan which begins at --after.
 func (o *ScanFlags) progress(c *cli.Call) *Progress {
-	p := NewProgress(c.Terminal, o.quiet)
+	p := NewProgress(c.Terminal, o.Quiet)
 	p.next = o.after
 	return p
 }

@@ -1,0 +1,299 @@
+package bulk
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/record"
+	"github.com/lambda-once/once/cmd/once/internal/store"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+const (
+	maxSamples  = 5
+	maxSelected = 1_000_000 // bounds the memory of a run
+)
+
+// run is one run of a command, new or continued.
+type run struct {
+	*Flags
+	*Action
+	*journal
+	call  *cli.Call
+	store *store.Store
+}
+
+// Run reads the flags and does what they say. It opens the store with a context that outlives
+// ctx for some seconds: an interrupt ends the run after the write under way.
+func (o *Flags) Run(ctx context.Context, c *cli.Call, a *Action) (err error) {
+	o.add(c.FlagSet)
+	lingering, cancel := driver.Linger(ctx)
+	defer cancel()
+	n := &run{Flags: o, Action: a, call: c}
+	if n.store, err = o.OpenAll(lingering, c); err != nil {
+		return err
+	}
+	selection, err := o.check(c)
+	switch {
+	case err != nil:
+		return err
+	case o.continuing != "":
+		err = n.again()
+	default:
+		n.journal = &journal{head: head{Journal: version, Run: rand.Text(), At: time.Now().UTC(), Command: c.Name(), Store: n.store.Where, Selection: selection, By: o.By, Reason: o.Reason, Skew: o.Flags.Skew}}
+		err = n.count(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if left := n.left(); !o.dryRun && len(left) > 0 {
+		if !o.Yes {
+			err = c.Confirm(ctx)
+		}
+		if err == nil && n.file == nil {
+			err = n.create(o.journal)
+		}
+		if err != nil {
+			return err
+		}
+		err = n.all(ctx, lingering, left)
+	}
+	return n.tell(err)
+}
+
+// again takes the run from its journal.
+func (n *run) again() (err error) {
+	if n.journal, err = reopen(n.continuing); err != nil {
+		return err
+	}
+	switch {
+	case n.Command != n.call.Name():
+		return cli.Endf(cli.CodeUsage, "%s is the journal of %s; nothing was written", n.continuing, n.Command)
+	case n.Store != n.store.Where:
+		return cli.Endf(cli.CodeUsage, "%s is the journal of a run on %s, and this is %s; nothing was written", n.continuing, n.Store, n.store.Where)
+	}
+	left := len(n.left())
+	fmt.Fprintf(n.call.Err, "%s of %s on %s ended with %d of %d records; the other %d follow.\n", n.Command, cli.Stamp(n.At), n.Store, n.Selected-left, n.Selected, left)
+	return json.Unmarshal(n.head.Action, n.Terms)
+}
+
+// may returns what is going to happen to a record, or why it is left as it is.
+func (n *run) may(r *record.Record, now time.Time) (w record.Write, err error) {
+	if err := n.May(r, now, n.head.Skew); err != nil {
+		return w, err
+	}
+	return n.Write(r, now)
+}
+
+// count selects the records, and shows what is going to happen.
+func (n *run) count(ctx context.Context) error {
+	q := n.Query()
+	err := errors.Join(n.Read(), n.Narrow(&q))
+	if err != nil {
+		return err
+	}
+	if n.head.Action, err = json.Marshal(n.Terms); err != nil {
+		return err
+	}
+	p, err := n.Begin(ctx, n.call, n.store)
+	if err != nil {
+		return err
+	}
+	says, samples, counted := "", &record.Rows{W: n.call.Err}, map[string]bool{}
+	err = n.store.Each(ctx, q, p, func(r *record.Record) error {
+		before := r.At.Add(-n.head.Skew)
+		switch {
+		case counted[r.ID] || !n.Selects(r, before): // a scan may return a record twice
+			return nil
+		case len(n.items) == maxSelected:
+			return cli.Endf(cli.CodeUsage, "there are more than %d records: select fewer", maxSelected)
+		}
+		counted[r.ID] = true
+		i := &item{line: line{At: n.At, ID: r.ID, Is: selected, As: digest(r)}}
+		n.items = append(n.items, i)
+		w, err := n.may(r, r.At)
+		if err != nil {
+			i.end(refused, err)
+			return nil
+		}
+		if says = cmp.Or(says, w.What); samples.N == maxSamples {
+			return nil
+		}
+		return samples.Write(r, before)
+	})
+	if ctx.Err() != nil {
+		err = store.ErrInterrupted
+	}
+	if err != nil {
+		return fmt.Errorf("%w; nothing was written", err)
+	}
+	ready := len(n.left())
+	n.Selected, n.Refused = len(n.items), len(n.items)-ready
+	if n.Untold > 0 {
+		fmt.Fprintf(n.call.Err, "%d records do not tell since when they are as they are, and are not selected\n", n.Untold)
+	}
+	fmt.Fprintf(n.call.Err, "%d records of %s are selected.\n", n.Selected, n.Store)
+	reasons := n.reasons()
+	for _, why := range slices.Sorted(maps.Keys(reasons)) {
+		fmt.Fprintf(n.call.Err, "%d are left as they are: %s.\n", reasons[why], why)
+	}
+	if ready > 0 {
+		fmt.Fprintf(n.call.Err, "%d follow. Of the first: %s\n", ready, says)
+	}
+	return nil
+}
+
+// all does what is left, at its rate.
+func (n *run) all(ctx, lingering context.Context, left []*item) error {
+	p := store.NewProgress(n.call.Terminal, n.Quiet)
+	p.Sweep = "ended"
+	defer p.End()
+	next := time.Now()
+	for len(left) > 0 {
+		some := left[:min(n.batch(), len(left))]
+		left = left[len(some):]
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Until(next)):
+		}
+		if ctx.Err() != nil {
+			return store.ErrInterrupted
+		}
+		if n.rate > 0 {
+			next = time.Now().Add(time.Duration(len(some)) * time.Second / time.Duration(n.rate))
+		}
+		if err := n.some(lingering, some); err != nil {
+			return err
+		}
+		p.Swept += len(some)
+		p.Page(driver.Progress{Read: len(some)})
+	}
+	return nil
+}
+
+// some reads records again, and does those that are as they were.
+func (n *run) some(ctx context.Context, items []*item) error {
+	var ready []*item
+	for _, i := range items {
+		r, err := n.store.Read(ctx, i.ID)
+		if err != nil && !store.IsMissing(err) {
+			return err
+		}
+		if n.appraise(i, r, n.store.Now()); i.Is == begun {
+			ready = append(ready, i)
+		}
+		if err := n.note(i); err != nil {
+			return err
+		}
+	}
+	if len(ready) == 0 {
+		return nil
+	}
+	if err := n.file.Sync(); err != nil {
+		return err // nothing is written that the journal does not name
+	}
+	err := n.do(ctx, n.store, ready)
+	for _, i := range ready {
+		if i.Is != begun {
+			err = errors.Join(err, n.note(i))
+		}
+	}
+	return err
+}
+
+// appraise begins an item, or ends it. r is nil if the record is gone.
+func (n *run) appraise(i *item, r *record.Record, now time.Time) {
+	if i.Is != selected { // by a run that did not note what became of it
+		switch is := n.settle(i, r); is {
+		case done:
+			i.end(is, nil)
+			return
+		case unknown:
+			i.end(is, errors.New("the record has changed, and may have been written before"))
+			return
+		}
+	} else if digest(r) != i.As {
+		i.end(changed, nil)
+		return
+	}
+	err := n.May(r, now, n.head.Skew)
+	if err == nil {
+		err = n.begin(i, r, now)
+	}
+	if err != nil {
+		i.end(refused, err)
+		return
+	}
+	i.At, i.Is, i.State, i.Attempt, i.Owner = now.UTC(), begun, r.StateAt(now.Add(-n.head.Skew)), r.Attempt, r.Owner
+}
+
+// summary is what a run has done.
+type summary struct {
+	Run      string         `json:"run"`
+	Command  string         `json:"command"`
+	Journal  string         `json:"journal,omitempty"`
+	DryRun   bool           `json:"dry_run"`
+	Selected int            `json:"selected"`
+	Done     int            `json:"done"`
+	Changed  int            `json:"changed"`
+	Refused  int            `json:"refused"`
+	Unknown  int            `json:"unknown"` // they may have been written
+	Left     int            `json:"left"`
+	Why      map[string]int `json:"refused_because,omitempty"`
+}
+
+// tell prints how far the run came, and returns an error unless it did all that it could.
+func (n *run) tell(err error) error {
+	is := map[step]int{}
+	for _, i := range n.items {
+		is[i.Is]++
+	}
+	s := &summary{n.head.Run, n.Command, "", n.dryRun, n.Selected, is[done], is[changed], is[refused], is[unknown], is[selected] + is[begun], n.reasons()}
+	if n.file != nil {
+		s.Journal = n.file.Name()
+		err = errors.Join(err, n.file.Close())
+	}
+	if n.JSON {
+		err = errors.Join(err, cli.WriteJSON(n.call.Out, s))
+	} else {
+		fmt.Fprintf(n.call.Out, "%d records done, %d changed since they were selected, %d refused, %d perhaps written, %d left\n", s.Done, s.Changed, s.Refused, s.Unknown, s.Left)
+	}
+	then := fmt.Sprintf("%s --continue %s", n.Command, s.Journal)
+	switch {
+	case n.dryRun:
+		return err
+	case err != nil:
+		return fmt.Errorf("%w; %d of %d records are ended; continue with %s", err, s.Selected-s.Left-s.Unknown, s.Selected, then)
+	case s.Unknown > 0:
+		return cli.Endf(cli.CodeUnacknowledged, "%d records may have been written; look at them, or at all of them with %s", s.Unknown, then)
+	case s.Selected > 0 && s.Refused == s.Selected:
+		return cli.Endf(cli.CodeRefused, "their states forbid it; nothing was written")
+	case s.Changed > 0 || s.Refused > n.Refused:
+		return cli.Endf(cli.CodeFailed, "not all are done; the journal says why: %s", s.Journal)
+	}
+	return nil
+}
+
+// beyond is where the details of one record begin, such as the end of its lease.
+var beyond = regexp.MustCompile(`; |\. | until `)
+
+// reasons counts the refused records by their reasons.
+func (n *run) reasons() map[string]int {
+	all := map[string]int{}
+	for _, i := range n.items {
+		if i.Is == refused {
+			all[beyond.Split(strings.TrimPrefix(i.Why, cli.Printable(i.ID)+": "), 2)[0]]++
+		}
+	}
+	return all
+}
