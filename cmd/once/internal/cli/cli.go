@@ -10,7 +10,7 @@ import (
 // Codes to exit with. With 4, 5 and 6 nothing was written. once dynamodb exits with the
 // code of its command.
 const (
-	CodeFailed         = 1 // the store refused or was not reached, the function failed, not all is resumed, or it was interrupted
+	CodeFailed         = 1 // the store refused or was not reached, the function failed, not all records are done, or it was interrupted
 	CodeUsage          = 2 // used wrongly, or the command does not apply to the store
 	CodeNoRecord       = 3
 	CodeChanged        = 4 // the record has changed since it was shown
