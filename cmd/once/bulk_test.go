@@ -261,6 +261,9 @@ func TestBulkRunsAreMeant(t *testing.T) {
 	s.ends(0, "0 records of", "release", "--state", "running", "--journal", journal)
 	_, err := os.Stat(journal)
 	check.True(t, os.IsNotExist(err), "a journal of a run that was not confirmed")
+	began := time.Now()
+	s.prints("2 records done", "release", "--state", "lapsed", "--yes", "--rate", "10", "--journal", journal)
+	check.True(t, time.Since(began) > time.Second/10, "two records at 10 a second")
 	help := s.run("release", "--dry-run", "--help").err
 	check.Contains(t, help, "no flag overrides an objection")
 	check.Contains(t, help, "--older-than")

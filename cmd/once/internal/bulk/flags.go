@@ -68,7 +68,7 @@ func (o *Flags) add(f *flag.FlagSet) {
 
 // check returns an error for flags that do not fit together, and the selection as it was given.
 func (o *Flags) check(c *cli.Call) (map[string]string, error) {
-	given, mistakes := map[string]string{}, []error(nil)
+	given, mistake := map[string]string{}, error(nil)
 	ofRun := flag.NewFlagSet("", flag.ContinueOnError)
 	new(store.Flags).Add(ofRun)
 	c.Visit(func(g *flag.Flag) {
@@ -78,14 +78,14 @@ func (o *Flags) check(c *cli.Call) (map[string]string, error) {
 		}
 		switch unset := value == g.DefValue; {
 		case o.continuing != "" && ofRun.Lookup(g.Name) == nil && !slices.Contains([]string{"continue", "json", "quiet", "rate", "yes"}, g.Name):
-			mistakes = append(mistakes, cli.Endf(cli.CodeUsage, "--continue takes selection and action from its journal: leave out --%s", g.Name))
+			mistake = cli.Endf(cli.CodeUsage, "--continue takes selection and action from its journal: leave out --%s", g.Name)
 		case unset && (slices.Contains(selecting, g.Name) || slices.Contains([]string{"by", "continue", "journal", "reason"}, g.Name)):
-			mistakes = append(mistakes, cli.Endf(cli.CodeUsage, "--%s is empty; is a variable unset?", g.Name))
+			mistake = cli.Endf(cli.CodeUsage, "--%s is empty; is a variable unset?", g.Name)
 		}
 	})
 	switch {
-	case len(mistakes) > 0:
-		return nil, mistakes[0]
+	case mistake != nil:
+		return nil, mistake
 	case o.rate < 0:
 		return nil, cli.Endf(cli.CodeUsage, "--rate is negative")
 	case o.continuing != "":

@@ -1,7 +1,6 @@
 package bulk
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -87,14 +86,6 @@ func (n *run) again() (err error) {
 	return json.Unmarshal(n.head.Action, n.Terms)
 }
 
-// may returns what is going to happen to a record, or why it is left as it is.
-func (n *run) may(r *record.Record, now time.Time) (w record.Write, err error) {
-	if err := n.May(r, now, n.head.Skew); err != nil {
-		return w, err
-	}
-	return n.Write(r, now)
-}
-
 // count selects the records, and shows what is going to happen.
 func (n *run) count(ctx context.Context) error {
 	q := n.Query()
@@ -121,12 +112,18 @@ func (n *run) count(ctx context.Context) error {
 		counted[r.ID] = true
 		i := &item{line: line{At: n.At, ID: r.ID, Is: selected, As: digest(r)}}
 		n.items = append(n.items, i)
-		w, err := n.may(r, r.At)
-		if err != nil {
+		w, err := record.Write{}, n.May(r, r.At, n.head.Skew)
+		if err == nil {
+			w, err = n.Write(r, r.At)
+		}
+		switch {
+		case err != nil:
 			i.end(refused, err)
 			return nil
+		case says == "":
+			says = w.What
 		}
-		if says = cmp.Or(says, w.What); samples.N == maxSamples {
+		if samples.N == maxSamples {
 			return nil
 		}
 		return samples.Write(r, before)
@@ -139,6 +136,12 @@ func (n *run) count(ctx context.Context) error {
 	}
 	ready := len(n.left())
 	n.Selected, n.Refused = len(n.items), len(n.items)-ready
+	n.show(ready, says)
+	return nil
+}
+
+// show says how many records are selected, and what becomes of them.
+func (n *run) show(ready int, says string) {
 	if n.Untold > 0 {
 		fmt.Fprintf(n.call.Err, "%d records do not tell since when they are as they are, and are not selected\n", n.Untold)
 	}
@@ -150,7 +153,6 @@ func (n *run) count(ctx context.Context) error {
 	if ready > 0 {
 		fmt.Fprintf(n.call.Err, "%d follow. Of the first: %s\n", ready, says)
 	}
-	return nil
 }
 
 // all does what is left, at its rate.
