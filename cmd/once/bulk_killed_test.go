@@ -29,7 +29,7 @@ func (s *storeScene) tapped() (*tap, []string) {
 	flags, _ := s.behind(func(r *wire.Request) (*wire.Response, error) {
 		isWrite := strings.Contains(r.Operation, "Update") || strings.Contains(r.Operation, "Delete") ||
 			strings.Contains(r.Operation, "update") || strings.Contains(r.Operation, "delete") ||
-			s.flags[0] == "--redis" && bytes.Contains(r.Body, []byte("INPROGRESS"))
+			s.flags[0] == "--redis" && (bytes.Contains(r.Body, []byte("INPROGRESS")) || bytes.Contains(r.Body, []byte(driver.Redacted)))
 		tap.mu.Lock()
 		at, n := tap.at, tap.writes
 		if isWrite {

@@ -152,6 +152,35 @@ func TestBulkWriteWithALostAnswerIsSettled(t *testing.T) {
 	})
 }
 
+// A person's data is gone from all finished records of a selection, also after a lost answer.
+func TestBulkRedact(t *testing.T) {
+	t.Setenv("AWS_MAX_ATTEMPTS", "1")
+	onStores(t, func(s *storeScene) {
+		for i := range 4 {
+			s.finish(fmt.Sprint("pay#", i), `"Ada"`)
+		}
+		running := s.claim("pay#running", time.Hour)
+		journal := s.journalOf()
+		tap, flags := s.tapped()
+		tap.set(func(write int, r *wire.Request) (*wire.Response, error) {
+			answer, err := r.Send()
+			if write == 1 {
+				return nil, wire.ErrCut
+			}
+			return answer, err
+		})
+		r := s.run(append([]string{"redact", "--prefix", "pay#", "--by", "ann", "--journal", journal, "--yes"}, flags...)...)
+		check.Equal(s, r.code, 0, r.err)
+		check.Contains(s, r.out, "4 records done, 0 changed since they were selected, 1 refused, 0 perhaps written, 0 left\n")
+		for i := range 4 {
+			got := s.get(fmt.Sprint("pay#", i))
+			check.Equal(s, got.Unavailable, driver.Redacted)
+			check.Equal(s, got.Ended.By, "ann")
+		}
+		check.Equal(s, s.get(running.ID).Owner, running.Owner)
+	})
+}
+
 // An interrupt ends a run after the write under way, whose answer it notes.
 func TestInterruptedBulkRunSaysHowFarItCame(t *testing.T) {
 	onStores(t, func(s *storeScene) {
@@ -165,7 +194,7 @@ func TestInterruptedBulkRunSaysHowFarItCame(t *testing.T) {
 			}
 			return r.Send()
 		})
-		d := s.start(append([]string{"release", "--operation", "pay", "--journal", journal, "--yes", "--rate", "20"}, flags...)...)
+		d := s.start(append([]string{"release", "--operation", "pay", "--journal", journal, "--yes", "--rate", "5"}, flags...)...)
 		started <- d
 		r := s.ended(d)
 		check.Equal(s, r.code, cli.CodeFailed, r.err)
@@ -267,6 +296,7 @@ func TestBulkRunsAreMeant(t *testing.T) {
 	help := s.run("release", "--dry-run", "--help").err
 	check.Contains(t, help, "no flag overrides an objection")
 	check.Contains(t, help, "--older-than")
+	check.Contains(t, s.run("release", "--help").err, "see once release --dry-run --help")
 }
 
 // A record that never expires needs a --retention, as in a command for one.

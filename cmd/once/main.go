@@ -80,8 +80,12 @@ func run(ctx context.Context, t cli.Terminal, args []string) int {
 		return cli.CodeUsage
 	}
 	command := commands[i]
-	if command.Many != nil && bulk.Meant(args) {
+	switch {
+	case command.Many == nil:
+	case bulk.Meant(args):
 		command.Run, command.Usage, command.About = command.Many, command.Name()+" --state|--error|... --journal FILE", command.About+bulk.About
+	default:
+		command.About += "\nFor all records of a selection, see once " + command.Name() + " --dry-run --help.\n"
 	}
 	err := command.Run(ctx, cli.NewCall(command, t, args))
 	if err == nil {
