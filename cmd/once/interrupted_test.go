@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/record"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
@@ -75,7 +76,7 @@ func TestScanThatDoesNotEndSaysWhereToContinue(t *testing.T) {
 						return
 					}
 					var first, second struct {
-						Operations []operationStats
+						Operations []record.OperationStats
 						After      string
 					}
 					check.Must(t, json.Unmarshal([]byte(r.out), &first))

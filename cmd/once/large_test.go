@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/cmd/once/internal/record"
 	"github.com/lambda-once/once/cmd/once/internal/store"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
@@ -63,7 +64,7 @@ func TestLargeTable(t *testing.T) {
 	s.progressOf(n, s.measured(&out, binary, "stats", "--json"))
 	var got struct {
 		Items      int
-		Operations []operationStats
+		Operations []record.OperationStats
 	}
 	check.Must(t, json.Unmarshal(out.Bytes(), &got))
 	if got.Items != n || len(got.Operations) != 2 || got.Operations[0].InProgress+got.Operations[1].InProgress != n/1000 {

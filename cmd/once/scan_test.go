@@ -4,14 +4,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/cmd/once/internal/cli"
-	"github.com/lambda-once/once/cmd/once/internal/record"
-	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/internal/check"
 )
 
 // sorted has the lines of a table behind its header, which come in the order
@@ -38,18 +34,6 @@ func TestStatsCountsEachOperation(t *testing.T) {
 	golden(t, "stats", s.ok("stats"))
 	golden(t, "stats-json", s.ok("stats", "--json"))
 	golden(t, "stats-operation", s.ok("stats", "--operation", "pay", "--status", "INPROGRESS"))
-}
-
-// As many operations as there are records do not take the memory of all.
-func TestStatsBoundsOperations(t *testing.T) {
-	c := counts{}
-	for i := range 3 * maxOperations {
-		c.add(record.New(driver.Entry{Record: driver.Record{ID: strings.Repeat("x", i) + "#1", Status: driver.Completed}}), time.Now())
-	}
-	if all := c.sorted(); len(all) > maxOperations+1 || all[0].Operation != "" && all[0].Operation != otherwise {
-		t.Errorf("%d operations", len(all))
-	}
-	check.Equal(t, c[otherwise].Completed, 2*maxOperations, "others")
 }
 
 // The scheduled sweep of infra stores its position in the table that it sweeps.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/cmd/once/internal/checks"
 	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/record"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
@@ -124,7 +125,7 @@ func TestRecordsAreShown(t *testing.T) {
 			s.Errorf("list prints\n%s", out)
 		}
 		check.Lacks(s, s.prints("ship#done", "list", "--operation", "ship"), "pay#", "list")
-		var counted struct{ Operations []operationStats }
+		var counted struct{ Operations []record.OperationStats }
 		check.Must(s, json.Unmarshal([]byte(s.ok(s.with("stats", "--json")...)), &counted))
 		if len(counted.Operations) != 2 || counted.Operations[0].InProgress != 3 || counted.Operations[0].Stuck != 2 || counted.Operations[1].Bytes.Total == 0 {
 			s.Errorf("stats counts %+v", counted.Operations)

@@ -28,6 +28,15 @@ func (t *Table) size(ctx context.Context) (extent, error) {
 	return extent{aws.ToInt64(d.Table.ItemCount), aws.ToInt64(d.Table.TableSizeBytes)}, nil
 }
 
+// Total returns about how many records there are, or 0 if that is not known.
+func (s *Store) Total(ctx context.Context) int64 {
+	is, err := s.size(ctx)
+	if err != nil {
+		return 0
+	}
+	return max(is.items, 0)
+}
+
 // Begin asks before a scan that costs, and returns its progress. A size that is not known
 // prevents no scan.
 func (o *ScanFlags) Begin(ctx context.Context, c *cli.Call, t *Store) (*Progress, error) {

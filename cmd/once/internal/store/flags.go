@@ -29,8 +29,12 @@ func (o *Flags) Add(f *flag.FlagSet) {
 
 // AddView adds the flags of the commands that show records.
 func (o *Flags) AddView(f *flag.FlagSet) {
-	cli.DurationVar(f, &o.Skew, "clock-skew", time.Second, "Config.ClockSkew of the functions, a `duration`: a lease is live for so much longer")
+	o.AddSkew(f)
 	f.BoolVar(&o.JSON, "json", false, "write JSON")
+}
+
+func (o *Flags) AddSkew(f *flag.FlagSet) {
+	cli.DurationVar(f, &o.Skew, "clock-skew", time.Second, "Config.ClockSkew of the functions, a `duration`: a lease is live for so much longer")
 }
 
 type kind string

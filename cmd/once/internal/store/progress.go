@@ -38,6 +38,13 @@ func NewProgress(to cli.Terminal, quiet bool) *Progress {
 	return p
 }
 
+// ProgressAt returns the progress of a scan that continues at a position of [Progress.After],
+// and tells no terminal.
+func ProgressAt(after string) (*Progress, error) {
+	next, err := base64.RawURLEncoding.DecodeString(after)
+	return &Progress{To: io.Discard, next: string(next)}, err
+}
+
 // Page shows the progress after a page: on a terminal from the second page on,
 // elsewhere after every 10,000 items or so.
 func (p *Progress) Page(done driver.Progress) {

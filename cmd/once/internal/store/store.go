@@ -52,24 +52,30 @@ func IsMissing(err error) bool {
 func (s *Store) Each(ctx context.Context, f driver.Filter, p *Progress, each func(*record.Record) error) error {
 	defer p.End()
 	for {
-		page, err := s.Scan(ctx, f, p.next)
-		if err != nil {
-			return CallError(err)
-		}
-		s.observed(page.At)
-		for _, e := range page.Entries {
-			if checked.Is(e.ID) {
-				continue
-			}
-			if err := each(record.New(e)); err != nil {
-				return err
-			}
-		}
-		p.Page(page.Progress)
-		if p.next = page.Next; p.next == "" {
-			return nil
+		if more, err := s.Page(ctx, f, p, each); !more || err != nil {
+			return err
 		}
 	}
+}
+
+// Page reads one page, and reports whether there are more.
+func (s *Store) Page(ctx context.Context, f driver.Filter, p *Progress, each func(*record.Record) error) (more bool, err error) {
+	page, err := s.Scan(ctx, f, p.next)
+	if err != nil {
+		return false, CallError(err)
+	}
+	s.observed(page.At)
+	for _, e := range page.Entries {
+		if checked.Is(e.ID) {
+			continue
+		}
+		if err := each(record.New(e)); err != nil {
+			return false, err
+		}
+	}
+	p.Page(page.Progress)
+	p.next = page.Next
+	return p.next != "", nil
 }
 
 // CallError returns the error of a call. An error that the store returns before it sends

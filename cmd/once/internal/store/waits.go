@@ -24,7 +24,50 @@ type Waits struct {
 	mu       sync.Mutex
 	told     bool  // what the command waits for
 	answered bool  // by some server
-	end      error // of a silent server or an interrupt, after which nothing is sent
+	end      error // of a silent server, an interrupt or a spent budget, after which nothing is sent
+	// The budget, of [Waits.Own] alone.
+	sent, most int
+	until      time.Time
+}
+
+type ownWaits struct{}
+
+// Own returns a context whose requests have waits of their own, as the pages of a server
+// need: a server that was silent for one of them may answer the next. They send up to most
+// requests, and begin none after so long. Without most there is no such budget.
+func (w *Waits) Own(ctx context.Context, most int, within time.Duration) (context.Context, *Waits) {
+	own := &Waits{Timeout: w.Timeout, To: io.Discard, most: most, until: time.Now().Add(within)}
+	return context.WithValue(ctx, ownWaits{}, own), own
+}
+
+func (w *Waits) of(ctx context.Context) *Waits {
+	if own, found := ctx.Value(ownWaits{}).(*Waits); found {
+		return own
+	}
+	return w
+}
+
+// ErrSpent is the error of a request beyond a budget.
+var ErrSpent = errors.New("this page has sent as many requests as it may")
+
+// Sent returns the number of requests, and whether there were more to send.
+func (w *Waits) Sent() (n int, spent bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sent, w.end == ErrSpent
+}
+
+// count counts a request, or returns why it is not sent.
+func (w *Waits) count() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.end == nil && w.most > 0 && (w.sent >= w.most || time.Now().After(w.until)) {
+		w.end = ErrSpent
+	}
+	if w.end == nil {
+		w.sent++
+	}
+	return w.end
 }
 
 func (w *Waits) Add(f *flag.FlagSet) {
@@ -67,7 +110,8 @@ func (w *Waits) begin(ctx context.Context, at func() *server) (_ context.Context
 	if ctx.Value(withinRequest{}) != nil {
 		return ctx, func(err error) error { return err }, nil
 	}
-	if err := w.Ended(); err != nil {
+	w = w.of(ctx)
+	if err := w.count(); err != nil {
 		return ctx, nil, err
 	}
 	began := time.Now()

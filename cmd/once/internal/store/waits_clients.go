@@ -157,7 +157,7 @@ func (h *waitingHook) ProcessPipelineHook(next goredis.ProcessPipelineHook) gore
 		if err == nil {
 			err = ended(next(ctx, cmds))
 		}
-		if h.waits.Ended() != nil {
+		if h.waits.of(ctx).Ended() != nil {
 			for _, cmd := range cmds {
 				cmd.SetErr(err)
 			}
