@@ -66,18 +66,8 @@ func inspect(ctx context.Context, c *cli.Call) error {
 	}
 	r.Print(c.Out, now, now.Add(-o.Skew))
 	undo.Print(c.Out)
-	switch {
-	case !*data:
-	case s.Payload != "":
-		fmt.Fprintf(c.Out, "\nno result here: it is kept elsewhere, and once fetches nothing\n")
-	case s.SealedWith != "":
-		fmt.Fprintf(c.Out, "\nno result: it is sealed, and once has no keys\n")
-	case s.Result != nil:
-		fmt.Fprintf(c.Out, "\n%s\n", s.Result)
-	case s.ResultBytes != nil:
-		fmt.Fprintf(c.Out, "\n%q\n", s.ResultBytes)
-	case s.Unavailable != "":
-		fmt.Fprintf(c.Out, "\nno result: %s\n", s.Unavailable)
+	if text := r.Result(); *data && text != "" {
+		fmt.Fprintf(c.Out, "\n%s\n", text)
 	}
 	fmt.Fprintf(c.Out, "\n%s\n", r.Advice(s.State))
 	if arn, owns := r.Execution(); owns && r.Status == driver.InProgress {

@@ -37,6 +37,7 @@ var commands = []cli.Command{
 	{Usage: "resume ID... --function NAME", Summary: "finish work that its caller left behind", About: aboutResume, Run: resume, Many: resumeMany},
 	{Usage: "redrive QUEUE --operation OP --key KEY", Summary: "dead letters beside their records, and back to their queue", About: aboutRedrive, Run: redriveMessages},
 	{Usage: "outbox [--publish]", Summary: "messages that no relay has published, and again", About: aboutOutbox, Run: outboxItems},
+	{Usage: "ui", Summary: "a page on this machine that shows the records", About: aboutUI, Run: ui},
 	{Usage: "sweep", Summary: "delete expired records where nothing else does", About: aboutSweep, Run: sweep},
 	{Usage: "check", Summary: "whether the table, a function and its permissions are right", About: aboutCheck, Run: checkStore},
 	{Usage: "policy --table ARN", Summary: "the permissions that a role needs", About: aboutPolicy, Run: printPolicy},

@@ -149,16 +149,21 @@ func notInvoked(function string, err error) error {
 	return cli.Endf(cli.CodeUnacknowledged, "no answer of the function %s arrived, and it may have resumed the records: inspect them before you repeat the command: %w", function, err)
 }
 
+// tally says what has become of n records.
+func tally(report handlers.ResumeReport, n int) string {
+	rest := n - report.Resumed - report.Failed - report.Waiting - report.Left
+	return fmt.Sprintf("%s: %d resumed, %d failed, %d wait for a person, %d cannot be resumed, %d not begun",
+		cli.Printable(report.Operation), report.Resumed, report.Failed, report.Waiting, report.Left, rest)
+}
+
 // report prints what the function has done, and returns an error unless all is resumed.
 func (o *resumeFlags) report(to cli.Terminal, report handlers.ResumeReport, n int) error {
-	rest := n - report.Resumed - report.Failed - report.Waiting - report.Left
 	if o.JSON {
 		if err := cli.WriteJSON(to.Out, report); err != nil {
 			return err
 		}
 	} else {
-		fmt.Fprintf(to.Out, "%s: %d resumed, %d failed, %d wait for a person, %d cannot be resumed, %d not begun\n",
-			cli.Printable(report.Operation), report.Resumed, report.Failed, report.Waiting, report.Left, rest)
+		fmt.Fprintln(to.Out, tally(report, n))
 	}
 	switch {
 	case report.Resumed == n:

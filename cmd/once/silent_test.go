@@ -54,6 +54,7 @@ var asking = map[string][]string{
 	"check":    {"", "--json", "--function f"},
 	"migrate":  {"--dry-run --dialect python --prefix pay -"},
 	"postgres": {"init"},
+	"ui":       {}, // its pages ask: see proof/ui
 }
 
 // TestSilentServerIsNamed has no time of its own: a command that waits on is killed with it.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
-	"time"
 
 	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/cmd/once/internal/record"
@@ -59,12 +58,8 @@ func printCounts(w io.Writer, all record.Counts) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "OPERATION\tINPROGRESS\tSTUCK\tCOMPLETED\tFAILED\tOTHER\tAGAIN\tOLDEST\tBYTES\tAVERAGE\tLARGEST\tERRORS")
 	for _, s := range all.Sorted() {
-		var at time.Time
-		if s.Oldest != nil {
-			at = s.Oldest.Lease
-		}
 		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\t%s\n", cmp.Or(cli.Printable(s.Operation), "(none)"), s.InProgress, s.Stuck, s.Completed, s.Failed,
-			s.Other, s.Again, cli.Stamp(at), s.Bytes.Total, s.Bytes.Average, s.Bytes.Largest, s.Causes())
+			s.Other, s.Again, cli.Stamp(s.Lease()), s.Bytes.Total, s.Bytes.Average, s.Bytes.Largest, s.Causes())
 	}
 	return tw.Flush()
 }

@@ -101,6 +101,8 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		`--operation "a" is listed twice`:          {"alarms", "--function", "F", "--operation", "a", "--operation", "a"},
 		`--resumes "a" is listed twice`:            {"alarms", "--function", "F", "--operation", "a", "--resumes", "a"},
 		"set --function to the function of":        {"resume", "pay#1"},
+		"--function needs --write":                 {"ui", "--function", "f"},
+		"--port is no number of a port":            {"ui", "--port", "65536"},
 		"--relay excludes --operation":             {"alarms", "--function", "F", "--operation", "a", "--relay"},
 		// Nothing is sent to a store to which a command or flag does not apply.
 		"sweep does not apply to Redis":        {"sweep", "--yes", "--redis", "redis://" + nowhere},

@@ -2,7 +2,9 @@ package record
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/lambda-once/once/cmd/once/internal/cli"
@@ -44,6 +46,24 @@ func (r *Record) shape() string {
 		return "text of " + Digest(r.Data)
 	}
 	return "binary of " + Digest(r.Data)
+}
+
+// Result returns the stored result, which may be personal data, or why there is none.
+func (r *Record) Result() string {
+	_, sealed := seal.KeyID(r.Data)
+	switch {
+	case r.Payload != "":
+		return "no result here: it is kept elsewhere, and once fetches nothing"
+	case sealed:
+		return "no result: it is sealed, and once has no keys"
+	case json.Valid(r.Data):
+		return string(r.Data)
+	case r.Data != nil:
+		return strconv.Quote(string(r.Data))
+	case r.Unavailable != "":
+		return "no result: " + r.Unavailable
+	}
+	return ""
 }
 
 func Digest(data []byte) string {

@@ -122,3 +122,22 @@ func (c Counts) Sorted() []*OperationStats {
 	}
 	return all
 }
+
+// Live counts those in progress whose lease is live.
+func (s *OperationStats) Live() int { return s.InProgress - s.Stuck }
+
+// Lease is the earliest end of a lease of those in progress, or the zero time.
+func (s *OperationStats) Lease() time.Time {
+	if s.Oldest == nil {
+		return time.Time{}
+	}
+	return s.Oldest.Lease
+}
+
+// Share is how many of the finished ones have failed, or "".
+func (s *OperationStats) Share() string {
+	if s.Failed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f%%", 100*float64(s.Failed)/float64(s.Failed+s.Completed))
+}

@@ -18,6 +18,9 @@ import (
 type postgresFlags struct {
 	Connection string
 	Options    postgres.Options
+	// Connections are those that a command may have at a time, without it one. A connection
+	// that was silent takes its place for some seconds more.
+	Connections int32
 }
 
 const FromEnvironment = "env"
@@ -32,7 +35,7 @@ func (o *postgresFlags) add(f *flag.FlagSet) {
 	})
 }
 
-// Pool opens a pool of one connection. It sends nothing. The text of pgx's error may
+// Pool opens a pool of one connection, unless there may be more. It sends nothing. The text of pgx's error may
 // contain a part of the password, so it is not printed.
 func (o *postgresFlags) Pool(ctx context.Context, w *Waits) (*waitingPool, error) {
 	s, from := o.Connection, "--postgres"
@@ -49,7 +52,7 @@ func (o *postgresFlags) Pool(ctx context.Context, w *Waits) (*waitingPool, error
 	}
 	// A pooler may not know prepared statements, and each one is sent rarely.
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
-	config.MaxConns, config.MinConns, config.MinIdleConns = 1, 0, 0
+	config.MaxConns, config.MinConns, config.MinIdleConns = max(o.Connections, 1), 0, 0
 	return newWaitingPool(ctx, config, w)
 }
 

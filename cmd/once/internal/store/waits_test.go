@@ -65,3 +65,35 @@ func TestEachCommandOfAPipelineNamesTheSilentServer(t *testing.T) {
 	}
 	check.Nil(t, client.Close())
 }
+
+// A page has requests of its own: neither a budget nor a silent server of one ends those of
+// another.
+func TestOwnWaitsEndAlone(t *testing.T) {
+	all := &Waits{Timeout: time.Minute, To: io.Discard}
+	at := func() *server { return &server{"h", "c"} }
+	ask := func(ctx context.Context, fails error) error {
+		_, ended, err := all.begin(ctx, at)
+		if err != nil {
+			return err
+		}
+		return ended(fails)
+	}
+	bounded, own := all.Own(t.Context(), 2, time.Hour)
+	check.Nil(t, ask(bounded, nil))
+	check.Nil(t, ask(bounded, nil))
+	check.Is(t, ask(bounded, nil), ErrSpent)
+	n, spent := own.Sent()
+	check.Equal(t, n, 2)
+	check.True(t, spent)
+	late, _ := all.Own(t.Context(), 2, -time.Second)
+	check.Is(t, ask(late, nil), ErrSpent)
+
+	hung, own := all.Own(t.Context(), 0, 0)
+	check.As[*SilentError](t, ask(hung, &net.DNSError{IsTimeout: true}))
+	check.As[*SilentError](t, ask(hung, nil))
+	_, spent = own.Sent()
+	check.False(t, spent)
+	next, _ := all.Own(t.Context(), 0, 0)
+	check.Nil(t, ask(next, nil))
+	check.Nil(t, ask(t.Context(), nil))
+}

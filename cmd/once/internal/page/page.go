@@ -1,0 +1,204 @@
+// Package page shows the records to a person with a browser on the same machine, and lets
+// that person do what the commands do.
+package page
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"maps"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/record"
+	"github.com/lambda-once/once/cmd/once/internal/store"
+)
+
+// Config is what the person who started the page allows.
+type Config struct {
+	Store *store.Store
+	Waits *store.Waits
+	Skew  time.Duration
+	Write bool // what is stored
+	Data  bool // is shown: results may be personal data
+	// Resume has a function run the stored request of a record, and returns what it
+	// reports. It is nil without a function.
+	Resume func(ctx context.Context, id string) (string, error)
+}
+
+// A Page serves one session. Its requests share nothing but the clients of the store, and
+// the records that wait for an answer.
+type Page struct {
+	Config
+	*session
+	asked asked
+	mux   *http.ServeMux
+}
+
+// New returns the page for a server at an address of 127.0.0.1.
+func New(c Config, host string) *Page {
+	p := &Page{Config: c, session: newSession(host), mux: http.NewServeMux()}
+	p.mux.HandleFunc("GET /style.css", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFileFS(w, r, files, "style.css")
+	})
+	for pattern, h := range map[string]handler{
+		"GET /{$}": p.operations, "GET /records": p.list, "POST /find": p.find, "GET /record": p.record,
+		"GET /act": p.ask, "POST /act": p.act, "/": func(context.Context, *http.Request, *view) error {
+			return cli.Endf(cli.CodeNoRecord, "there is no such page")
+		},
+	} {
+		p.mux.HandleFunc(pattern, p.serve(h))
+	}
+	return p
+}
+
+// Start returns the address that opens the session, once.
+func (p *Page) Start() string { return "http://" + p.host + "/?token=" + p.token }
+
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.guard(p.mux).ServeHTTP(w, r) }
+
+// A handler fills a view. A view without a template leads elsewhere.
+type handler func(ctx context.Context, r *http.Request, v *view) error
+
+// A view is what a template shows.
+type view struct {
+	*Page
+	Store     *store.Store // of this request, as it has the time of its server
+	Title     string
+	Template  string
+	Error     string
+	Query     url.Values
+	Elsewhere string
+	path      string
+	status    int
+	waits     *store.Waits
+	// Every is after how many seconds a live page is read again.
+	Every int
+	Scan  *scanned
+	Body  any
+}
+
+// The budget of a page: a scan ends there, and a link continues it.
+const (
+	maxRequests = 200
+	maxTime     = 10 * time.Second
+)
+
+// serve gives a request its own store and waits: the store notes the time of the server,
+// and a server that is silent now may answer the next request. What a person has decided is
+// done to its end, even if the browser goes away.
+func (p *Page) serve(h handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		own := *p.Config.Store
+		v := &view{Page: p, Store: &own, Query: r.URL.Query(), status: http.StatusOK, path: r.URL.Path}
+		ctx, most := r.Context(), maxRequests
+		if r.URL.Path == "/act" {
+			ctx, most = context.WithoutCancel(ctx), 0
+		}
+		ctx, v.waits = p.Waits.Own(ctx, most, maxTime)
+		if err := h(ctx, r, v); err != nil {
+			v.fail(err)
+		}
+		if v.Elsewhere != "" && v.Error == "" {
+			w.Header().Set("Location", v.Elsewhere)
+			w.WriteHeader(http.StatusSeeOther)
+			return
+		}
+		var text bytes.Buffer
+		if err := templates.ExecuteTemplate(&text, "page.html", v); err != nil {
+			http.Error(w, "The page cannot be shown.", http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(v.status)
+		_, _ = text.WriteTo(w) // to a browser that may be gone
+	}
+}
+
+// fail shows an error. Its text is that of a command, and so without keys and results.
+func (v *view) fail(err error) {
+	v.Error, v.status = err.Error(), http.StatusBadGateway
+	var end *cli.Ending
+	var silent *store.SilentError
+	switch {
+	case errors.As(err, &silent):
+		v.status = http.StatusGatewayTimeout
+	case errors.As(err, &end):
+		v.status = map[int]int{
+			cli.CodeUsage: http.StatusBadRequest, cli.CodeNoRecord: http.StatusNotFound,
+			cli.CodeChanged: http.StatusConflict, cli.CodeRefused: http.StatusConflict, cli.CodeDeclined: http.StatusForbidden,
+		}[end.Code]
+	}
+	if v.status == 0 {
+		v.status = http.StatusBadGateway
+	}
+	if v.Template == "" {
+		v.Title = "It did not work"
+	}
+}
+
+// live has the page read again while the person asks for it.
+func (v *view) live(seconds int) {
+	if v.Query.Has("live") {
+		v.Every = seconds
+	}
+}
+
+// Sent says what the page has cost.
+func (v *view) Sent() string {
+	n, _ := v.waits.Sent()
+	text := fmt.Sprintf("%d requests to the store", n)
+	if n == 1 {
+		text = "1 request to the store"
+	}
+	if v.Scan != nil && v.Scan.Units > 0 {
+		text += fmt.Sprintf(", %.1f read units", v.Scan.Units)
+	}
+	return text
+}
+
+// Rate says what a live page costs.
+func (v *view) Rate() string {
+	n, _ := v.waits.Sent()
+	text := fmt.Sprintf("%.0f requests", float64(n*60)/float64(v.Every))
+	if v.Scan != nil && v.Scan.Units > 0 {
+		text += fmt.Sprintf(" and %.1f read units", v.Scan.Units*60/float64(v.Every))
+	}
+	return text
+}
+
+// With returns the address, relative as all here, of this page with a parameter changed, or without it.
+func (v *view) With(name, value string) string {
+	q := maps.Clone(v.Query)
+	if q.Set(name, value); value == "" {
+		q.Del(name)
+	}
+	return "." + v.path + "?" + q.Encode()
+}
+
+// Form is the secret of the session's forms.
+func (v *view) Form() string { return v.form }
+
+// before is the time with which states are compared.
+func (v *view) before(r *record.Record) time.Time { return r.At.Add(-v.Skew) }
+
+//go:embed *.html style.css
+var files embed.FS
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"printable": func(s any) string { return cli.Printable(fmt.Sprint(s)) },
+	"stamp":     cli.Stamp,
+	"relative":  cli.Relative,
+	"link": func(path string, parameters ...string) string {
+		q := url.Values{}
+		for i := 0; i < len(parameters); i += 2 {
+			q.Set(parameters[i], parameters[i+1])
+		}
+		return path + "?" + q.Encode()
+	},
+}).ParseFS(files, "*.html"))

@@ -1,0 +1,132 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/record"
+	"github.com/lambda-once/once/cmd/once/internal/store"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// scanEvery and readEvery are after how many seconds a live page is read again.
+const (
+	scanEvery = 60
+	readEvery = 5
+)
+
+// operations counts the records of each operation, as once stats does.
+func (p *Page) operations(ctx context.Context, r *http.Request, v *view) error {
+	all := record.Counts{}
+	v.Title, v.Template = "Operations", "operations"
+	v.live(scanEvery)
+	err := v.scan(ctx, driver.Filter{Brief: true}, func() int { return 0 }, func(r *record.Record) { all.Add(r, v.before(r)) })
+	v.Body = all
+	return err
+}
+
+// States are those that can be searched for.
+func (v *view) States() []record.State {
+	return []record.State{record.Waiting, record.Running, record.Lapsed, record.Released, record.Leaseless, record.Failed, record.Completed, record.Over}
+}
+
+// Statuses are those that a store selects by itself.
+func (v *view) Statuses() []driver.Status {
+	return []driver.Status{driver.InProgress, driver.Completed, driver.Failed}
+}
+
+// An alarm leads to the records behind it.
+type alarm struct{ Name, Query string }
+
+// Alarms are those whose records can be found: most leave none that tells.
+func (v *view) Alarms() []alarm {
+	return []alarm{
+		{"Unknown, Forgotten", "state=waiting"},
+		{"LapsedLeases, Takeovers", "attempt=2&since=24h"},
+		{"Abandoned", "state=lapsed"},
+		{"failures of a day", "state=failed&since=24h"},
+	}
+}
+
+// A row is a record of a list.
+type row struct {
+	*record.Record
+	State record.State
+	Since time.Time
+}
+
+// list finds records, as once list does.
+func (p *Page) list(ctx context.Context, r *http.Request, v *view) error {
+	v.Title, v.Template = "Records", "records"
+	v.live(scanEvery)
+	var found record.Selection
+	set := flag.NewFlagSet("", flag.ContinueOnError)
+	found.Add(set)
+	for _, name := range []string{"state", "error", "since", "until", "attempt"} {
+		for _, text := range v.Query[name] {
+			if text = strings.TrimSpace(text); text == "" {
+				continue
+			}
+			if err := set.Set(name, text); err != nil {
+				return cli.Endf(cli.CodeUsage, "%s: %w", name, err)
+			}
+		}
+	}
+	q := driver.Filter{Status: driver.Status(v.Query.Get("status"))}
+	// An earlier version stores the error in the result alone.
+	q.Brief = found.Cause == ""
+	if operation := strings.TrimSpace(v.Query.Get("operation")); operation != "" {
+		q.Prefix = operation + "#"
+	}
+	if err := found.Narrow(&q); err != nil {
+		return err
+	}
+	var rows []row
+	err := v.scan(ctx, q, func() int { return len(rows) }, func(r *record.Record) {
+		if before := v.before(r); found.Selects(r, before) {
+			rows = append(rows, row{r, r.StateAt(before), r.Since(before)})
+		}
+	})
+	v.Body = struct {
+		Rows   []row
+		Untold int
+	}{rows, found.Untold}
+	return err
+}
+
+// find leads to the record that a key names. It is sent as a form, as an address stays in
+// the history of a browser.
+func (p *Page) find(ctx context.Context, r *http.Request, v *view) error {
+	v.Title, v.Template, v.Query = "Find a record", "find", r.PostForm
+	var k store.KeyFlags
+	set := flag.NewFlagSet("", flag.ContinueOnError)
+	k.Add(set)
+	operation := strings.TrimSpace(v.Query.Get("operation"))
+	if err := cmp.Or(set.Set("operation", operation), set.Set("scope", v.Query.Get("scope"))); err != nil {
+		return cli.Misuse(err)
+	}
+	named, err := k.Named(strings.TrimSpace(v.Query.Get("key")))
+	if err != nil {
+		return err
+	}
+	progress, err := store.ProgressAt(v.Query.Get("after"))
+	if err != nil {
+		return cli.Endf(cli.CodeUsage, "there is no such position")
+	}
+	found, err := v.Store.Find(ctx, named, progress)
+	v.Scan = &scanned{Items: progress.Items, Units: progress.Units}
+	if _, spent := v.waits.Sent(); spent {
+		v.Scan.More = progress.After()
+		return nil
+	}
+	if err == nil {
+		v.Elsewhere = "record?" + url.Values{"id": {found.ID}}.Encode()
+	}
+	return err
+}
