@@ -45,6 +45,8 @@ compiler() { echo '#include <stdlib.h>' | ${CC:-gcc} -E -; }
 
 redis() { has valkey-server || has redis-server || has apt-get || [ -n "$REDISLOCAL_ADDR" ] || docker_runs; }
 
+browser() { has chromium || has chromium-browser || has google-chrome; }
+
 # need WHAT DEBIAN MACOS CHECK
 need() {
 	"$4" >/dev/null 2>&1 && return
@@ -71,6 +73,7 @@ look() {
 		need 'git and bash' 'apt-get install -y git bash' 'brew install git bash' git_and_bash
 		need 'Node 22 with npm (20 works, too)' 'apt-get install -y nodejs && (command -v npm || apt-get install -y npm) && npm install --global node@22' 'brew install node' node_and_npm
 		need 'a server of Redis or Valkey' 'apt-get install -y redis-server' 'brew install valkey' redis
+		need 'Chromium, for the page of once ui' 'apt-get install -y chromium || snap install chromium' 'brew install --cask chromium' browser
 		;;
 	esac
 	case $1 in python | test)
