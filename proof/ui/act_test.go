@@ -101,6 +101,15 @@ func TestActionsDoWhatTheCommandsDo(t *testing.T) {
 		b.goes(b.record("pay#result"))
 		check.Equal(s, b.clicks("Release"), http.StatusConflict)
 		b.sees("the record is finished")
+
+		b.goes(b.record("pay#result"))
+		b.clicks("Redact")
+		b.types("by", "eve")
+		b.clicks("Continue")
+		b.sees("It will be redacted")
+		b.clicks("Redact")
+		b.sees("COMPLETED: eve")
+		check.Equal(s, s.get("pay#result").Unavailable, driver.Redacted)
 	})
 }
 

@@ -109,6 +109,16 @@ var actions = []*action{
 		run: func(ctx context.Context, p *Page, id string) (string, error) { return p.Resume(ctx, id) },
 	},
 	{
+		Name: "redact", Title: "Redact", About: "What is stored about a person is removed: calls run nothing, and get no result.",
+		Fields: []field{by, reason},
+		may: func(p *Page, r *record.Record, now time.Time) ([]record.Objection, error) {
+			return new(record.Redaction).May(r, now, p.Skew)
+		},
+		write: func(_ *Page, r *record.Record, _ time.Time, form url.Values) (record.Write, error) {
+			return (&record.Redaction{By: form.Get("by"), Reason: form.Get("reason")}).Write(r), nil
+		},
+	},
+	{
 		Name: "delete", Title: "Delete", About: "The item is removed, with its attempts, steps and result: the next call runs as the first one.",
 		may: func(p *Page, r *record.Record, now time.Time) ([]record.Objection, error) {
 			return r.MayRelease(now, p.Skew, true)
