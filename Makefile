@@ -6,6 +6,9 @@ STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT     = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 ACTIONLINT    = github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 MODULES       = . postgres redis examples infra proof local/sqslocal cmd/once
+# What is tested with the race detector, and the packages with files that it leaves out.
+RACED         = $(patsubst %,./%/...,$(filter-out infra,$(MODULES)))
+PARTLY_RACED  = $(sort $(dir $(shell grep -rl --include='*.go' '^//go:build !race' .)))
 FUZZTIME     ?= 2m
 
 # Compiles an example for Lambda: $(call compile,<example>,<absolute path of the bootstrap>).
@@ -61,6 +64,9 @@ IF_NEW  = -vet=off $(if $(TREE),-ldflags "-B 0x$(TREE)",-count=1)
 
 .PHONY: $(TESTS)
 
+# The server's client is compiled for the tests.
+$(TESTS): WITH_DYNAMODB = go run -race ./local/cmd/dynamodblocal --
+
 # The race detector would take minutes, and allocates.
 test-explore:
 	@echo "== the explored schedules, the orders of small events, and the allocations of a duplicate"
@@ -105,7 +111,7 @@ test-mutants:
 
 test-bench:
 	@echo "== the bench, in its short form"
-	@go -C proof test -vet=off -count=1 -short -bench . -benchtime 1x ./bench
+	@go -C proof test -race -vet=off -count=1 -short -bench . -benchtime 1x ./bench
 
 test-infra:
 	@echo "== the deployment, synthesized"
@@ -115,10 +121,14 @@ test-infra:
 test-short:
 	@$(WITH_DYNAMODB) go test -short ./...
 
+# With the race detector, vet and staticcheck compile what the tests link.
 check:
 	@echo "== gofmt, vet, staticcheck"
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }
-	@for module in $(MODULES); do (cd $$module && go vet ./... && go run $(STATICCHECK) ./...) || exit 1; done
+	@go vet -race $(RACED)
+	@go vet ./infra/... $(PARTLY_RACED)
+	@go run -exec "env 'GOFLAGS=$$GOFLAGS -race'" $(STATICCHECK) $$(go list $(RACED) | grep -vxF "$$(go list $(PARTLY_RACED))")
+	@go run $(STATICCHECK) ./infra/... $(PARTLY_RACED)
 
 # Compiles all dependencies once more, so CI has a job of its own for it.
 check-windows:

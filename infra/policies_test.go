@@ -44,7 +44,7 @@ func importedTable(stack awscdk.Stack, arn string) *IdempotencyTable {
 func TestPoliciesAreThoseOfTheCommand(t *testing.T) {
 	const records = "arn:aws:dynamodb:eu-west-1:111122223333:table/records"
 	once := filepath.Join(t.TempDir(), "once")
-	build := exec.Command("go", "build", "-o", once, "./cmd/once")
+	build := exec.Command("go", "build", "-race", "-o", once, "./cmd/once")
 	build.Dir = ".."
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
