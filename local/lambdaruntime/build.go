@@ -18,9 +18,9 @@ func Build(ctx context.Context, dir, pkg string) (binary string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("lambdaruntime: %w", err)
 	}
-	// The name that AWS requires, and without cgo, as for provided.al2023.
+	// The name that AWS requires, and without cgo and paths of this machine, as deployed.
 	binary = filepath.Join(out, "bootstrap")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, pkg)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, pkg)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if said, err := cmd.CombinedOutput(); err != nil {

@@ -60,7 +60,7 @@ func TestUserOfDynamoDBLinksNothingElse(t *testing.T) {
 	run := func(args ...string) string {
 		t.Helper()
 		command := exec.CommandContext(t.Context(), "go", args...)
-		command.Dir, command.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+		command.Dir, command.Env = dir, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
 		out, err := command.CombinedOutput()
 		check.Must(t, err, "go", strings.Join(args, " "), out)
 		return string(out)

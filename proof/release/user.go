@@ -20,7 +20,8 @@ type user struct {
 }
 
 // newUser makes a user with a folder of its own below dir. Other modules come from the
-// module cache of this machine, or else from its proxy.
+// module cache of this machine, or else from its proxy. Compiled without cgo and paths, they
+// are those that lambdaruntime.Build compiles for all other tests.
 func newUser(ctx context.Context, dir, proxy string, out io.Writer) (*user, error) {
 	env, err := exec.CommandContext(ctx, "go", "env", "GOMODCACHE", "GOPROXY").Output()
 	if err != nil {
@@ -33,7 +34,7 @@ func newUser(ctx context.Context, dir, proxy string, out io.Writer) (*user, erro
 	}
 	bin := filepath.Join(dir, "bin")
 	return &user{work, append(os.Environ(),
-		"GOWORK=off", "GOFLAGS=-modcacherw -trimpath", "GOMODCACHE="+filepath.Join(dir, "modules"),
+		"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-modcacherw -trimpath", "GOMODCACHE="+filepath.Join(dir, "modules"),
 		"GOPROXY=file://"+filepath.ToSlash(proxy)+",file://"+filepath.ToSlash(filepath.Join(cache, "cache", "download"))+","+upstream,
 		"GONOSUMDB=github.com/lambda-once/*", "GOBIN="+bin, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"),
 	), out}, nil
