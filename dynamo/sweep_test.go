@@ -65,6 +65,7 @@ func TestSweepRefusesAnItemThatIsNoRecord(t *testing.T) {
 	s := inOwnTable(t, nil)
 	order := s.format.Item(expired("order"))
 	order["customer"] = text("Ada")
+	delete(order, s.format.Attr.Owner)
 	putItem(t, s, order)
 	s.plant(t, expired("old"))
 	deleted, next, err := s.Sweep(t.Context(), now, 100, "")
@@ -74,6 +75,12 @@ func TestSweepRefusesAnItemThatIsNoRecord(t *testing.T) {
 	check.Equal(t, count(t, s), 2)
 	_, err = s.Scan(t.Context(), driver.Filter{Expired: now, Brief: true}, "") // of a dry run
 	check.As[*driver.ConfigError](t, err)
+
+	order["owner"] = text("alice") // with an attempt: ours, with an attribute that was added
+	putItem(t, s, order)
+	deleted, _, err = s.Sweep(t.Context(), now, 100, "")
+	check.Nil(t, err)
+	check.Equal(t, deleted, 2)
 }
 
 func count(t *testing.T, s *Store) int {

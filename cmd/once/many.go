@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -32,7 +33,12 @@ func resolveMany(ctx context.Context, c *cli.Call) error {
 			o.By, o.Reason, o.Skew = many.By, many.Reason, many.Skew
 			return o.outcome(c, many.Yes)
 		},
-		May:   func(r *record.Record, now time.Time, _ time.Duration) error { return bulk.Weigh(o.May(r, now)) },
+		May: func(r *record.Record, now time.Time, _ time.Duration) error {
+			if r.Resolved() { // which resolve KEY shows, and asks about
+				return errors.New("an operator has resolved it before: some callers may have that outcome")
+			}
+			return bulk.Weigh(o.May(r, now))
+		},
 		Write: o.Write,
 	})
 }
@@ -69,9 +75,9 @@ func resumeMany(ctx context.Context, c *cli.Call) error {
 			w.What = fmt.Sprintf("The function %s will run its stored request as its next attempt, and finish it or undo its steps.", cli.Printable(*function))
 			return w, nil
 		},
-		Call: func(ctx context.Context, ids []string) error {
-			_, err := invokeResume(ctx, &many.Flags, *function, ids)
-			return err
+		Call: func(ctx context.Context, ids []string) (bool, error) {
+			report, err := invokeResume(ctx, &many.Flags, *function, ids)
+			return report.Complete, err
 		},
 	})
 }

@@ -149,6 +149,7 @@ func (o *outboxFlags) again(ctx context.Context, c *cli.Call, box *outbox.Outbox
 			return err
 		}
 	}
+	var failed error
 	written := 0
 	defer func() { fmt.Fprintf(c.Err, "written for the relay: %d of %d items\n", written, len(items)) }()
 	for _, item := range items {
@@ -158,11 +159,14 @@ func (o *outboxFlags) again(ctx context.Context, c *cli.Call, box *outbox.Outbox
 			fmt.Fprintf(c.Err, "%s is left, as the relay has published it meanwhile\n", cli.Printable(item.ID))
 		case ctx.Err() != nil:
 			return store.ErrInterrupted
-		case err != nil:
+		case o.waits.Ended() != nil:
 			return err
+		case err != nil: // which may be of this item alone
+			failed = cli.Endf(cli.CodeFailed, "not all items could be written")
+			fmt.Fprintf(c.Err, "%s is left: %v\n", cli.Printable(item.ID), err)
 		default:
 			written++
 		}
 	}
-	return nil
+	return failed
 }

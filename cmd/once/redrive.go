@@ -108,8 +108,8 @@ func (o *redriveFlags) check(args []string) (*redrive.Keyer, error) {
 		return nil, cli.Endf(cli.CodeUsage, "set --operation and --key to those of the function: the records are found by them")
 	case o.Scope != "" && o.Key == redrive.DefaultKey:
 		return nil, cli.Endf(cli.CodeUsage, "--scope excludes --key default, which has none")
-	case o.hold < 10*time.Second || o.hold > 12*time.Hour:
-		return nil, cli.Endf(cli.CodeUsage, "--hold is not between 10s and 12h")
+	case o.hold < 10*time.Second || o.hold > 6*time.Hour:
+		return nil, cli.Endf(cli.CodeUsage, "--hold is not between 10s and 6h")
 	case o.most < 1 || o.limit < 0 || o.retention < 0:
 		return nil, cli.Endf(cli.CodeUsage, "--max is less than 1, or --limit or --retention is negative")
 	case o.to == "none" && o.move != nil:
@@ -137,7 +137,12 @@ func redriveMessages(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := o.DynamoDB.Load(ctx, &o.Waits)
+	// A store that is silent must not keep the messages from being given back.
+	queues := &store.Waits{Timeout: o.Waits.Timeout}
+	if err := queues.Check(c); err != nil {
+		return err
+	}
+	cfg, err := o.DynamoDB.Load(ctx, queues)
 	if err != nil {
 		return err
 	}
@@ -145,7 +150,7 @@ func redriveMessages(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	r := redriving{redriveFlags: &o, from: from, judge: redrive.Judge{Keys: keys, Store: t, Skew: o.Skew, Retention: o.retention}}
+	r := redriving{redriveFlags: &o, queues: queues, from: from, judge: redrive.Judge{Keys: keys, Store: t, Skew: o.Skew, Retention: o.retention}}
 	if err := r.aim(ctx, sqs.NewFromConfig(cfg)); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 // are given back: requests run to their end.
 type redriving struct {
 	*redriveFlags
+	queues   *store.Waits
 	from, to *redrive.Queue // to is nil if nothing is moved
 	judge    redrive.Judge
 	all      []*redrive.Message
@@ -138,7 +139,7 @@ func (r *redriving) act(ctx context.Context, c *cli.Call) (err error) {
 // moveOne moves a message unless its record has changed, or its time is over.
 func (r *redriving) moveOne(ctx context.Context, m *redrive.Message, w io.Writer) error {
 	if err := r.from.Hold(ctx, m); err != nil {
-		if r.Waits.Ended() != nil {
+		if r.queues.Ended() != nil {
 			return err
 		}
 		fmt.Fprintf(w, "message %s is left, as it was visible again: %v\n", m.ID, err)

@@ -396,7 +396,7 @@ func TestRedriveOfAFIFOQueueKeepsGroupsAndOrder(t *testing.T) {
 		for _, m := range moved {
 			group := m.Attributes["MessageGroupId"]
 			check.True(d, last[group] < orderOf(m), "the order in ", group)
-			check.Equal(d, m.Attributes["MessageDeduplicationId"], strings.Replace(orderOf(m), "new-", "id of the message ", 1))
+			check.Lacks(d, m.Attributes["MessageDeduplicationId"], "id of the message", "a second message may have had this id")
 			last[group] = orderOf(m)
 		}
 		check.Equal(d, len(last), 2)

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/lambda-once/once/cmd/once/internal/bulk"
 	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/cmd/once/internal/record"
 	"github.com/lambda-once/once/cmd/once/internal/store"
@@ -129,7 +130,7 @@ func invokeResume(ctx context.Context, o *store.Flags, function string, ids []st
 		return report, notInvoked(function, err)
 	}
 	if out.FunctionError != nil || json.Unmarshal(out.Payload, &report) != nil || report.Operation == "" {
-		return report, cli.Endf(cli.CodeFailed, "the function %s failed, or is not one of handlers.Resume: see its log, and inspect the records", function)
+		return report, &bulk.CallError{Err: cli.Endf(cli.CodeFailed, "the function %s failed, or is not one of handlers.Resume: see its log, and inspect the records", function)}
 	}
 	return report, nil
 }

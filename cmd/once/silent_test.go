@@ -48,6 +48,7 @@ var asking = map[string][]string{
 	"release":  {"pay#1 --yes"},
 	"resolve":  {"pay#1 --failed no --yes"},
 	"resume":   {"pay#1 --function f --yes"},
+	"redact":   {"pay#1 --yes"},
 	"redrive":  {"dead --operation pay --key body.id"},
 	"outbox":   {""},
 	"sweep":    {"--yes", "--dry-run"},

@@ -77,9 +77,13 @@ func (f *Format) KeyAttributes(id string) iter.Seq2[string, types.AttributeValue
 	}
 }
 
-// Foreign returns an attribute of the item that records do not have, or "". The ones that
-// global tables of the first version add begin with "aws:".
+// Foreign returns an attribute of the item that records do not have, or "". An item with an
+// owner and an attempt is one of ours, to which a further program has added attributes. Those
+// that global tables of the first version add begin with "aws:".
 func (f *Format) Foreign(item map[string]types.AttributeValue) string {
+	if item[f.Attr.Owner] != nil && item[f.Attr.Attempt] != nil {
+		return ""
+	}
 	for _, name := range slices.Sorted(maps.Keys(item)) {
 		isOurs := name == f.Attr.ID || name == f.Attr.SortKey && f.Composite() || strings.HasPrefix(name, "aws:")
 		for _, known := range f.placeholders {

@@ -23,9 +23,27 @@ type Action struct {
 	May func(r *record.Record, now time.Time, skew time.Duration) error
 	// Write returns the change of a record, and in any case what is going to happen.
 	Write func(r *record.Record, now time.Time) (record.Write, error)
-	// Call has a function finish records, instead of a change. After an error, it is not known
-	// what became of them.
-	Call func(ctx context.Context, ids []string) error
+	// Call has a function finish records, instead of a change, and reports whether it came to
+	// the last one. After an error, it is not known what became of them.
+	Call func(ctx context.Context, ids []string) (complete bool, err error)
+}
+
+// A CallError wraps the error of a function that was invoked and failed: the next one may not.
+type CallError struct{ Err error }
+
+func (e *CallError) Error() string { return e.Err.Error() }
+
+func (e *CallError) Unwrap() error { return e.Err }
+
+// afterCall returns the step that an item has which the function did not finish.
+func afterCall(complete bool, err error) (is step, why error) {
+	switch {
+	case err != nil:
+		return unknown, err
+	case complete:
+		return refused, errors.New("the function has not finished it: see its log")
+	}
+	return selected, nil
 }
 
 // Weigh returns the first objection as an error: a run overrides none.
@@ -50,7 +68,7 @@ func (a *Action) settle(i *item, r *record.Record) step {
 	switch is := digest(r); {
 	case a.Call != nil && r != nil && r.Status != driver.InProgress, i.Token != "" && r != nil && r.Owner == i.Token, is == i.Then:
 		return done
-	case a.Call != nil, is == i.As:
+	case a.Call != nil && r != nil, is == i.As:
 		return selected
 	}
 	return unknown
@@ -83,13 +101,18 @@ func (a *Action) do(ctx context.Context, s *store.Store, items []*item) error {
 	for _, i := range items {
 		ids = append(ids, i.ID)
 	}
-	err := a.Call(ctx, ids)
+	complete, err := a.Call(ctx, ids)
+	var failed *CallError
+	if err != nil && !errors.As(err, &failed) {
+		return err
+	}
+	is, why := afterCall(complete, err)
 	for _, i := range items {
-		if err == nil {
-			err = a.look(ctx, s, i, refused, errors.New("the function has not finished it: see its log"))
+		if err := a.look(ctx, s, i, is, why); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 func (a *Action) write(ctx context.Context, s *store.Store, i *item) error {
@@ -144,7 +167,7 @@ func after(r *record.Record, c driver.Change) *record.Record {
 	case driver.ReleaseRefund:
 		e.Refunds++
 	case 0:
-		e.Unavailable, e.Ended, e.Steps = c.Unavailable, c.Ended, nil
+		e.Unavailable, e.Ended, e.Steps, e.Lease = c.Unavailable, c.Ended, nil, time.Time{}
 		return record.New(e)
 	}
 	e.Owner, e.Lease = "", driver.LeaseEnded

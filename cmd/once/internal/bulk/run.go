@@ -47,9 +47,10 @@ func (o *Flags) Run(ctx context.Context, c *cli.Call, a *Action) (err error) {
 	case err != nil:
 		return err
 	case o.continuing != "":
-		err = n.again()
+		err = n.again(lingering)
 	default:
-		n.journal = &journal{head: head{Journal: version, Run: rand.Text(), At: time.Now().UTC(), Command: c.Name(), Store: n.store.Where, Selection: selection, By: o.By, Reason: o.Reason, Skew: o.Flags.Skew}}
+		where := n.store.Where(lingering)
+		n.journal = &journal{head: head{Journal: version, Run: rand.Text(), At: time.Now().UTC(), Command: c.Name(), Store: where, Selection: selection, By: o.By, Reason: o.Reason, Skew: o.Flags.Skew}}
 		err = n.count(ctx)
 	}
 	if err != nil {
@@ -71,15 +72,15 @@ func (o *Flags) Run(ctx context.Context, c *cli.Call, a *Action) (err error) {
 }
 
 // again takes the run from its journal.
-func (n *run) again() (err error) {
+func (n *run) again(ctx context.Context) (err error) {
 	if n.journal, err = reopen(n.continuing); err != nil {
 		return err
 	}
-	switch {
+	switch where := n.store.Where(ctx); {
 	case n.Command != n.call.Name():
 		return cli.Endf(cli.CodeUsage, "%s is the journal of %s; nothing was written", n.continuing, n.Command)
-	case n.Store != n.store.Where:
-		return cli.Endf(cli.CodeUsage, "%s is the journal of a run on %s, and this is %s; nothing was written", n.continuing, n.Store, n.store.Where)
+	case n.Store != where:
+		return cli.Endf(cli.CodeUsage, "%s is the journal of a run on %s, and this is %s; nothing was written", n.continuing, n.Store, where)
 	}
 	left := len(n.left())
 	fmt.Fprintf(n.call.Err, "%s of %s on %s ended with %d of %d records; the other %d follow.\n", n.Command, cli.Stamp(n.At), n.Store, n.Selected-left, n.Selected, left)
@@ -280,6 +281,8 @@ func (n *run) tell(err error) error {
 		return cli.Endf(cli.CodeUnacknowledged, "%d records may have been written; look at them, or at all of them with %s", s.Unknown, then)
 	case s.Selected > 0 && s.Refused == s.Selected:
 		return cli.Endf(cli.CodeRefused, "their states forbid it; nothing was written")
+	case s.Left > 0:
+		return cli.Endf(cli.CodeFailed, "the function had no time for %d of %d records; continue with %s", s.Left, s.Selected, then)
 	case s.Changed > 0 || s.Refused > n.Refused:
 		return cli.Endf(cli.CodeFailed, "not all are done; the journal says why: %s", s.Journal)
 	}

@@ -77,6 +77,7 @@ const accessDenied = "AccessDeniedException"
 
 const toGrant = "grant it to the role of the function: once policy prints the permissions; with a condition on the operation, give --operation"
 
+// ToUseKey says what to do if the table's key is denied.
 const ToUseKey = "have the policies of the role and of the table's key allow it through DynamoDB: once policy --key prints the permissions; a condition on the encryption context must name this table and its account"
 
 // access adds whether the caller may call an action, and returns it.

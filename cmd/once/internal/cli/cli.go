@@ -30,6 +30,7 @@ func (e *Ending) Error() string { return e.Err.Error() }
 
 func (e *Ending) Unwrap() error { return e.Err }
 
+// Endf returns an error with its code.
 func Endf(code int, format string, args ...any) error {
 	return &Ending{code, fmt.Errorf(format, args...)}
 }
@@ -37,6 +38,7 @@ func Endf(code int, format string, args ...any) error {
 // Misuse returns an error of how a command was used.
 func Misuse(err error) error { return &Ending{CodeUsage, err} }
 
+// Command is one of the commands, with its help.
 type Command struct {
 	Usage, Summary, About string
 	Run                   func(context.Context, *Call) error
@@ -44,6 +46,7 @@ type Command struct {
 	Many func(context.Context, *Call) error
 }
 
+// Name returns the word that calls the command.
 func (c Command) Name() string {
 	name, _, _ := strings.Cut(c.Usage, " ") // without an argument, the usage is the name
 	return name

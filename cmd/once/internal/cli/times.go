@@ -14,6 +14,7 @@ import (
 // package time. A day has 24 hours.
 type duration time.Duration
 
+// DurationVar adds a flag that takes 7d and 2w besides the units of package time.
 func DurationVar(f *flag.FlagSet, p *time.Duration, name string, value time.Duration, usage string) {
 	*p = value
 	f.Var((*duration)(p), name, usage)
@@ -62,6 +63,7 @@ type Moment struct {
 
 func (m *Moment) String() string { return m.text }
 
+// Set takes a time, a day, or how long ago.
 func (m *Moment) Set(s string) error {
 	var ago duration
 	at, err := time.Parse(time.RFC3339, s)
@@ -78,6 +80,7 @@ func (m *Moment) Set(s string) error {
 	return nil
 }
 
+// Stamp returns a time as it is shown, in UTC.
 func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return "-"

@@ -12,6 +12,7 @@ import (
 // Objection is a reason against a write, which --force overrides.
 type Objection struct{ Reason, instead string }
 
+// Refusal is the error of a write that the objection keeps from happening.
 func (o Objection) Refusal() error {
 	return cli.Endf(cli.CodeRefused, "%s; %s; nothing was written", o.Reason, o.instead)
 }

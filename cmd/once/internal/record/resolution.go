@@ -41,6 +41,7 @@ const (
 	failure  kind = "failure"
 )
 
+// WithResult sets a result, which must be JSON.
 func (o *Resolution) WithResult(data []byte) error {
 	if !json.Valid(data) {
 		return cli.Endf(cli.CodeUsage, "the result is not JSON, so that no function could read it; a text needs quotes")
@@ -53,6 +54,7 @@ func (o *Resolution) WithResult(data []byte) error {
 // record without data.
 func (o *Resolution) WithoutResult() { o.Kind, o.Data = noResult, []byte("null") }
 
+// WithResponse sets a response for callers of package httpapi.
 func (o *Resolution) WithResponse(status int, headers http.Header, body []byte) (err error) {
 	o.Kind, o.HTTPStatus = response, status
 	if o.Data, err = httpapi.EncodeResponse(status, headers, body); err != nil {
@@ -61,6 +63,7 @@ func (o *Resolution) WithResponse(status int, headers http.Header, body []byte) 
 	return nil
 }
 
+// WithFailure sets an error that callers receive as a *idempotent.ReplayedError.
 func (o *Resolution) WithFailure(name, message, code string) (err error) {
 	o.Kind, o.Type, o.Code = failure, name, code
 	o.Data, err = (&idempotent.ReplayedError{Type: name, Message: message, Code: code}).Encode()

@@ -66,6 +66,7 @@ func (r *Record) Result() string {
 	return ""
 }
 
+// Digest describes data without showing it.
 func Digest(data []byte) string {
 	return fmt.Sprintf("%d bytes, SHA-256 %.12x", len(data), sha256.Sum256(data))
 }

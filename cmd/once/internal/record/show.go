@@ -53,6 +53,7 @@ type wholeItem struct {
 	Saga        *Saga           `json:"saga,omitempty"`
 }
 
+// JSON returns what a brief scan knows. before is the time less the clock skew.
 func (r *Record) JSON(before time.Time) *Shown {
 	s := &Shown{
 		Record: r.ID, Operation: r.Operation(), Status: string(r.Status), State: r.StateAt(before),
@@ -68,6 +69,7 @@ func (r *Record) JSON(before time.Time) *Shown {
 	return s
 }
 
+// Whole returns what all attributes tell, without the result.
 func (r *Record) Whole(before time.Time) *Shown {
 	s := r.JSON(before)
 	s.wholeItem = &wholeItem{Data: r.shape(), Bytes: r.Size, Payload: r.Payload, Request: r.request(), Next: r.next(s.State)}
@@ -84,6 +86,7 @@ func inUTC(t time.Time) *time.Time {
 	return &t
 }
 
+// Print writes the record as lines.
 func (r *Record) Print(w io.Writer, now, before time.Time) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-12s %s\n", name, fmt.Sprintf(format, args...))

@@ -126,6 +126,6 @@ func (r *Record) next(s State) next {
 	return nextFails
 }
 
-// waiting selects the records that need a person, as far as the record tells: the limits of
+// Waiting selects the records that need a person, as far as the record tells: the limits of
 // the function decide whether its next call runs.
 const Waiting State = "waiting"

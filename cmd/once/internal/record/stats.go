@@ -49,6 +49,7 @@ const (
 // Counts has the operations by name.
 type Counts map[string]*OperationStats
 
+// Add counts a record.
 func (c Counts) Add(r *Record, before time.Time) {
 	name := r.Operation()
 	if c[name] == nil && len(c) >= maxOperations {
@@ -115,6 +116,7 @@ func (s *OperationStats) Causes() string {
 	return cmp.Or(strings.Join(all, ", "), "-")
 }
 
+// Sorted returns the counts by operation.
 func (c Counts) Sorted() []*OperationStats {
 	all := slices.SortedFunc(maps.Values(c), func(a, b *OperationStats) int { return strings.Compare(a.Operation, b.Operation) })
 	for _, s := range all {

@@ -79,6 +79,7 @@ func (s Step) String() string {
 	return fmt.Sprintf("%s, %d bytes%s%s", cli.Printable(s.Name), s.Bytes, inWords[s.Kept], inWords[s.Undo])
 }
 
+// Print writes the saga as a line.
 func (s *Saga) Print(w io.Writer) {
 	switch {
 	case s == nil:

@@ -70,6 +70,7 @@ type Attributes struct {
 	Messages  int
 }
 
+// Attributes asks SQS for the attributes.
 func (q *Queue) Attributes(ctx context.Context) (a Attributes, err error) {
 	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &q.url, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll}})
 	if err != nil {
@@ -102,14 +103,17 @@ func (q *Queue) Each(ctx context.Context, most int, each func(types.Message) err
 		case len(out.Messages) == 0: // a long poll asks all servers
 			return true, nil
 		}
+		var again []*string // of messages that are visible again
 		for _, m := range out.Messages {
 			if seen[*m.MessageId] {
-				return false, nil // the first ones are visible again
+				again = append(again, m.ReceiptHandle)
+				continue
 			}
 			seen[*m.MessageId] = true
-			if err := each(m); err != nil {
-				return false, err
-			}
+			err = errors.Join(err, each(m))
+		}
+		if err != nil || again != nil {
+			return false, errors.Join(err, q.GiveBack(ctx, again))
 		}
 	}
 	return false, nil
@@ -147,8 +151,10 @@ func (q *Queue) Move(ctx context.Context, m *Message, to *Queue) error {
 	if group, has := m.Attributes["MessageGroupId"]; has { // standard queues have groups, too
 		in.MessageGroupId = &group
 	}
-	if to.FIFO() { // the same one if the command is repeated within five minutes
-		in.MessageDeduplicationId = aws.String(m.Attributes["MessageDeduplicationId"])
+	if to.FIFO() {
+		// It is the same one if the command is repeated within five minutes. That of the message
+		// may be the one of a different message, which SQS would then drop.
+		in.MessageDeduplicationId = &m.ID
 	}
 	if trace, has := m.Attributes["AWSTraceHeader"]; has {
 		in.MessageSystemAttributes = map[string]types.MessageSystemAttributeValue{

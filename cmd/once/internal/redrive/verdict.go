@@ -132,6 +132,8 @@ func verdict(r *record.Record, s record.State, fingerprint string) (v Verdict, w
 		return Unreadable, "its status is not one of a record"
 	case fingerprint != "" && r.Fingerprint != "" && fingerprint != r.Fingerprint:
 		return Mismatch, "the record has a different payload"
+	case s == record.Completed && fingerprint == "" && r.Fingerprint != "":
+		return Finished, "it is a duplicate if its payload is that of the record, which is not compared"
 	case s == record.Completed:
 		return Finished, "it is a duplicate: a move has no effect"
 	case s == record.Failed:

@@ -18,6 +18,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 )
 
+// DynamoDBFlags name a table of DynamoDB, and the client that reads it.
 type DynamoDBFlags struct {
 	endpoint, region, profile string
 	Options                   dynamo.Options
@@ -59,6 +60,7 @@ func renames(f *flag.FlagSet, flag, usage string, fields map[string]*string) {
 	})
 }
 
+// Table is a table of DynamoDB, for checks.
 type Table struct {
 	Name      string
 	Client    *dynamodb.Client
@@ -101,8 +103,19 @@ func (o *DynamoDBFlags) open(ctx context.Context, name string, w *Waits) (*Store
 			t.partition += "#0"
 		}
 	}
-	where := cli.Present(", ", "table "+name, client.Options().Region, aws.ToString(client.Options().BaseEndpoint), t.partition)
-	return &Store{Operable: records, Place: "table " + name, Where: where, Behind: t, size: t.size}, nil
+	return &Store{Operable: records, Place: "table " + name, where: t.where, Behind: t, size: t.size}, nil
+}
+
+// where returns the ARN of the table, as each account may have one of this name, and its
+// layout. Without the right to describe it, the name stands for the ARN.
+func (t *Table) where(ctx context.Context) string {
+	name, at := t.Name, t.Client.Options()
+	if d, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name}); err == nil {
+		name = aws.ToString(d.Table.TableArn)
+	}
+	layout := t.Attr
+	layout.Partition = t.partition
+	return cli.Present(", ", "table "+name, at.Region, aws.ToString(at.BaseEndpoint), fmt.Sprintf("%+v", layout))
 }
 
 // Client returns a client of DynamoDB. It sends nothing.

@@ -20,6 +20,7 @@ type Flags struct {
 	JSON     bool
 }
 
+// Add adds the flags of every command that opens a store.
 func (o *Flags) Add(f *flag.FlagSet) {
 	o.DynamoDB.add(f, &o.Table)
 	o.Postgres.add(f)
@@ -33,6 +34,7 @@ func (o *Flags) AddView(f *flag.FlagSet) {
 	f.BoolVar(&o.JSON, "json", false, "write JSON")
 }
 
+// AddSkew adds the flag of the clock skew.
 func (o *Flags) AddSkew(f *flag.FlagSet) {
 	cli.DurationVar(f, &o.Skew, "clock-skew", time.Second, "Config.ClockSkew of the functions, a `duration`: a lease is live for so much longer")
 }
@@ -45,6 +47,7 @@ const (
 	ofRedis    kind = "Redis"
 )
 
+// Kind returns the kind of store that the flags name.
 func (o *Flags) Kind() kind {
 	switch {
 	case o.Postgres.Connection != "":

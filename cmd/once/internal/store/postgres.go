@@ -23,6 +23,7 @@ type postgresFlags struct {
 	Connections int32
 }
 
+// FromEnvironment stands for the connection that variables name.
 const FromEnvironment = "env"
 
 func (o *postgresFlags) add(f *flag.FlagSet) {
@@ -74,13 +75,18 @@ func (o *postgresFlags) open(ctx context.Context, table string, w *Waits) (*Stor
 		return nil, cli.Misuse(err)
 	}
 	t := &PostgresTable{pool, table, &o.Options}
-	return &Store{Operable: records, Place: "table " + table, Where: fmt.Sprintf("%s in %s, database %s", t.Quoted(), pool.server.host, pool.Config().ConnConfig.Database), Behind: t, size: t.size}, nil
+	return &Store{Operable: records, Place: "table " + table, where: t.where, Behind: t, size: t.size}, nil
 }
 
+// PostgresTable is a table of PostgreSQL, for checks.
 type PostgresTable struct {
 	Pool    *waitingPool
 	Name    string
 	Options *postgres.Options
+}
+
+func (t *PostgresTable) where(context.Context) string {
+	return fmt.Sprintf("%s in %s, database %s", t.Quoted(), t.Pool.server.host, t.Pool.Config().ConnConfig.Database)
 }
 
 // Quoted returns the name as a part of a statement.

@@ -28,8 +28,10 @@ type Progress struct {
 	Swept    int    // records, so far
 }
 
+// ProgressItems is after how many items progress is told where there is no terminal.
 const ProgressItems = 10_000
 
+// NewProgress returns a progress that tells nothing if quiet is set.
 func NewProgress(to cli.Terminal, quiet bool) *Progress {
 	p := &Progress{To: to.Err, redraw: cli.IsTerminal(to.Err)}
 	if quiet {
@@ -60,6 +62,7 @@ func (p *Progress) Page(done driver.Progress) {
 	}
 }
 
+// End ends the line of a terminal.
 func (p *Progress) End() {
 	if p.redraw && p.Pages > 1 {
 		fmt.Fprintln(p.To)

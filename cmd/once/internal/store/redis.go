@@ -77,16 +77,17 @@ func (o *redisFlags) open(ctx context.Context, w *Waits) (*Store, error) {
 		return nil, cli.Misuse(err)
 	}
 	r := &RedisServer{client, records, cmp.Or(o.options.Prefix, "once:")}
-	return &Store{Operable: records, Place: "Redis under " + cli.Printable(r.Prefix), Where: r.where(), Behind: r, size: r.size}, nil
+	return &Store{Operable: records, Place: "Redis under " + cli.Printable(r.Prefix), where: r.where, Behind: r, size: r.size}, nil
 }
 
+// RedisServer is a server of Redis, or a cluster, for checks.
 type RedisServer struct {
 	Client  goredis.UniversalClient
 	Records *redis.Store
 	Prefix  string
 }
 
-func (r *RedisServer) where() string {
+func (r *RedisServer) where(context.Context) string {
 	at := ""
 	switch c := r.Client.(type) {
 	case *goredis.Client:

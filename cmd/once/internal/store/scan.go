@@ -20,6 +20,7 @@ type ScanFlags struct {
 	Yes                       bool
 }
 
+// Add adds the flags.
 func (o *ScanFlags) Add(f *flag.FlagSet) {
 	o.Flags.Add(f)
 	o.AddView(f)
@@ -36,6 +37,7 @@ func (o *ScanFlags) AddSelection(f *flag.FlagSet) {
 	f.StringVar(&o.Status, "status", "", "only records of this `status`: INPROGRESS, COMPLETED or FAILED")
 }
 
+// OpenAll checks the flags and opens the store.
 func (o *ScanFlags) OpenAll(ctx context.Context, c *cli.Call) (*Store, error) {
 	if _, err := c.Arguments(0); err != nil {
 		return nil, err
@@ -59,6 +61,7 @@ func (o *ScanFlags) OpenAll(ctx context.Context, c *cli.Call) (*Store, error) {
 	return o.Open(ctx, c)
 }
 
+// ErrNoPosition is for an --after without a value.
 var ErrNoPosition = cli.Endf(cli.CodeUsage, "--after names no position; is a variable unset?")
 
 // progress is that of a scan which begins at --after.
@@ -79,6 +82,7 @@ func (o *ScanFlags) Stopped(ctx context.Context, p *Progress, err error) error {
 	return fmt.Errorf("%w; %s; continue with --after %s", err, p, p.After())
 }
 
+// Query returns what the store can select.
 func (o *ScanFlags) Query() driver.Filter {
 	f := driver.Filter{Status: driver.Status(o.Status), Prefix: o.prefix}
 	if o.operation != "" {

@@ -13,16 +13,20 @@ import (
 	"github.com/lambda-once/once/internal/checked"
 )
 
+// Store is an opened store.
 type Store struct {
 	driver.Operable
-	Place string        // such as "table records"
-	Where string        // Place with its server, by which a journal knows the store again
+	Place string // such as "table records"
+	where func(ctx context.Context) string
 	ahead time.Duration // of this machine's clock is the server's
-	// behind is what a check asks: a *table, *postgresTable or *redisServer.
+	// Behind is what a check asks: a *Table, *PostgresTable or *RedisServer.
 	Behind any
 	// size estimates what a scan reads.
 	size func(ctx context.Context) (extent, error)
 }
+
+// Where returns the place with its server, by which a journal knows the store again.
+func (s *Store) Where(ctx context.Context) string { return s.where(ctx) }
 
 // Now returns the time by the server's clock, once the server has responded: a laptop
 // whose clock is ahead would take a live lease for a lapsed one.
@@ -43,6 +47,7 @@ func (s *Store) Read(ctx context.Context, id string) (*record.Record, error) {
 	return record.New(e), nil
 }
 
+// IsMissing reports whether an error says that there is no such record.
 func IsMissing(err error) bool {
 	var end *cli.Ending
 	return errors.As(err, &end) && end.Code == cli.CodeNoRecord

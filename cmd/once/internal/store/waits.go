@@ -70,6 +70,7 @@ func (w *Waits) count() error {
 	return w.end
 }
 
+// Add adds the flag.
 func (w *Waits) Add(f *flag.FlagSet) {
 	cli.DurationVar(f, &w.Timeout, "timeout", 10*time.Second, "how long a request may take, a `duration`, with its connection and retries")
 }
@@ -95,16 +96,18 @@ type SilentError struct {
 
 func (e *SilentError) Error() string { return e.Found() + ": " + e.Cause }
 
+// Found says who did not answer, without the cause.
 func (e *SilentError) Found() string {
 	return fmt.Sprintf("no answer of %s within %s", cli.Printable(e.host), e.waited.Round(100*time.Millisecond))
 }
 
+// ErrInterrupted is the error of a command that a person or the system has ended.
 var ErrInterrupted = errors.New("interrupted")
 
 type withinRequest struct{}
 
 // begin returns the context of a request to the server that at returns. ended takes the error
-// of the request, and returns it or a [*silentError]. A request that a client sends for
+// of the request, and returns it or a [*SilentError]. A request that a client sends for
 // another one belongs to that.
 func (w *Waits) begin(ctx context.Context, at func() *server) (_ context.Context, ended func(error) error, err error) {
 	if ctx.Value(withinRequest{}) != nil {
