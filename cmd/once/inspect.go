@@ -65,7 +65,6 @@ func inspect(ctx context.Context, c *cli.Call) error {
 		return cli.WriteJSON(c.Out, s)
 	}
 	r.Print(c.Out, now, now.Add(-o.Skew))
-	undo.Print(c.Out)
 	if text := r.Result(); *data && text != "" {
 		fmt.Fprintf(c.Out, "\n%s\n", text)
 	}

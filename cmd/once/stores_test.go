@@ -73,16 +73,26 @@ func (s *storeScene) ends(code int, says string, args ...string) {
 	check.Equal(s, s.all(), before, "once", strings.Join(args, " "), "has written")
 }
 
+// stored returns the records of all pages: Redis also reads past the keys of other tests.
+func (s *storeScene) stored() map[string]driver.Record {
+	s.Helper()
+	found := map[string]driver.Record{}
+	for next := ""; ; {
+		page, err := s.records.Scan(s.Context(), driver.Filter{}, next)
+		check.Must(s, err)
+		for _, e := range page.Entries {
+			found[e.ID] = e.Record
+		}
+		if next = page.Next; next == "" {
+			return found
+		}
+	}
+}
+
 // all returns the records as one text.
 func (s *storeScene) all() string {
 	s.Helper()
-	page, err := s.records.Scan(s.Context(), driver.Filter{}, "")
-	check.Must(s, err)
-	found := map[string]driver.Record{}
-	for _, e := range page.Entries {
-		found[e.ID] = e.Record
-	}
-	return fmt.Sprint(found)
+	return fmt.Sprint(s.stored())
 }
 
 func (s *storeScene) claim(id string, lease time.Duration) driver.Record {

@@ -29,7 +29,7 @@ func TestActionsDoWhatTheCommandsDo(t *testing.T) {
 		b.clicks("Release")
 		b.sees("It will be released: one attempt is given back, and 0 still count")
 		b.clicks("Release")
-		b.sees("the lease was ended by a release")
+		b.sees("ended by a release")
 		r := s.get("pay#release")
 		check.Equal(s, r.Owner, "")
 		check.Equal(s, r.Refunds, 1)
@@ -52,7 +52,7 @@ func TestActionsDoWhatTheCommandsDo(t *testing.T) {
 		b.clicks("Continue")
 		b.sees("all calls get this result (text of 12 bytes")
 		b.clicks("Resolve as completed")
-		b.sees("COMPLETED: ann: the bank says so")
+		b.sees("by ann: the bank says so")
 		r = s.get("pay#result")
 		check.Equal(s, string(r.Data), `{"id":"p-7"}`)
 		check.Equal(s, r.Status, driver.Completed)
@@ -65,7 +65,7 @@ func TestActionsDoWhatTheCommandsDo(t *testing.T) {
 		b.clicks("Continue")
 		b.sees("all calls get this error")
 		b.clicks("Resolve as failed")
-		b.sees("FAILED: OperatorError/07")
+		b.sees("OperatorError (code 07)")
 		check.Equal(s, s.get("pay#fail").Status, driver.Failed)
 
 		b.goes(b.record("pay#respond"))
@@ -94,7 +94,7 @@ func TestActionsDoWhatTheCommandsDo(t *testing.T) {
 		check.Equal(s, s.get("pay#live").Owner, "owner of pay#live")
 		b.do(chromedp.Click(`//input[@name="force"]`))
 		b.clicks("Release")
-		b.sees("the lease was ended by a release")
+		b.sees("ended by a release")
 		check.Equal(s, s.get("pay#live").Owner, "")
 
 		// What is finished stays.
@@ -108,7 +108,7 @@ func TestActionsDoWhatTheCommandsDo(t *testing.T) {
 		b.clicks("Continue")
 		b.sees("It will be redacted")
 		b.clicks("Redact")
-		b.sees("COMPLETED: eve")
+		b.sees("by eve")
 		check.Equal(s, s.get("pay#result").Unavailable, driver.Redacted)
 	})
 }

@@ -39,13 +39,14 @@ func TestRecordsAreFoundAndShown(t *testing.T) {
 		b.clicks("List")
 		b.sees(failed.ID)
 		b.clicks(failed.ID)
-		page := b.sees("FAILED: CardDeclined/05")
+		page := b.sees("CardDeclined (code 05)")
 		b.sees("Calls get the stored result, or error")
 		check.Lacks(s, page, "Ada")
 		check.Lacks(s, returns(b, chromedp.OuterHTML("html")), "Ada", "the page has the result")
 		b.goes(b.record("ship#1"))
 		b.sees("reserve, 2 bytes")
-		b.sees("the lease ended, and no call has taken over")
+		b.sees("ended")
+		b.sees("lapsed")
 		check.Equal(s, b.status(b.record("pay#none")), http.StatusNotFound)
 
 		// 12 digits, as of an error.

@@ -2,7 +2,6 @@ package record
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/lambda-once/once/cmd/once/internal/cli"
@@ -71,18 +70,15 @@ func (r *Record) end() driver.Ending {
 	return r.Ended
 }
 
-// ended returns how and when the record was finished, as a line, or "".
-func (r *Record) ended(now time.Time) string {
+// ended returns when the record was finished, and how as a text, as far as it tells.
+func (r *Record) ended() (at time.Time, text string) {
 	e := r.end()
-	var when, code, by string
-	if !e.At.IsZero() {
-		when = fmt.Sprintf("%s (%s)", cli.Stamp(e.At), cli.Relative(e.At, now))
-	}
+	var code, by string
 	if e.Code != "" {
 		code = "(code " + e.Code + ")"
 	}
 	if e.By != "" {
 		by = "by " + e.By
 	}
-	return cli.Printable(cli.Present(", ", when, cli.Present(" ", e.Type, code), cli.Present(": ", by, e.Reason)))
+	return e.At, cli.Printable(cli.Present(", ", cli.Present(" ", e.Type, code), cli.Present(": ", by, e.Reason)))
 }

@@ -86,60 +86,28 @@ func inUTC(t time.Time) *time.Time {
 	return &t
 }
 
-// Print writes the record as lines.
+// Print writes the record as lines: its life in order, and what else it has.
 func (r *Record) Print(w io.Writer, now, before time.Time) {
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%-12s %s\n", name, fmt.Sprintf(format, args...))
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(w, "%-12s %s\n", name, text)
+		}
 	}
-	at := r.StateAt(before)
-	line("record", "%s", cli.Printable(r.ID))
-	status := cli.Printable(string(r.Status))
-	if !strings.EqualFold(string(r.Status), string(at)) {
-		status += ", " + string(at)
+	status, at := cli.Printable(string(r.Status)), string(r.StateAt(before))
+	if strings.EqualFold(string(r.Status), at) {
+		at = ""
 	}
-	line("status", "%s", status)
-	switch {
-	case r.Lease.IsZero():
-	case r.Released():
-		line("lease", "ended by a release")
-	case r.Lease.Before(now) && at == Running:
-		line("lease", "ended %s (%s), but counts as live for the clock skew of %v", cli.Stamp(r.Lease), cli.Relative(r.Lease, now), now.Sub(before))
-	case r.Lease.Before(now):
-		line("lease", "ended %s (%s)", cli.Stamp(r.Lease), cli.Relative(r.Lease, now))
-	default:
-		line("lease", "until %s (%s)", cli.Stamp(r.Lease), cli.Relative(r.Lease, now))
+	line("record", cli.Printable(r.ID))
+	line("status", cli.Present(", ", status, at))
+	for _, e := range r.Life(now, before) {
+		line(e.Name, e.in(now))
 	}
-	if r.Attempt > 0 || r.Refunds > 0 {
-		line("attempt", "%d, of which %d count against MaxAttempts", max(r.Attempt, 1), r.Used())
-	}
-	if !r.Began.IsZero() {
-		line("began", "%s (%s)", cli.Stamp(r.Began), cli.Relative(r.Began, now))
-	}
-	if text := r.ended(now); text != "" {
-		line("ended", "%s", text)
-	}
-	if r.Owner != "" {
-		line("owner", "%s", cli.Printable(r.Owner))
-	}
-	switch {
-	case r.Expires.IsZero():
-	case r.NeverExpires():
-		line("expires", "%s (never)", cli.Stamp(r.Expires))
-	default:
-		line("expires", "%s (%s)", cli.Stamp(r.Expires), cli.Relative(r.Expires, now))
-	}
-	if r.Fingerprint != "" {
-		line("fingerprint", "%s", cli.Printable(r.Fingerprint))
-	}
-	for _, s := range r.steps {
-		line("step", "%s", s)
-	}
-	if r.Request != nil {
-		line("request", "%s", r.request())
-	}
-	line("data", "%s", r.shape())
-	line("size", "%d bytes", r.Size)
+	line("owner", cli.Printable(r.Owner))
+	line("fingerprint", cli.Printable(r.Fingerprint))
+	line("request", r.request())
+	line("data", r.shape())
+	line("size", fmt.Sprint(r.Size, " bytes"))
 	for _, p := range r.Problems {
-		line("problem", "%s", cli.Printable(p))
+		line("problem", cli.Printable(p))
 	}
 }

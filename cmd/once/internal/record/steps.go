@@ -1,10 +1,8 @@
 package record
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -77,15 +75,4 @@ var inWords = map[string]string{
 
 func (s Step) String() string {
 	return fmt.Sprintf("%s, %d bytes%s%s", cli.Printable(s.Name), s.Bytes, inWords[s.Kept], inWords[s.Undo])
-}
-
-// Print writes the saga as a line.
-func (s *Saga) Print(w io.Writer) {
-	switch {
-	case s == nil:
-	case len(s.Undone) > 0:
-		fmt.Fprintf(w, "%-12s %s\n", "undone", cli.Printable(strings.Join(s.Undone, ", ")))
-	default:
-		fmt.Fprintf(w, "%-12s for good, with %s\n", "failed", cmp.Or(cli.Printable(s.Type), "an error that cannot be read"))
-	}
 }
