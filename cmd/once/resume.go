@@ -129,8 +129,12 @@ func invokeResume(ctx context.Context, o *store.Flags, function string, ids []st
 	if err != nil {
 		return report, notInvoked(function, err)
 	}
-	if out.FunctionError != nil || json.Unmarshal(out.Payload, &report) != nil || report.Operation == "" {
-		return report, &bulk.CallError{Err: cli.Endf(cli.CodeFailed, "the function %s failed, or is not one of handlers.Resume: see its log, and inspect the records", function)}
+	err = cli.Endf(cli.CodeFailed, "the function %s failed, or is not one of handlers.Resume: see its log, and inspect the records", function)
+	switch {
+	case out.FunctionError != nil: // perhaps for one of these records alone
+		return report, &bulk.CallError{Err: err}
+	case json.Unmarshal(out.Payload, &report) != nil || report.Operation == "":
+		return report, err
 	}
 	return report, nil
 }

@@ -77,11 +77,11 @@ func ui(ctx context.Context, c *cli.Call) error {
 	}
 	fmt.Fprintf(c.Out, "%s\n", p.Start())
 	fmt.Fprintf(c.Err, "open this address, which works once; Ctrl-C ends it\n")
-	return serveUntil(ctx, server, listener)
+	return serveUntil(ctx, server, listener, o.Waits.Timeout+time.Second)
 }
 
 // serveUntil ends with ctx. Writes under way have as long as a request to the store.
-func serveUntil(ctx context.Context, server *http.Server, listener net.Listener) error {
+func serveUntil(ctx context.Context, server *http.Server, listener net.Listener, within time.Duration) error {
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
@@ -89,10 +89,10 @@ func serveUntil(ctx context.Context, server *http.Server, listener net.Listener)
 		return err
 	case <-ctx.Done():
 	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
-	if err := server.Shutdown(ending); err != nil {
-		return errors.Join(err, server.Close())
+	if server.Shutdown(ending) != nil {
+		return errors.Join(cli.Endf(cli.CodeUnacknowledged, "an action was under way, and may have been done: look at its record"), server.Close())
 	}
 	return nil
 }

@@ -161,7 +161,7 @@ func TestOfTwoOperatorsOneWrites(t *testing.T) {
 		left := s.get("pay#1")
 		check.Equal(s, second.clicks("Resolve as failed"), http.StatusConflict)
 		second.sees("the record has changed since it was shown; nothing was written")
-		second.sees("FAILED: OperatorError")
+		second.sees("OperatorError")
 		check.Equal(s, s.get("pay#1").Owner, left.Owner, "the second one has written")
 
 		// Nor does who sends a form twice.

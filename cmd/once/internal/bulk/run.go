@@ -49,7 +49,10 @@ func (o *Flags) Run(ctx context.Context, c *cli.Call, a *Action) (err error) {
 	case o.continuing != "":
 		err = n.again(lingering)
 	default:
-		where := n.store.Where(lingering)
+		where, failed := n.store.Where(lingering)
+		if failed != nil {
+			return failed
+		}
 		n.journal = &journal{head: head{Journal: version, Run: rand.Text(), At: time.Now().UTC(), Command: c.Name(), Store: where, Selection: selection, By: o.By, Reason: o.Reason, Skew: o.Flags.Skew}}
 		err = n.count(ctx)
 	}
@@ -76,7 +79,10 @@ func (n *run) again(ctx context.Context) (err error) {
 	if n.journal, err = reopen(n.continuing); err != nil {
 		return err
 	}
-	switch where := n.store.Where(ctx); {
+	where, err := n.store.Where(ctx)
+	switch {
+	case err != nil:
+		return err
 	case n.Command != n.call.Name():
 		return cli.Endf(cli.CodeUsage, "%s is the journal of %s; nothing was written", n.continuing, n.Command)
 	case n.Store != where:
@@ -233,7 +239,12 @@ func (n *run) appraise(i *item, r *record.Record, now time.Time) {
 	if err == nil {
 		err = n.begin(i, r, now)
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+	case n.Call != nil && i.Is == unknown: // such as one whose failed attempt has a lease yet
+		i.end(unknown, err)
+		return
+	default:
 		i.end(refused, err)
 		return
 	}

@@ -1,11 +1,13 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -116,11 +118,17 @@ func (p *Page) act(ctx context.Context, request *http.Request, v *view) error {
 	v.Title, v.Template = a.Title, "record"
 	if a.run != nil {
 		// The function takes up to 15 minutes, and not the time of a request to the store.
+		now, err := v.Store.Read(ctx, q.record.ID)
+		if err != nil || !reflect.DeepEqual(now.Record, q.record.Record) {
+			v.Body = &shown{ID: q.record.ID, Unknown: true}
+			return cmp.Or(err, cli.Endf(cli.CodeChanged, "the record has changed since it was shown; nothing was run"))
+		}
 		report, err := a.run(context.WithoutCancel(request.Context()), p, q.record.ID)
 		if err != nil {
+			v.Body = &shown{ID: q.record.ID, Unknown: true}
 			return err
 		}
-		now, err := v.Store.Read(ctx, q.record.ID)
+		now, err = v.Store.Read(ctx, q.record.ID)
 		if v.done(now, report); err != nil {
 			v.Body = &shown{ID: q.record.ID, Unknown: true, Done: report}
 		}
@@ -156,7 +164,7 @@ func (p *Page) decide(a *action, v *view) (*question, record.Write, error) {
 	name := v.Query.Get("shown")
 	q := p.asked.all[name]
 	if q == nil {
-		return nil, record.Write{}, cli.Endf(cli.CodeChanged, "this form was sent before, or is too old; nothing was written: see what the record is now")
+		return nil, record.Write{}, cli.Endf(cli.CodeChanged, "this form was sent before, which may have done it, or is too old: see what the record is now")
 	}
 	own := *q.store
 	v.Store = &own

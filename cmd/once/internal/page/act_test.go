@@ -92,7 +92,7 @@ func TestFormsThatAreNotSentAreForgotten(t *testing.T) {
 		s.asks("release", "pay#1")
 	}
 	check.Equal(t, len(s.page.asked.all), maxAsked)
-	check.Contains(t, s.post(http.StatusConflict, "/act", with(first, "go", "yes")), "is too old; nothing was written")
+	check.Contains(t, s.post(http.StatusConflict, "/act", with(first, "go", "yes")), "is too old: see what the record is now")
 }
 
 // A browser sends requests at the same time, and so do two of its windows.

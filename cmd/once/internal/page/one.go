@@ -55,6 +55,5 @@ func (p *Page) record(ctx context.Context, r *http.Request, v *view) error {
 	}
 	s := v.shown(found)
 	v.Title, v.Template, v.Body = "Record", "record", s
-	s.Done = v.Query.Get("done")
 	return nil
 }

@@ -83,11 +83,9 @@ type view struct {
 	Body  any
 }
 
-// The budget of a page: a scan ends there, and a link continues it.
-const (
-	maxRequests = 200
-	maxTime     = 10 * time.Second
-)
+// maxRequests is the budget of a page, besides the time of one request: a scan ends there, and
+// a link continues it.
+const maxRequests = 200
 
 // serve gives a request its own store and waits: the store notes the time of the server,
 // and a server that is silent now may answer the next request. What a person has decided is
@@ -100,7 +98,7 @@ func (p *Page) serve(h handler) http.HandlerFunc {
 		if r.URL.Path == "/act" {
 			ctx, most = context.WithoutCancel(ctx), 0
 		}
-		ctx, v.waits = p.Waits.Own(ctx, most, maxTime)
+		ctx, v.waits = p.Waits.Own(ctx, most, p.Waits.Timeout)
 		if err := h(ctx, r, v); err != nil {
 			v.fail(err)
 		}

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -101,4 +103,36 @@ func (s *scene) asks(action, id string) url.Values {
 		s.Fatal(out)
 	}
 	return url.Values{"do": {action}, "shown": found[1:]}
+}
+
+func TestAlarmLeadsToItsRecords(t *testing.T) {
+	s := newScene(t, Config{})
+	check.Contains(t, s.get(http.StatusOK, "/"), `href="records?attempt=2&amp;since=24h"`)
+}
+
+// What a function did is not known if its answer is lost: the page says so, and leads to the record.
+func TestResumeThatFailsIsTold(t *testing.T) {
+	calls := 0
+	s := newScene(t, Config{Write: true, Resume: func(context.Context, string) (string, error) {
+		calls++
+		return "", errors.New("no answer arrived")
+	}})
+	left := s.claim("pay#left", -time.Hour)
+	left.Request, left.ID = []byte("=1"), "pay#request"
+	_, ok, err := s.records.Create(t.Context(), left, time.Time{}, nil)
+	check.Must(t, err)
+	check.True(t, ok)
+	form := s.asks("resume", left.ID)
+	form.Set("go", "yes")
+	out := s.post(http.StatusBadGateway, "/act", form)
+	check.Contains(t, out, "no answer arrived")
+	check.Contains(t, out, "See what it is now")
+
+	form = s.asks("resume", left.ID)
+	form.Set("go", "yes")
+	_, ok, err = s.records.Change(t.Context(), driver.Fence{ID: left.ID, Owner: left.Owner, Attempt: 1, Lease: left.Lease}, driver.Change{Owner: "next", Lease: left.Lease.Add(time.Minute), Expires: left.Expires})
+	check.Must(t, err)
+	check.True(t, ok)
+	check.Contains(t, s.post(http.StatusConflict, "/act", form), "nothing was run")
+	check.Equal(t, calls, 1)
 }

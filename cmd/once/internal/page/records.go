@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"flag"
+	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
@@ -42,7 +43,10 @@ func (v *view) Statuses() []driver.Status {
 }
 
 // An alarm leads to the records behind it.
-type alarm struct{ Name, Query string }
+type alarm struct {
+	Name  string
+	Query template.URL
+}
 
 // Alarms are those whose records can be found: most leave none that tells.
 func (v *view) Alarms() []alarm {
@@ -115,6 +119,7 @@ func (p *Page) find(ctx context.Context, r *http.Request, v *view) error {
 	if err != nil {
 		return err
 	}
+	named.First = true // a page has no requests for the rest of the table
 	progress, err := store.ProgressAt(v.Query.Get("after"))
 	if err != nil {
 		return cli.Endf(cli.CodeUsage, "there is no such position")

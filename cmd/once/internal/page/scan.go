@@ -47,8 +47,8 @@ func (v *view) scan(ctx context.Context, q driver.Filter, rows func() int, each 
 	more := true
 	for q.Limit = firstPage; more && rows() < maxRows; q.Limit = min(4*q.Limit, maxPage) {
 		more, err = v.Store.Page(ctx, q, p, func(r *record.Record) error { each(r); return nil })
-		if _, spent := v.waits.Sent(); spent {
-			err = nil
+		if _, spent := v.waits.Sent(); spent && p.Items > 0 {
+			more, err = true, nil
 			break
 		} else if err != nil {
 			break
@@ -60,3 +60,6 @@ func (v *view) scan(ctx context.Context, q driver.Filter, rows func() int, each 
 	}
 	return err
 }
+
+// Complete reports whether the page has looked at all records.
+func (v *view) Complete() bool { return v.Error == "" && v.Scan != nil && v.Scan.More == "" }

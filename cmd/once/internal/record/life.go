@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // An Event is one of a record's life. What the record does not tell has no time.
@@ -45,7 +46,7 @@ func (r *Record) Life(now, before time.Time) (all []Event) {
 		add(time.Time{}, "failed", "for good, with %s", cmp.Or(cli.Printable(undo.Type), "an error that cannot be read"))
 	}
 	switch at := r.StateAt(before); {
-	case r.Lease.IsZero():
+	case r.Lease.IsZero(), r.Status != driver.InProgress:
 	case r.Released():
 		add(time.Time{}, "lease", "ended by a release")
 	case r.Lease.Before(now) && at == Running:

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/lambda-once/once/cmd/once/internal/cli"
@@ -108,14 +110,19 @@ func (o *DynamoDBFlags) open(ctx context.Context, name string, w *Waits) (*Store
 
 // where returns the ARN of the table, as each account may have one of this name, and its
 // layout. Without the right to describe it, the name stands for the ARN.
-func (t *Table) where(ctx context.Context) string {
+func (t *Table) where(ctx context.Context) (string, error) {
 	name, at := t.Name, t.Client.Options()
-	if d, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name}); err == nil {
+	d, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name})
+	var api smithy.APIError
+	switch {
+	case err == nil:
 		name = aws.ToString(d.Table.TableArn)
+	case !errors.As(err, &api) || api.ErrorCode() != "AccessDeniedException":
+		return "", err
 	}
 	layout := t.Attr
 	layout.Partition = t.partition
-	return cli.Present(", ", "table "+name, at.Region, aws.ToString(at.BaseEndpoint), fmt.Sprintf("%+v", layout))
+	return cli.Present(", ", "table "+name, at.Region, aws.ToString(at.BaseEndpoint), fmt.Sprintf("%+v", layout)), nil
 }
 
 // Client returns a client of DynamoDB. It sends nothing.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"flag"
 	"regexp"
 	"slices"
@@ -36,6 +37,7 @@ type Wanted struct {
 	digits    string   // "" if one of the ids is the record's
 	operation string   // that the digits belong to; "" if that is not known
 	hint      string   // if there is no such record
+	First     bool     // the first record with these digits will do: 48 bits hardly ever name two
 }
 
 // hashDigits are as many as error texts show for a Key.Record, up to all of them.
@@ -93,6 +95,9 @@ func (k *KeyFlags) Named(key string) (Wanted, error) {
 	}
 }
 
+// errFirst ends a search at the first record.
+var errFirst = errors.New("found")
+
 // maxFound bounds the candidates that are listed if digits name several.
 const maxFound = 10
 
@@ -143,7 +148,13 @@ func (t *Store) idsOf(ctx context.Context, w Wanted, p *Progress) (ids []string,
 		if (named || verbatim) && len(ids) < maxFound && !slices.Contains(ids, r.ID) {
 			ids = append(ids, r.ID)
 		}
+		if w.First && len(ids) > 0 {
+			return errFirst
+		}
 		return nil
 	})
+	if errors.Is(err, errFirst) {
+		err = nil
+	}
 	return ids, err
 }

@@ -85,8 +85,8 @@ type PostgresTable struct {
 	Options *postgres.Options
 }
 
-func (t *PostgresTable) where(context.Context) string {
-	return fmt.Sprintf("%s in %s, database %s", t.Quoted(), t.Pool.server.host, t.Pool.Config().ConnConfig.Database)
+func (t *PostgresTable) where(context.Context) (string, error) {
+	return fmt.Sprintf("%s in %s, database %s", t.Quoted(), t.Pool.server.host, t.Pool.Config().ConnConfig.Database), nil
 }
 
 // Quoted returns the name as a part of a statement.

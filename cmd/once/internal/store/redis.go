@@ -87,7 +87,7 @@ type RedisServer struct {
 	Prefix  string
 }
 
-func (r *RedisServer) where(context.Context) string {
+func (r *RedisServer) where(context.Context) (string, error) {
 	at := ""
 	switch c := r.Client.(type) {
 	case *goredis.Client:
@@ -95,7 +95,7 @@ func (r *RedisServer) where(context.Context) string {
 	case *goredis.ClusterClient:
 		at = "the cluster of " + strings.Join(c.Options().Addrs, ", ")
 	}
-	return fmt.Sprintf("Redis under %s in %s", cli.Printable(r.Prefix), at)
+	return fmt.Sprintf("Redis under %s in %s", cli.Printable(r.Prefix), at), nil
 }
 
 // size counts the keys of others, too.

@@ -17,7 +17,7 @@ import (
 type Store struct {
 	driver.Operable
 	Place string // such as "table records"
-	where func(ctx context.Context) string
+	where func(ctx context.Context) (string, error)
 	ahead time.Duration // of this machine's clock is the server's
 	// Behind is what a check asks: a *Table, *PostgresTable or *RedisServer.
 	Behind any
@@ -26,7 +26,7 @@ type Store struct {
 }
 
 // Where returns the place with its server, by which a journal knows the store again.
-func (s *Store) Where(ctx context.Context) string { return s.where(ctx) }
+func (s *Store) Where(ctx context.Context) (string, error) { return s.where(ctx) }
 
 // Now returns the time by the server's clock, once the server has responded: a laptop
 // whose clock is ahead would take a live lease for a lapsed one.
