@@ -98,7 +98,7 @@ test-sqslocal:
 
 test-once:
 	@echo "== the operator's command, against DynamoDB Local"
-	@$(WITH_DYNAMODB) go -C cmd/once $(GO_TEST) ./...
+	@$(WITH_DYNAMODB) go -C cmd/once $(GO_TEST) -timeout 20m ./...
 
 test-proof:
 	@echo "== the proof: faults, crash matrix, and 300 concurrent histories of all stores, each linearizable"
