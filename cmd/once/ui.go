@@ -22,11 +22,11 @@ by operation, state, error and time, and the life of each.
 
 It prints an address of 127.0.0.1, which opens one session: its token works once.
 On a machine of yours elsewhere, forward the port with ssh -L, to the same number.
-The page only reads, unless --write is set; then it also releases, resolves and
-deletes, with the questions of the commands, and with --function it resumes.
+The page only reads, unless --write is set; then it also releases, resolves, redacts
+and deletes, with the questions of the commands, and with --function it resumes.
 
-A page sends up to 200 requests to the store, and says what it cost and what it
-has not looked at. It ends by Ctrl-C.
+A page sends up to 200 requests to the store for as long as --timeout, and says what it
+cost and what it has not looked at. It ends by Ctrl-C.
 `
 
 type uiFlags struct {
@@ -40,7 +40,7 @@ func (o *uiFlags) add(f *flag.FlagSet) {
 	o.Flags.Add(f)
 	o.AddSkew(f)
 	f.IntVar(&o.port, "port", 0, "the `number` of the port; 0: a free one")
-	f.BoolVar(&o.write, "write", false, "release, resolve and delete records, too")
+	f.BoolVar(&o.write, "write", false, "release, resolve, redact and delete records, too")
 	f.BoolVar(&o.data, "data", false, "show stored results, too: they may be personal data")
 	f.StringVar(&o.function, "function", "", "with --write, the `name` or ARN of the function of handlers.Resume")
 }
