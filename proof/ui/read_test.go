@@ -133,7 +133,8 @@ func TestPageOfAHundredThousandRecordsIsBounded(t *testing.T) {
 	}
 	sent("no record in Redis under")
 
-	// A page whose time is over does not say that it has seen all.
+	// A page whose time is over does not say that it has seen all. Each scan of the server
+	// takes 50 ms, so that no machine reads all within the 3 s.
 	slow, _ := s.behind(func(r *wire.Request) (*wire.Response, error) {
 		if bytes.Contains(bytes.ToLower(r.Body), []byte("scan\r\n")) {
 			time.Sleep(50 * time.Millisecond)

@@ -87,7 +87,7 @@ type view struct {
 // a link continues it.
 const maxRequests = 200
 
-// serve gives a request its own store and waits: the store notes the time of the server,
+// serve has each request use a store and waits of its own: the store notes the time of the server,
 // and a server that is silent now may answer the next request. What a person has decided is
 // done to its end, even if the browser goes away.
 func (p *Page) serve(h handler) http.HandlerFunc {
