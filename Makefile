@@ -67,14 +67,21 @@ IF_NEW  = -vet=off $(if $(TREE),-ldflags "-B 0x$(TREE)",-count=1)
 # The server's client is compiled for the tests.
 $(TESTS): WITH_DYNAMODB = go run -race ./local/cmd/dynamodblocal --
 
-# The race detector would take minutes, and allocates.
+# Their tests run one call after the other, and hardly anything but computes: the race
+# detector would only take minutes.
+SEQUENTIAL = ./idempotent/powertools ./idempotent/storetest ./internal/canonical ./internal/jmespath
+
+# The race detector would take minutes, and allocates. It has the schedules of the store in
+# memory in short.
 test-explore:
 	@echo "== the explored schedules, the orders of small events, and the allocations of a duplicate"
 	@go test $(IF_NEW) -run '^(TestExploreSchedules|TestDuplicateAllocations|TestPromisesHoldInEveryOrderOfSmallEvents)$$' ./idempotent ./handlers/internal/lanes
+	@go test $(IF_NEW) ./idempotent/memory $(SEQUENTIAL)
 
 test-root:
 	@echo "== the library, against DynamoDB Local"
-	@$(WITH_DYNAMODB) go $(GO_TEST) ./...
+	@$(WITH_DYNAMODB) go $(GO_TEST) $$(go list ./... | grep -vxF "$$(go list ./idempotent/memory $(SEQUENTIAL))")
+	@go $(GO_TEST) -short ./idempotent/memory
 
 test-grouped:
 	@echo "== the DynamoDB store once more, with every write in a shared request"
