@@ -2,35 +2,28 @@ package faults
 
 import (
 	"net/http"
+	"strconv"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// A delayed heartbeat must not extend the lease of a record that its owner has
-// finished, nor restore a released one.
-func TestDelayedHeartbeatChangesNothing(t *testing.T) {
-	t.Parallel()
-	for _, end := range []string{"ok", "permanent", "error"} {
-		t.Run(end, func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t)
-			w := newNetwork(t)
-			r := s.deploy(lambdaruntime.Function{}, "-lease=3s", "-endpoint="+w.url)
-			c, a := s.play(r, end)
-			heartbeat := w.delayNext()
-			heartbeat.await(t)
-			a.effect()
-			a.finish()
-			s.answer(c)
-			before := s.scan(s.records)
-			heartbeat.refused(t)
-			s.sameItems(s.scan(s.records), before)
-			s.happened(1)
-		})
+// leaseEnd reads the end of the lease in the record.
+func (s *scene) leaseEnd() time.Time {
+	s.Helper()
+	items := s.scan(s.records)
+	check.Equal(s, len(items), 1, "records")
+	n, ok := items[0]["in_progress_expiration"].(*types.AttributeValueMemberN)
+	if !ok {
+		s.Fatalf("no lease in %v", items[0])
 	}
+	ms, err := strconv.ParseInt(n.Value, 10, 64)
+	check.Must(s, err)
+	return time.UnixMilli(ms)
 }
 
 // An owner that was frozen past its lease keeps the record if no attempt has taken it

@@ -140,22 +140,6 @@ func (s *scene) happened(want int) {
 	check.Equal(s, len(s.scan(s.effects)), want, "effects")
 }
 
-// record reads the one record, with all of its attributes.
-func (s *scene) record() map[string]types.AttributeValue {
-	s.Helper()
-	items := s.scan(s.records)
-	if len(items) != 1 {
-		s.Fatalf("%d records, want 1", len(items))
-	}
-	return items[0]
-}
-
-// lapse ends the lease of a process that is dead.
-func (s *scene) lapse() {
-	s.Helper()
-	lapse(s.T, s.client, s.records, s.record()["id"])
-}
-
 // lapse ends the lease of a record by hand, so that no test waits for it.
 func lapse(t *testing.T, client *dynamodb.Client, table string, id types.AttributeValue) {
 	t.Helper()

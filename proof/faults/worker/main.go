@@ -41,10 +41,6 @@ func run() error {
 	flag.DurationVar(&c.Lease, "lease", 0, "of idempotent.Config")
 	flag.DurationVar(&c.ClockSkew, "skew", 0, "of idempotent.Config")
 	flag.DurationVar(&c.Reserve, "reserve", 0, "of idempotent.Config")
-	flag.IntVar(&c.MaxAttempts, "max-attempts", 0, "of idempotent.Config")
-	flag.DurationVar(&c.ProviderMemory, "provider-memory", 0, "of idempotent.Config")
-	flag.BoolVar(&c.RefuseLate, "refuse-late", false, "of idempotent.Config")
-	flag.BoolVar(&c.Resume, "resume", false, "of idempotent.Config")
 	flag.IntVar(&stored.Group, "group", 0, "of dynamo.Options")
 	flag.IntVar(&c.Ahead, "ahead", 0, "of idempotent.Config")
 	flag.IntVar(&o.Unrecorded, "unrecorded", 0, "of handlers.SQSOptions")
@@ -66,8 +62,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	issued := time.Now()
-	switch key := func(e Event) (idempotent.Key, error) { return idempotent.Key{ID: e.Key, Issued: issued}, nil }; *trigger {
+	switch key := func(e Event) (idempotent.Key, error) { return idempotent.Key{ID: e.Key}, nil }; *trigger {
 	case "call":
 		lambda.Start(early(*cut, idempotent.Wrap(x, key, w.work)))
 	case "http":

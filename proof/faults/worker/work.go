@@ -20,7 +20,7 @@ import (
 // An Event is one request.
 type Event struct {
 	Key string `json:"key"`
-	// Finish is "ok", "permanent", "error" or "panic". If it is "", the effect is a line
+	// Finish is "ok", "permanent" or "error". If it is "", the effect is a line
 	// of output, in a step. It is such a line without a step for "print". For "exit" the
 	// process ends at once.
 	Finish string `json:"finish"`
@@ -85,8 +85,6 @@ func (w worker) work(ctx context.Context, e Event) (result Result, err error) {
 		return result, idempotent.Permanent(&DeclinedError{})
 	case "error":
 		return result, &BusyError{}
-	case "panic":
-		panic("as requested")
 	}
 	return result, fmt.Errorf("unknown finish %q", e.Finish)
 }
