@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/mod/module"
 	modzip "golang.org/x/mod/zip"
 )
 
@@ -46,7 +47,7 @@ func (t *Tree) pack(dir string, m tracked, files []string) error {
 		packed = append(packed, file{filepath.Join(t.root, "LICENSE"), "LICENSE"})
 	}
 	var archive bytes.Buffer
-	if err := modzip.Create(&archive, t.moduleVersion(m), packed); err != nil {
+	if err := modzip.Create(&archive, module.Version{Path: m.path, Version: t.version}, packed); err != nil {
 		return err
 	}
 	mod, err := m.file.Format()

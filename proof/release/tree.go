@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
-	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
 )
 
@@ -31,7 +31,12 @@ type tracked struct {
 // error if a module replaces a different one, or requires one of the tree at a version that
 // go.work does not replace.
 func Read(root string) (*Tree, error) {
-	work, err := readWork(root)
+	name := filepath.Join(root, "go.work")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	work, err := modfile.ParseWork(name, text, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -64,22 +69,8 @@ func Read(root string) (*Tree, error) {
 	return t, nil
 }
 
-func readWork(root string) (*modfile.WorkFile, error) {
-	name := filepath.Join(root, "go.work")
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	return modfile.ParseWork(name, text, nil)
-}
-
 func (t *Tree) has(path string) bool {
-	for _, m := range t.modules {
-		if m.path == path {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.modules, func(m tracked) bool { return m.path == path })
 }
 
 // SetVersion sets the version at which the modules require each other, in each go.mod
@@ -89,33 +80,9 @@ func (t *Tree) SetVersion(version string) error {
 		return fmt.Errorf("%q is not a version such as v0.1.0", version)
 	}
 	for _, m := range t.modules {
-		for _, r := range m.file.Require {
-			if t.has(r.Mod.Path) {
-				if err := m.file.AddRequire(r.Mod.Path, version); err != nil {
-					return err
-				}
-			}
-		}
-		text, err := m.file.Format()
-		if err != nil {
+		if err := t.rewrite(m.dir+"/go.mod", version); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(t.root, m.dir, "go.mod"), text, 0o644); err != nil {
-			return err
-		}
-	}
-	work, err := readWork(t.root)
-	if err != nil {
-		return err
-	}
-	for _, r := range work.Replace {
-		r.Syntax.Token = []string{r.Old.Path, version, "=>", r.New.Path}
-		if len(work.Replace) == 1 || !r.Syntax.InBlock {
-			r.Syntax.Token = append([]string{"replace"}, r.Syntax.Token...)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(t.root, "go.work"), modfile.Format(work.Syntax), 0o644); err != nil {
-		return err
 	}
 	for _, pattern := range texts {
 		if err := t.rewrite(pattern, version); err != nil {
@@ -125,9 +92,9 @@ func (t *Tree) SetVersion(version string) error {
 	return nil
 }
 
-// texts are the files that tell users a version, or link the pages of one.
+// texts are go.work, and the files that tell users a version or link the pages of one.
 var texts = []string{
-	"README.md", "docs/*.md", "template.yaml", "cmd/once/alarms.json", "infra/terraform/alarms/alarms.json", "infra/terraform/*/*.tf", "infra/terraform/*/README.md",
+	"go.work", "README.md", "docs/*.md", "template.yaml", "cmd/once/alarms.json", "infra/terraform/alarms/alarms.json", "infra/terraform/*/*.tf", "infra/terraform/*/README.md",
 }
 
 // rewrite sets the version in the lines of files that name the repository.
@@ -181,8 +148,4 @@ func (t *Tree) Tags() (tags []string) {
 		}
 	}
 	return tags
-}
-
-func (t *Tree) moduleVersion(m tracked) module.Version {
-	return module.Version{Path: m.path, Version: t.version}
 }
