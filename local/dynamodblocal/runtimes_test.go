@@ -1,14 +1,11 @@
 package dynamodblocal
 
 import (
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/internal/serving"
 )
 
 func TestFindJava(t *testing.T) {
@@ -52,36 +49,5 @@ func TestNoRuntime(t *testing.T) {
 				check.Says(t, err, "older than 17")
 			}
 		})
-	}
-}
-
-// Not every build has an engine, so a script replaces the docker command. It runs the
-// program that the image contains.
-func TestDocker(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a server of its own")
-	}
-	java, err := findJava(t.Context())
-	check.Must(t, err)
-	cache, err := os.UserCacheDir()
-	check.Must(t, err)
-	program, err := install(t.Context(), serving.Options{CacheDir: filepath.Join(cache, "once", "dynamodb-local"), Log: io.Discard})
-	check.Must(t, err)
-	calls := filepath.Join(t.TempDir(), "calls")
-	t.Setenv("CALLS", calls)
-	script(t, "docker", `echo "$@" >>"$CALLS"
-if [ "$1" = run ]; then
-	port=${6#127.0.0.1:}
-	exec `+java+` -jar `+program+`/DynamoDBLocal.jar -inMemory -sharedDb -port ${port%:8000}
-fi`)
-	server, err := Start(t.Context(), &Options{CacheDir: t.TempDir(), Log: io.Discard})
-	check.Must(t, err)
-	check.Must(t, server.Stop())
-	got, err := os.ReadFile(calls)
-	check.Must(t, err)
-	lines := strings.Split(strings.TrimSpace(string(got)), "\n")
-	for i, want := range []string{"version", "pull --quiet " + dockerImage, "run --rm --name once-dynamodb-", "rm --force once-dynamodb-"} {
-		check.True(t, i < len(lines), i)
-		check.True(t, strings.HasPrefix(lines[i], want))
 	}
 }

@@ -1,7 +1,6 @@
 package dynamodblocal
 
 import (
-	"net"
 	"os"
 	"strings"
 	"testing"
@@ -32,27 +31,4 @@ func TestNewTable(t *testing.T) {
 	ttl, err := client.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &table})
 	check.Must(t, err)
 	check.Equal(t, aws.ToString(ttl.TimeToLiveDescription.AttributeName), "expiration", "time to live is on")
-}
-
-func TestNewTableWithoutAServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a server of its own")
-	}
-	t.Setenv(endpointVar, "")
-	var endpoint string
-	t.Run("inner", func(t *testing.T) {
-		client, table := NewTable(t)
-		endpoint = *client.Options().BaseEndpoint
-		_, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table})
-		check.Must(t, err)
-	})
-	check.False(t, listens(endpoint), "outlived its test")
-}
-
-func listens(endpoint string) bool {
-	conn, err := net.Dial("tcp", strings.TrimPrefix(endpoint, "http://"))
-	if err != nil {
-		return false
-	}
-	return conn.Close() == nil
 }

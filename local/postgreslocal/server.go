@@ -103,10 +103,3 @@ func (s *Server) Env() []string { return []string{urlVar + "=" + s.url} }
 // Stop stops the server, waits until it has exited, and removes its data. It does
 // nothing to a server that was found running.
 func (s *Server) Stop() error { return s.stop() }
-
-// Exec implements the command postgreslocal. It runs args with a server in their
-// environment, and returns the exit code. It drops a leading "--", and forwards
-// signals. Without args, it prints the connection string and waits for a signal.
-func Exec(args []string) (code int, err error) {
-	return serving.Exec(args, Start, (*Server).URL)
-}

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"os"
@@ -23,9 +22,6 @@ func TestMain(m *testing.M) {
 	if os.Getenv("POSTGRESLOCAL_PARENT") != "" {
 		parent()
 	}
-	if len(os.Args) > 5 && os.Args[1] == "run" {
-		container(os.Args[6])
-	}
 	os.Exit(Main(m))
 }
 
@@ -38,30 +34,6 @@ func parent() {
 	}
 	fmt.Println(s.URL())
 	select {}
-}
-
-// container stands for a container: it forwards connections to the running server.
-func container(publish string) {
-	u, err := url.Parse(os.Getenv(urlVar + "_BEHIND"))
-	if err != nil {
-		panic(err)
-	}
-	l, err := net.Listen("tcp", strings.TrimSuffix(publish, ":5432"))
-	if err != nil {
-		panic(err)
-	}
-	for {
-		from, err := l.Accept()
-		if err != nil {
-			panic(err)
-		}
-		to, err := net.Dial("tcp", u.Host)
-		if err != nil {
-			panic(err)
-		}
-		go io.Copy(to, from)
-		go io.Copy(from, to)
-	}
 }
 
 func TestNewDatabaseIsEmptyAndItsOwn(t *testing.T) {
@@ -169,31 +141,6 @@ func TestFetchedPrograms(t *testing.T) {
 	check.Must(t, err)
 	check.Nil(t, execute(t.Context(), one, "CREATE TABLE a (id text)"))
 	check.Must(t, s.Stop())
-}
-
-// Not every build has an engine, so a script replaces the docker command.
-func TestDocker(t *testing.T) {
-	self, err := os.Executable()
-	check.Must(t, err)
-	dir := t.TempDir()
-	calls := filepath.Join(dir, "calls")
-	check.Must(t, os.WriteFile(filepath.Join(dir, "docker"), []byte("#!/bin/sh\necho \"$@\" >>"+calls+"\n[ \"$1\" != run ] || exec "+self+" \"$@\"\n"), 0o755))
-	t.Setenv("PATH", dir+":/usr/bin:/bin")
-	t.Setenv(urlVar+"_BEHIND", os.Getenv(urlVar))
-	s, err := startWith(t, func(context.Context, serving.Options) (serving.Program, error) {
-		return serving.Program{}, ErrNoRuntime
-	}, nil)
-	check.Must(t, err)
-	check.Nil(t, execute(t.Context(), s.URL(), "SELECT 1"))
-	check.Must(t, s.Stop())
-	got, err := os.ReadFile(calls)
-	check.Must(t, err)
-	lines := strings.Split(strings.TrimSpace(string(got)), "\n")
-	for i, want := range []string{"version", "pull --quiet " + dockerImage, "run --rm --name once-postgresql-", "rm --force once-postgresql-"} {
-		if i >= len(lines) || !strings.HasPrefix(lines[i], want) {
-			t.Errorf("docker was called as\n%s\nwant %q", got, want)
-		}
-	}
 }
 
 func TestNoRuntime(t *testing.T) {

@@ -12,11 +12,12 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/lambda-once/once/internal/serving"
 	"github.com/lambda-once/once/local/postgreslocal"
 )
 
 func main() {
-	code, err := postgreslocal.Exec(os.Args[1:])
+	code, err := serving.Exec(os.Args[1:], postgreslocal.Start, (*postgreslocal.Server).URL)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "postgreslocal:", err)
 		code = max(code, 1)
