@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,32 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 )
+
+// The functions of examples/shared run with Powertools itself on one table.
+
+func mixed(t *testing.T, s *Store, config *idempotent.Config) *idempotent.Executor {
+	t.Helper()
+	x, err := idempotent.New("op", s, config)
+	check.Must(t, err)
+	return x
+}
+
+const shared = "app#cpBAgW9zMMTLMfVKVvWaew=="
+
+// call runs the operation on the shared record.
+func call[T any](t *testing.T, x *idempotent.Executor, fn func(context.Context) (T, error)) (T, error) {
+	t.Helper()
+	return idempotent.Do(t.Context(), x, idempotent.Key{Record: shared}, fn)
+}
+
+// theirs writes the shared record as Powertools for TypeScript does.
+func theirs(t *testing.T, s *Store, status, lease string) {
+	t.Helper()
+	putItem(t, s, map[string]types.AttributeValue{
+		"id": text(shared), "status": text(status), "data": text("powertools'"), "expiration": seconds(time.Now().Add(time.Hour)),
+		"in_progress_expiration": &types.AttributeValueMemberN{Value: lease},
+	})
+}
 
 func besidePowertools(t *testing.T, s *Store, native bool) *Store {
 	t.Helper()
@@ -74,11 +101,11 @@ func TestSharedStoreRefusesWhatPowertoolsDoesNotHave(t *testing.T) {
 // has a condition on the record all the same: of two that run, one counts.
 func TestOptimisticCallCommitsNothingBesidePowertools(t *testing.T) {
 	s := besidePowertools(t, localStore(t), true)
-	p := newPowertools(t, s)
 	x := mixed(t, s, adapter.Shared(&idempotent.Config{Optimistic: true}))
+	lease := strconv.FormatInt(time.Now().Add(time.Hour).UnixMilli(), 10)
 	work := func(ctx context.Context) (string, error) {
 		Collect(ctx).Put(s.table, map[string]any{"id": "business"})
-		check.True(t, p.claims(shared, time.Now()), "Powertools does not claim")
+		theirs(t, s, "INPROGRESS", lease)
 		return "once's", nil
 	}
 	if _, err := call(t, x, work); !errors.Is(err, idempotent.ErrInProgress) {
@@ -87,8 +114,27 @@ func TestOptimisticCallCommitsNothingBesidePowertools(t *testing.T) {
 	if item := rawItem(t, s, "business"); item != nil {
 		t.Errorf("it was written: %v", item)
 	}
-	p.completes(shared, `{"S":"powertools'"}`)
+	theirs(t, s, "COMPLETED", lease)
 	if got, err := call(t, x, func(context.Context) (string, error) { return "in vain", nil }); got != "powertools'" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
+}
+
+// The remaining time of a TypeScript function may be a fraction, and its lease is
+// then one. Once reads it rounded up, and takes it over like any other.
+func TestLeaseOfPowertoolsMayBeAFraction(t *testing.T) {
+	s := newStore(t, newClient(t), localStore(t).table, &Options{Data: Native})
+	x := mixed(t, s, nil)
+	lapsed := strconv.FormatInt(time.Now().Add(-time.Minute).UnixMilli(), 10)
+	for _, fraction := range []string{".25", ".9999999", ".0"} {
+		theirs(t, s, "INPROGRESS", lapsed+fraction)
+		got, err := call(t, x, func(context.Context) (string, error) { return fraction, nil })
+		check.Equal(t, got, fraction)
+		check.Nil(t, err)
+	}
+	// It stays in a record that Powertools has completed.
+	theirs(t, s, "COMPLETED", "1795000000000.5")
+	got, err := call(t, x, func(context.Context) (string, error) { return "again", nil })
+	check.Equal(t, got, "powertools'")
+	check.Nil(t, err)
 }
