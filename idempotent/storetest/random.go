@@ -9,7 +9,10 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-const randomMoves = 12
+const (
+	randomMoves = 12
+	randomSeed  = 1
+)
 
 // testRandom plays seeded random schedules on the store.
 func testRandom(t *testing.T, h Harness) {
@@ -30,9 +33,9 @@ func testRandom(t *testing.T, h Harness) {
 		wg.Go(func() {
 			p := player{ctx: t.Context(), store: h.Store}
 			for i := worker; i < h.Schedules && !t.Failed(); i += workers {
-				trail, err := randomSchedule(&p, worlds[i], rand.New(rand.NewPCG(h.Seed, uint64(i))))
+				trail, err := randomSchedule(&p, worlds[i], rand.New(rand.NewPCG(randomSeed, uint64(i))))
 				if err != nil {
-					t.Errorf("schedule %d of seed %d: %v%s", i, h.Seed, err, story(trail))
+					t.Errorf("schedule %d: %v%s", i, err, story(trail))
 				}
 			}
 			mu.Lock()
@@ -45,7 +48,7 @@ func testRandom(t *testing.T, h Harness) {
 	}
 	wg.Wait()
 	report(t, tally, h.Schedules >= 1000)
-	t.Logf("%d schedules of %d moves, seed %d", h.Schedules, randomMoves, h.Seed)
+	t.Logf("%d schedules of %d moves", h.Schedules, randomMoves)
 }
 
 // randomSchedule plays random moves and then delivers all late requests.

@@ -86,10 +86,6 @@ type Harness struct {
 	// Schedules is the number of random schedules, of 12 moves each.
 	// Default 200.
 	Schedules int
-
-	// Seed is the seed of the random schedules. A failure reports it.
-	// Default 1.
-	Seed uint64
 }
 
 // Run checks that a store follows the contract of [driver.Store]. It calls
@@ -103,9 +99,6 @@ func Run(t *testing.T, newStore func(t *testing.T) Harness) {
 			}
 			if h.Schedules == 0 {
 				h.Schedules = 200
-			}
-			if h.Seed == 0 {
-				h.Seed = 1
 			}
 			group.run(t, h)
 		})

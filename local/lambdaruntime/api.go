@@ -124,7 +124,7 @@ func (a *api) response(r *http.Request) *refusal {
 		}
 		return a.fail(r, document)
 	}
-	return a.answer(r, Response{Payload: body, ContentType: r.Header.Get("Content-Type")})
+	return a.answer(r, Response{Payload: body})
 }
 
 func (a *api) error(r *http.Request) *refusal {
@@ -140,7 +140,7 @@ func (a *api) fail(r *http.Request, document []byte) *refusal {
 	if err := json.Unmarshal(document, failure); err != nil {
 		return invalidShape(err)
 	}
-	return a.answer(r, Response{Payload: document, ContentType: "application/json", FunctionError: failure})
+	return a.answer(r, Response{Payload: document, FunctionError: failure})
 }
 
 // answer accepts the first response to the invocation in progress.

@@ -24,9 +24,6 @@ type Environment struct {
 	clock     *clock // nil while no invocation is in progress; paused by Freeze
 }
 
-// Number returns the environment's number, from 0.
-func (e *Environment) Number() int { return e.number }
-
 // ColdStarts returns the number of processes that were started here so far.
 func (e *Environment) ColdStarts() int {
 	e.mu.Lock()

@@ -71,16 +71,8 @@ func (e *InitError) Unwrap() error {
 // because the invocation itself succeeded.
 type FunctionError struct {
 	// Type is the name of the Go type, on which Step Functions match.
-	Type       string       `json:"errorType"`
-	Message    string       `json:"errorMessage"`
-	StackTrace []StackFrame `json:"stackTrace,omitempty"`
+	Type    string `json:"errorType"`
+	Message string `json:"errorMessage"`
 }
 
 func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
-
-// A StackFrame is one line of the stack trace of a panic.
-type StackFrame struct {
-	Path  string `json:"path"`
-	Line  int    `json:"line"`
-	Label string `json:"label"`
-}

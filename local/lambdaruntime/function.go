@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"time"
 )
 
@@ -32,9 +31,6 @@ type Function struct {
 	// Log receives the function's output line by line, each with the name
 	// and the number of the environment. Default: discarded.
 	Log io.Writer
-	// MemoryMB is the memory size that the function sees. It is not enforced.
-	// Default: 128.
-	MemoryMB int
 	// Name is the name of the function. Default: the name of the binary.
 	Name string
 	// Timeout is the timeout of an invocation. Default: three seconds.
@@ -82,7 +78,6 @@ func (f Function) withDefaults() (Function, error) {
 	if f.Log == nil {
 		f.Log = io.Discard
 	}
-	f.MemoryMB = cmp.Or(f.MemoryMB, 128)
 	f.Timeout = cmp.Or(f.Timeout, 3*time.Second)
 	return f, nil
 }
@@ -97,7 +92,7 @@ func (f Function) arn() string {
 func (f Function) environ(api, logStream string) []string {
 	env := []string{
 		"AWS_DEFAULT_REGION=" + region,
-		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE=" + strconv.Itoa(f.MemoryMB),
+		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE=128",
 		"AWS_LAMBDA_FUNCTION_NAME=" + f.Name,
 		"AWS_LAMBDA_FUNCTION_VERSION=" + version,
 		"AWS_LAMBDA_INITIALIZATION_TYPE=on-demand",

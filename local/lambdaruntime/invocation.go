@@ -10,8 +10,6 @@ import (
 type Response struct {
 	// Payload is the response as sent. With a FunctionError, it is its JSON.
 	Payload []byte
-	// ContentType is the content type that the function sent.
-	ContentType string
 	// FunctionError is not nil if the function failed.
 	FunctionError *FunctionError
 	// Environment is the number of the environment that responded.

@@ -50,7 +50,6 @@ type answer struct {
 	RequestID string   `json:"request_id"`
 	ARN       string   `json:"arn"`
 	Function  string   `json:"function"`
-	MemoryMB  int      `json:"memory_mb"`
 	Deadline  int64    `json:"deadline"`
 	Now       int64    `json:"now"`
 	Env       []string `json:"env"`

@@ -20,14 +20,8 @@ type Options struct {
 	// Args are further arguments of the server, such as "--maxmemory", "10mb". With
 	// Args, a server of its own is started.
 	Args []string
-	// CacheDir is the directory of the fetched programs. Default: once/redis in
-	// os.UserCacheDir.
-	CacheDir string
 	// Log receives a line for each long step. Default: nothing is logged.
 	Log io.Writer
-	// Timeout limits the start of the server without fetching. Default: one
-	// minute.
-	Timeout time.Duration
 }
 
 // A Server is a running server.
@@ -43,7 +37,7 @@ func Start(ctx context.Context, o *Options) (*Server, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	return start(ctx, kindOf(o.Args), &serving.Options{CacheDir: o.CacheDir, Log: o.Log, Timeout: o.Timeout})
+	return start(ctx, kindOf(o.Args), &serving.Options{Log: o.Log})
 }
 
 func start(ctx context.Context, k serving.Kind, o *serving.Options) (*Server, error) {

@@ -65,10 +65,11 @@ func TestDebianPackagesRunWithoutBeingInstalled(t *testing.T) {
 
 func TestStartNamesWhatItDoesNotFind(t *testing.T) {
 	// Neither a program, nor Docker.
-	t.Setenv("PATH", t.TempDir())
+	for _, name := range []string{"PATH", "HOME", "XDG_CACHE_HOME"} {
+		t.Setenv(name, t.TempDir())
+	}
 	t.Setenv(addrVar, "")
-	o := &Options{CacheDir: t.TempDir(), Log: t.Output()}
-	if _, err := Start(t.Context(), o); !errors.Is(err, ErrNoRuntime) || !errors.Is(err, exec.ErrNotFound) {
+	if _, err := Start(t.Context(), &Options{Log: t.Output()}); !errors.Is(err, ErrNoRuntime) || !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -27,7 +27,6 @@ type answer struct {
 	RequestID string   `json:"request_id"`
 	ARN       string   `json:"arn"`
 	Function  string   `json:"function"`
-	MemoryMB  int      `json:"memory_mb"`
 	Deadline  int64    `json:"deadline"`
 	Now       int64    `json:"now"`
 	Env       []string `json:"env"`
@@ -103,8 +102,7 @@ func echo(ctx context.Context) (any, error) {
 	}
 	return answer{
 		RequestID: lc.AwsRequestID, ARN: lc.InvokedFunctionArn, Function: lambdacontext.FunctionName,
-		MemoryMB: lambdacontext.MemoryLimitInMB, Deadline: deadline.UnixMilli(), Now: time.Now().UnixMilli(),
-		Env: os.Environ(),
+		Deadline: deadline.UnixMilli(), Now: time.Now().UnixMilli(), Env: os.Environ(),
 	}, nil
 }
 
