@@ -95,7 +95,7 @@ func (s *Scene) change(ctx context.Context, w *World, function *lambdaruntime.Ru
 // beside delivers the event to a process of its own.
 func (s *Scene) beside(ctx context.Context, w *World, r *Run) (err error) {
 	net := lambdaruntime.NewWire()
-	function, err := s.deploy(ctx, w, net)
+	function, err := Deploy(ctx, s.Function, w, net)
 	if err != nil {
 		return errors.Join(err, net.Close())
 	}

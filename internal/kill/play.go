@@ -146,7 +146,7 @@ func (s *Scene) take(ctx context.Context, p Point) (r Run, err error) {
 		defer func() { err = errors.Join(err, w.Close()) }()
 	}
 	wire := lambdaruntime.NewWire()
-	function, err := s.deploy(ctx, w, wire)
+	function, err := Deploy(ctx, s.Function, w, wire)
 	if err != nil {
 		return r, errors.Join(err, wire.Close())
 	}
@@ -238,9 +238,8 @@ func (s *Scene) struck(p Point, wire *lambdaruntime.Wire, before int) error {
 	return nil
 }
 
-// deploy starts the function behind a wire to all of its servers.
-func (s *Scene) deploy(ctx context.Context, w *World, wire *lambdaruntime.Wire) (*lambdaruntime.Runtime, error) {
-	f := s.Function
+// Deploy starts a function behind a wire to all servers of a world.
+func Deploy(ctx context.Context, f lambdaruntime.Function, w *World, wire *lambdaruntime.Wire) (*lambdaruntime.Runtime, error) {
 	f.Wire, f.InitTimeout = wire, Patience
 	f.Env = append(slices.Clone(f.Env), w.Env...)
 	for _, to := range w.Servers {

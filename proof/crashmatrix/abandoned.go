@@ -50,7 +50,7 @@ func (a abandoned) resumed(ctx context.Context, s *stage) (*kill.World, error) {
 		if err := w.lapse(ctx, s); err != nil {
 			return nil, err
 		}
-		report, err := s.beside(ctx, w, nil, []byte(`{}`), "ROLE=resumer")
+		report, err := s.beside(ctx, w, lambdaruntime.NewWire(), []byte(`{}`), "ROLE=resumer")
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +103,7 @@ func (a abandoned) resumer(ctx context.Context, s *stage) (*kill.World, error) {
 			if broken, err = w.left(ctx, s, r); broken != nil || err != nil {
 				return broken, err
 			}
-			answer, err := s.beside(ctx, w, nil, call)
+			answer, err := s.beside(ctx, w, lambdaruntime.NewWire(), call)
 			if err != nil {
 				return nil, err
 			}
@@ -163,27 +163,15 @@ func (w *set) scan(ctx context.Context, s *stage) (*dynamo.Store, []driver.Entry
 	return store, page.Entries, err
 }
 
-// beside delivers an event to a process of the world of its own, behind the wire if there is
-// one, which it closes.
+// beside delivers an event to a process of the world of its own, behind the wire, which it
+// closes.
 func (s *stage) beside(ctx context.Context, w *set, wire *lambdaruntime.Wire, event []byte, env ...string) (r lambdaruntime.Response, err error) {
-	f := lambdaruntime.Function{Name: "shop", Binary: s.binaries[shop], Wire: wire, Timeout: kill.Patience, InitTimeout: kill.Patience}
-	f.Env = append(append(append(f.Env, s.Env()...), w.Env...), env...)
-	for _, to := range w.Servers {
-		url := to.URL
-		if wire != nil {
-			if url, err = wire.To(to.Name, url); err != nil {
-				return r, errors.Join(err, wire.Close())
-			}
-		}
-		f.Env = append(f.Env, to.Variable+"="+url)
+	defer func() { err = errors.Join(err, wire.Close()) }()
+	f := lambdaruntime.Function{Name: "shop", Binary: s.binaries[shop], Env: append(s.Env(), env...), Timeout: kill.Patience}
+	function, err := kill.Deploy(ctx, f, w.World, wire)
+	if err != nil {
+		return r, err
 	}
-	function, err := lambdaruntime.Start(ctx, f)
-	if err == nil {
-		r, err = function.Invoke(ctx, event)
-		err = errors.Join(err, function.Close())
-	}
-	if wire != nil {
-		err = errors.Join(err, wire.Close())
-	}
-	return r, err
+	r, err = function.Invoke(ctx, event)
+	return r, errors.Join(err, function.Close())
 }

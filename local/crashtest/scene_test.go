@@ -1,13 +1,9 @@
-package kill_test
+package crashtest_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -18,32 +14,15 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// till is the compiled function of these tests.
-var till string
-
-func TestMain(m *testing.M) {
-	binary, err := lambdaruntime.Build(context.Background(), ".", "../../local/crashtest/internal/till")
-	if err != nil {
-		panic(err)
-	}
-	till = binary
-	code := m.Run()
-	if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
-		panic(err)
-	}
-	os.Exit(code)
-}
-
-// scene plays a function of package crashtest, which makes two calls to a server.
+// scene plays a till as Play does, without its defaults.
 func scene(t *testing.T) *kill.Scene {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { out.WriteHeader(http.StatusNoContent) }))
-	t.Cleanup(server.Close)
+	_, url := newLedger(t)
 	return &kill.Scene{
 		Function: lambdaruntime.Function{Binary: till},
 		World: func(context.Context) (*kill.World, error) {
 			return &kill.World{
-				Servers: []kill.Server{{Name: "provider", Variable: "PROVIDER_URL", URL: server.URL}},
+				Servers: []kill.Server{{Name: "provider", Variable: "PROVIDER_URL", URL: url}},
 				Event:   []byte(`{"sale": "s-1"}`),
 				Final:   func(r lambdaruntime.Response) bool { return r.FunctionError == nil },
 				Check:   func(context.Context, *kill.Run) (broken, err error) { return nil, nil },
@@ -58,13 +37,6 @@ func at(operation string) kill.Point {
 	return kill.Point{
 		Call: lambdaruntime.Call{Number: 2, Server: "provider", Operation: operation},
 		At:   lambdaruntime.Before,
-	}
-}
-
-func TestRunIsKilledAtItsPoint(t *testing.T) {
-	t.Parallel()
-	if r, err := scene(t).Play(t.Context(), at("POST /charges/s-1")); err != nil || r.Retries != 1 {
-		t.Errorf("%+v, %v", r, err)
 	}
 }
 
