@@ -204,26 +204,16 @@ func TestReadsShareOneRequest(t *testing.T) {
 
 // A key that DynamoDB leaves unprocessed says nothing about its record.
 func TestKeysThatAreLeftUnprocessedAreReadAlone(t *testing.T) {
-	s, net := intercepted(t)
-	s.createTogether(t, 3, owner)
-	net.sent()
-	net.on(opRead, unprocessed(0))
-	for i, m := range s.getTogether(t, 3) {
-		check.Equal(t, m.record.ID, id(i))
-		check.Equal(t, m.record.Status, driver.InProgress)
-		check.Nil(t, m.err)
+	for name, read := range map[string]wire.Carry{"unprocessed": unprocessed(0), "not answered": failing(wire.ErrCut)} {
+		s, net := intercepted(t)
+		s.createTogether(t, 3, owner)
+		net.sent()
+		net.on(opRead, read)
+		for i, m := range s.getTogether(t, 3) {
+			check.Equal(t, m.record.ID, id(i), name)
+			check.Equal(t, m.record.Status, driver.InProgress, name)
+			check.Nil(t, m.err, name)
+		}
+		check.Equal(t, net.sent(), "BatchGetItem GetItem GetItem GetItem", name)
 	}
-	check.Equal(t, net.sent(), "BatchGetItem GetItem GetItem GetItem")
-}
-
-func TestSharedReadThatFailsIsReadAlone(t *testing.T) {
-	s, net := intercepted(t)
-	s.createTogether(t, 2, owner)
-	net.sent()
-	net.on(opRead, failing(wire.ErrCut))
-	for i, m := range s.getTogether(t, 2) {
-		check.Equal(t, m.record.ID, id(i))
-		check.Nil(t, m.err)
-	}
-	check.Equal(t, net.sent(), "BatchGetItem GetItem GetItem")
 }

@@ -39,14 +39,7 @@ func (r result) refusedAsLate() result {
 func TestLateKey(t *testing.T) {
 	once, open, reads, unclaimed := idempotent.Config{MaxAttempts: 1}, idempotent.Config{OnStoreError: idempotent.FailOpen}, idempotent.Config{ReadFirst: true}, idempotent.Config{Optimistic: true}
 	late, lateOutcome := idempotent.ErrKeyExpired, idempotent.OutcomeExpired
-	for name, test := range map[string]struct {
-		config       idempotent.Config
-		meets        func(*driver.Record) // nil: nothing
-		value        string
-		err          error
-		outcome      idempotent.Outcome
-		reads, tries int
-	}{
+	for name, test := range map[string]meeting{
 		"a first call is refused":               {err: late, outcome: lateOutcome, reads: 1},
 		"no expired one is replaced":            {meets: expired, err: late, outcome: lateOutcome, reads: 1},
 		"a finished call is replayed":           {meets: finished, value: "theirs", outcome: idempotent.OutcomeReplayed, reads: 1},
@@ -65,24 +58,8 @@ func TestLateKey(t *testing.T) {
 		"optimistic, a lapsed call is claimed":     {config: unclaimed, meets: lapsed, value: "ours", outcome: idempotent.OutcomeTakeover, reads: 2, tries: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBank()
-			if test.meets != nil {
-				check.Must(t, b.Put(met(t, test.meets)))
-			}
-			before := stored(t, b.Store)
 			test.config.RefuseLate, test.config.Retention = true, time.Hour
-			ran := false
-			tryIssued(t.Context(), t, newExecutor(t, b, &test.config), 2*time.Hour, func(ctx context.Context) (string, error) {
-				ran = true
-				return books("ours", nil)(ctx)
-			}).with(test.value).is(test.err).ended(test.outcome).roundTrips(test.reads + test.tries)
-			check.Equal(t, ran, test.value == "ours")
-			check.Equal(t, len(b.booked) == 1, ran)
-			check.Equal(t, b.reads, test.reads)
-			check.Equal(t, b.tries, test.tries)
-			if !ran {
-				check.Deep(t, stored(t, b.Store), before)
-			}
+			test.plays(t, 2*time.Hour)
 		})
 	}
 }

@@ -133,29 +133,6 @@ func TestHandlerChargesOnceWithADownstreamKey(t *testing.T) {
 	crashtest.RunHandler(t, paying(idempotent.Config{RefuseLate: true, ProviderMemory: 24 * time.Hour}, keyed))
 }
 
-// The charges have no key, as if the provider forgot them at once: no attempt is the
-// second one, and a person is asked.
-func TestHandlerChargesOnceWhileAProviderForgets(t *testing.T) {
-	trial := paying(idempotent.Config{ProviderMemory: 30 * time.Second}, anew)
-	r := crashtest.PlayHandler(t, with(trial, func(one *crashtest.Trial) {
-		check := one.Check
-		one.Check = func() error {
-			if err := check(); !errors.Is(err, errCharged) || !strings.Contains(err.Error(), "charged 0") {
-				return err
-			}
-			return nil // and a person is asked
-		}
-	}))
-	isBrokenAt(t, r)
-	asked := 0
-	for _, result := range r.Results {
-		if strings.HasPrefix(result.Answer, "idempotent: the first attempt") {
-			asked++
-		}
-	}
-	check.True(t, asked > 0, "nobody is asked")
-}
-
 // A step is repeated only if its attempt crashed between its effect and its record.
 func TestStepIsRepeatedBeforeItIsRecorded(t *testing.T) {
 	r := crashtest.PlayHandler(t, paying(idempotent.Config{}, func(ctx context.Context, c *cards) error {
@@ -167,25 +144,30 @@ func TestStepIsRepeatedBeforeItIsRecorded(t *testing.T) {
 	isBrokenAt(t, r, "frozen before charge", `killed before step "charge"`, `frozen before step "charge"`)
 }
 
+// The charges have no key, as if a provider forgot them at once: no attempt is the
+// second one. After one without a record of its end, a person is asked.
 func TestNeverRunTwiceHolds(t *testing.T) {
-	trial := paying(idempotent.Config{MaxAttempts: 1}, anew)
-	r := crashtest.PlayHandler(t, with(trial, func(one *crashtest.Trial) {
-		check := one.Check
-		one.Check = func() error {
-			if err := check(); !errors.Is(err, errCharged) || !strings.Contains(err.Error(), "charged 0") {
-				return err
+	for answer, config := range map[string]idempotent.Config{
+		"idempotent: all attempts": {MaxAttempts: 1}, "idempotent: the first attempt": {ProviderMemory: 30 * time.Second},
+	} {
+		r := crashtest.PlayHandler(t, with(paying(config, anew), func(one *crashtest.Trial) {
+			check := one.Check
+			one.Check = func() error {
+				if err := check(); !errors.Is(err, errCharged) || !strings.Contains(err.Error(), "charged 0") {
+					return err
+				}
+				return nil // and a person is asked
 			}
-			return nil // and a person is asked
+		}))
+		isBrokenAt(t, r)
+		asked := 0
+		for _, result := range r.Results {
+			if strings.HasPrefix(result.Answer, answer) {
+				asked++
+			}
 		}
-	}))
-	isBrokenAt(t, r)
-	asked := 0
-	for _, result := range r.Results { // after an attempt without a record of its end
-		if strings.HasPrefix(result.Answer, "idempotent: all attempts") {
-			asked++
-		}
+		check.Equal(t, asked, 6, "times a person is asked:", answer)
 	}
-	check.Equal(t, asked, 6, "times a person is asked")
 }
 
 // selling is a trial of a saga that fails for good. Its refunds may have keys.

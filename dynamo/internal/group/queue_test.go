@@ -45,33 +45,22 @@ func TestCallsThatWaitShareTheNextRequest(t *testing.T) {
 	})
 }
 
+// DynamoDB also refuses a request with two writes of one item.
 func TestRequestsHaveLimits(t *testing.T) {
-	serving(t, func(t *testing.T, s *server) {
-		s.do(t.Context(), "first", 0)
-		for _, w := range []work{"a", "b", "c", "d", "eeeee", "fffff", "gg", "hhhhhhhhhhhhhhh"} {
-			s.do(t.Context(), w, 0)
-		}
-		want := []string{"alone first", "a b c", "d eeeee", "fffff gg", "alone hhhhhhhhhhhhhhh"}
-		for i := range want {
-			s.sent(want[:i+1]...)
-			s.end(i)
-		}
-	}, func(l *Limits) { l.MaxCalls, l.MaxSize = 3, 10 })
-}
-
-// DynamoDB refuses a request with two writes of one item.
-func TestSecondWriteOfAKeyWaitsForTheNextRequest(t *testing.T) {
-	serving(t, func(t *testing.T, s *server) {
-		s.do(t.Context(), "first", 0)
-		for _, w := range []work{"a/1", "b/1", "a/2", "c", "a/3", "b/2"} {
-			s.do(t.Context(), w, 0)
-		}
-		want := []string{"alone first", "a/1 b/1 c", "a/2 b/2", "alone a/3"}
-		for i := range want {
-			s.sent(want[:i+1]...)
-			s.end(i)
-		}
-	})
+	for calls, want := range map[string][]string{
+		"a b c d eeeee fffff gg hhhhhhhhhhhhhhh": {"alone first", "a b c", "d eeeee", "fffff gg", "alone hhhhhhhhhhhhhhh"},
+		"a/1 b/1 a/2 c a/3 b/2":                  {"alone first", "a/1 b/1 c", "a/2 b/2", "alone a/3"},
+	} {
+		serving(t, func(t *testing.T, s *server) {
+			for _, w := range strings.Fields("first " + calls) {
+				s.do(t.Context(), work(w), 0)
+			}
+			for i := range want {
+				s.sent(want[:i+1]...)
+				s.end(i)
+			}
+		}, func(l *Limits) { l.MaxCalls, l.MaxSize = 3, 10 })
+	}
 }
 
 func TestCallerThatLeavesTheQueueIsNeverSent(t *testing.T) {
