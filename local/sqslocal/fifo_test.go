@@ -22,15 +22,6 @@ import (
 	"github.com/lambda-once/once/local/sqslocal"
 )
 
-type parcel struct {
-	ID string `json:"id"`
-	To string `json:"to"`
-}
-
-func parcelKey(m handlers.SQSMessage[parcel]) (idempotent.Key, error) {
-	return idempotent.Key{ID: m.Body.ID, Payload: m.Body}, nil
-}
-
 // feed feeds a function from a queue for an hour of the bubble.
 func feed(t *testing.T, q *sqslocal.FIFO, fn lambda.Handler) {
 	t.Helper()

@@ -76,17 +76,3 @@ func listens(endpoint string) bool {
 	}
 	return conn.Close() == nil
 }
-
-// receive waits until the queue delivers a message.
-func receive(t *testing.T, client *sqs.Client, url string) string {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		out, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: 2})
-		check.Must(t, err)
-		if len(out.Messages) > 0 {
-			return *out.Messages[0].Body
-		}
-	}
-	t.Fatalf("nothing comes from %s", url)
-	return ""
-}
