@@ -25,9 +25,9 @@ var tries = []try{
 	{"the page Start", true, page("docs/start.md", "\n## 1. ", "\n## 6. "), "orders"},
 	{"the operator's command", true, script(`go install github.com/lambda-once/once/cmd/once@latest
 once --help`), ""},
-	{"a function with PostgreSQL", true, program("postgres"), "."},
-	{"a function with Redis", true, program("redis"), "."},
-	{"a test with crashtest and DynamoDB Local", true, program("crashtest"), "."},
+	{"a function with PostgreSQL", true, program("examples/docs/postgres"), "."},
+	{"a function with Redis", true, program("proof/release/testdata/redis"), "."},
+	{"a test with crashtest and DynamoDB Local", true, program("proof/release/testdata/crashtest"), "."},
 }
 
 // Check makes each try with the modules of the tree in the folder root, and prints to
@@ -88,10 +88,10 @@ func script(text string) func(context.Context, *user, string) error {
 	return func(ctx context.Context, u *user, _ string) error { return u.run(ctx, text) }
 }
 
-// program copies a folder of testdata, and builds and tests it as a module of its own.
-func program(name string) func(context.Context, *user, string) error {
+// program copies a folder, and builds and tests it as a module of its own.
+func program(folder string) func(context.Context, *user, string) error {
 	return func(ctx context.Context, u *user, root string) error {
-		if err := os.CopyFS(u.dir, os.DirFS(filepath.Join(root, "proof", "release", "testdata", name))); err != nil {
+		if err := os.CopyFS(u.dir, os.DirFS(filepath.Join(root, filepath.FromSlash(folder)))); err != nil {
 			return err
 		}
 		return u.run(ctx, `go mod init example.com/user

@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/crashtest"
 	"github.com/lambda-once/once/local/postgreslocal"
 	"github.com/lambda-once/once/postgres"
@@ -20,11 +19,16 @@ func TestMain(m *testing.M) { os.Exit(postgreslocal.Main(m)) }
 func TestPaymentIsBookedOnceWhateverCrashes(t *testing.T) {
 	url := postgreslocal.NewDatabase(t)
 	pool, err := pgxpool.New(t.Context(), url)
-	check.Must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer pool.Close()
-	check.Must(t, postgres.CreateTable(t.Context(), pool, "idempotency", nil))
-	_, err = pool.Exec(t.Context(), "CREATE TABLE accounts (id text PRIMARY KEY, balance bigint NOT NULL)")
-	check.Must(t, err)
+	if err := postgres.CreateTable(t.Context(), pool, "idempotency", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Exec(t.Context(), "CREATE TABLE accounts (id text PRIMARY KEY, balance bigint NOT NULL)"); err != nil {
+		t.Fatal(err)
+	}
 
 	crashtest.Run(t, crashtest.Function{
 		Servers: []crashtest.Server{{Variable: "DATABASE_URL", URL: url, Name: "postgres"}},
