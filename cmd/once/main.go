@@ -26,15 +26,14 @@ import (
 	"github.com/lambda-once/once/cmd/once/internal/cli"
 )
 
-// commands in the order of the help.
 var commands = []cli.Command{
 	{Usage: "inspect KEY", Summary: "one record", About: "Shows one record, and what can be done about it.", Run: inspect},
 	{Usage: "list", Summary: "records by operation, status and age", About: aboutList, Run: list},
 	{Usage: "stats", Summary: "counts and sizes of each operation", About: aboutStats, Run: stats},
-	{Usage: "release KEY", Summary: "have the next call run again", About: aboutRelease, Run: release, Many: releaseMany},
-	{Usage: "resolve KEY --completed|--failed MESSAGE", Summary: "store what all calls then get", About: aboutResolve, Run: resolve, Many: resolveMany},
-	{Usage: "redact KEY", Summary: "remove a person's data, and run nothing again", About: aboutRedact, Run: redact, Many: redactMany},
-	{Usage: "resume ID... --function NAME", Summary: "finish work that its caller left behind", About: aboutResume, Run: resume, Many: resumeMany},
+	{Usage: "release KEY", Summary: "have the next call run again", About: aboutRelease, Run: release, Many: true},
+	{Usage: "resolve KEY --completed|--failed MESSAGE", Summary: "store what all calls then get", About: aboutResolve, Run: resolve, Many: true},
+	{Usage: "redact KEY", Summary: "remove a person's data, and run nothing again", About: aboutRedact, Run: redact, Many: true},
+	{Usage: "resume ID... --function NAME", Summary: "finish work that its caller left behind", About: aboutResume, Run: resume, Many: true},
 	{Usage: "redrive QUEUE --operation OP --key KEY", Summary: "dead letters beside their records, and back to their queue", About: aboutRedrive, Run: redriveMessages},
 	{Usage: "outbox [--publish]", Summary: "messages that no relay has published, and again", About: aboutOutbox, Run: outboxItems},
 	{Usage: "ui", Summary: "a page on this machine that shows the records", About: aboutUI, Run: ui},
@@ -81,14 +80,15 @@ func run(ctx context.Context, t cli.Terminal, args []string) int {
 		return cli.CodeUsage
 	}
 	command := commands[i]
-	switch {
-	case command.Many == nil:
-	case bulk.Meant(args):
-		command.Run, command.Usage, command.About = command.Many, command.Name()+" --state|--error|... --journal FILE", command.About+bulk.About
-	default:
+	many := command.Many && bulk.Meant(args)
+	if many {
+		command.Usage, command.About = command.Name()+" --state|--error|... --journal FILE", command.About+bulk.About
+	} else if command.Many {
 		command.About += "\nFor all records of a selection, see once " + command.Name() + " --dry-run --help.\n"
 	}
-	err := command.Run(ctx, cli.NewCall(command, t, args))
+	call := cli.NewCall(command, t, args)
+	call.Many = many
+	err := command.Run(ctx, call)
 	if err == nil {
 		return 0
 	}

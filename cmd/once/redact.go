@@ -28,20 +28,6 @@ request that it stores.
 `
 
 func redact(ctx context.Context, c *cli.Call) error {
-	var o writeFlags
-	var by record.Redaction
-	o.add(c.FlagSet)
-	c.StringVar(&by.By, "by", "", "the `name` of who redacts it, of 256 bytes at most, which is stored and shown; it is stated, and so no proof")
-	c.StringVar(&by.Reason, "reason", "", "a `text` of 512 bytes at most that says why, which is stored and shown; no personal data")
-	t, r, err := o.read(ctx, c)
-	if err != nil {
-		return err
-	}
-	if c.Given("by") && by.By == "" || c.Given("reason") && by.Reason == "" {
-		return cli.Endf(cli.CodeUsage, "--by or --reason is empty; is a variable unset?")
-	}
-	if err := o.weigh(by.May(r, t.Now(), o.Skew)); err != nil {
-		return err
-	}
-	return o.write(ctx, c.Terminal, t, r, by.Write(r))
+	var o record.Redaction
+	return act(ctx, c, &o, &o.Statement, nil)
 }

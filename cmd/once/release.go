@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/record"
 )
 
 const aboutRelease = `
@@ -31,15 +32,7 @@ its last invocation may still run.
 `
 
 func release(ctx context.Context, c *cli.Call) error {
-	var o writeFlags
-	o.add(c.FlagSet)
-	remove := c.Bool("delete", false, "delete the item, with its attempts, steps and result")
-	t, r, err := o.read(ctx, c)
-	if err != nil {
-		return err
-	}
-	if err := o.weigh(r.MayRelease(t.Now(), o.Skew, *remove)); err != nil {
-		return err
-	}
-	return o.write(ctx, c.Terminal, t, r, r.Release(*remove))
+	var o record.Release
+	c.BoolVar((*bool)(&o), "delete", false, "delete the item, with its attempts, steps and result")
+	return act(ctx, c, &o, nil, nil)
 }

@@ -42,7 +42,6 @@ callers may have the former result. Functions with a cache (CacheEntries) replay
 it until their processes end.
 `
 
-// outcomeFlags state an outcome.
 type outcomeFlags struct {
 	record.Resolution
 	completed, noResult bool
@@ -75,38 +74,25 @@ func (o *outcomeFlags) add(f *flag.FlagSet) {
 }
 
 func resolve(ctx context.Context, c *cli.Call) error {
-	var o struct {
-		writeFlags
-		outcomeFlags
+	var o outcomeFlags
+	o.add(c.FlagSet)
+	action := record.Action(&o.Resolution)
+	if c.Many {
+		action = &unresolved{&o.Resolution}
 	}
-	o.writeFlags.add(c.FlagSet)
-	o.outcomeFlags.add(c.FlagSet)
-	c.StringVar(&o.By, "by", "", "the `name` of who resolves it, of 256 bytes at most, which is stored and shown; it is stated, and so no proof")
-	c.StringVar(&o.Reason, "reason", "", "a `text` of 512 bytes at most that says why, which is stored and shown; no personal data")
-	w, err := o.Wanted(c)
-	if err != nil {
-		return err
-	}
-	o.Resolution.Skew = o.Flags.Skew
-	if err := o.outcome(c, o.yes); err != nil {
-		return err
-	}
-	t, r, err := o.find(ctx, c, w)
-	if err != nil {
-		return err
-	}
-	now := t.Now()
-	if err := o.weigh(o.May(r, now)); err != nil {
-		return err
-	}
-	write, err := o.Resolution.Write(r, now)
-	if err != nil {
-		return err
-	}
-	return o.write(ctx, c.Terminal, t, r, write)
+	return act(ctx, c, action, &o.Statement, func(yes bool) error { return o.outcome(c, yes) })
 }
 
-// outcome sets what calls get. yes reports that nothing is asked.
+// unresolved leaves what resolve KEY would show and ask about.
+type unresolved struct{ *record.Resolution }
+
+func (o unresolved) May(r *record.Record, now time.Time, skew time.Duration) ([]record.Objection, error) {
+	if r.Resolved() {
+		return nil, errors.New("an operator has resolved it before: some callers may have that outcome")
+	}
+	return o.Resolution.May(r, now, skew)
+}
+
 func (o *outcomeFlags) outcome(c *cli.Call, yes bool) error {
 	if err := o.check(c, yes); err != nil {
 		return err
@@ -148,8 +134,6 @@ func (o *outcomeFlags) check(c *cli.Call, yes bool) error {
 		return cli.Endf(cli.CodeUsage, "set --data FILE, --no-result or --http STATUS: all calls get the result that is stored")
 	case o.file == "-" && !yes:
 		return cli.Endf(cli.CodeUsage, "the file - is standard input, so that nothing can be confirmed: set --yes as well")
-	case c.Given("by") && o.By == "" || c.Given("reason") && o.Reason == "":
-		return cli.Endf(cli.CodeUsage, "--by or --reason is empty; is a variable unset?")
 	case o.Retention < time.Second:
 		return cli.Endf(cli.CodeUsage, "--retention is less than a second")
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"slices"
@@ -41,25 +40,35 @@ needs the permission lambda:InvokeFunction.
 
 type resumeFlags struct {
 	recordFlags
-	function string
-	yes      bool
+	record.Resumption // the name of the function
+	yes               bool
 }
 
-func (o *resumeFlags) add(f *flag.FlagSet) {
-	o.recordFlags.add(f)
-	f.StringVar(&o.function, "function", "", "the `name` or ARN of the function of handlers.Resume")
-	f.BoolVar(&o.yes, "yes", false, "do not ask")
+func (o *resumeFlags) check(bool) error {
+	if o.Resumption == "" {
+		return cli.Endf(cli.CodeUsage, "set --function to the function of handlers.Resume")
+	}
+	return nil
 }
 
 func resume(ctx context.Context, c *cli.Call) error {
 	var o resumeFlags
-	o.add(c.FlagSet)
+	c.StringVar((*string)(&o.Resumption), "function", "", "the `name` or ARN of the function of handlers.Resume")
+	if c.Many {
+		many := bulk.Flags{Statement: &record.Statement{}}
+		return many.Run(ctx, c, &bulk.Action{Action: &o.Resumption, Read: o.check, Call: func(ctx context.Context, ids []string) (bool, error) {
+			report, err := invokeResume(ctx, &many.Flags, string(o.Resumption), ids)
+			return report.Complete, err
+		}})
+	}
+	o.recordFlags.add(c.FlagSet)
+	c.BoolVar(&o.yes, "yes", false, "do not ask")
 	args, err := c.Arguments(math.MaxInt)
+	if err == nil {
+		err = o.check(o.yes)
+	}
 	if err != nil {
 		return err
-	}
-	if o.function == "" {
-		return cli.Endf(cli.CodeUsage, "set --function to the function of handlers.Resume")
 	}
 	if len(args) == 0 {
 		args = []string{""} // --record, or none
@@ -80,7 +89,7 @@ func resume(ctx context.Context, c *cli.Call) error {
 		if err != nil {
 			return err
 		}
-		if err := r.MayResume(t.Now().Add(-o.Skew)); err != nil {
+		if _, err := o.May(r, t.Now(), o.Skew); err != nil {
 			return err
 		}
 		if !slices.ContainsFunc(all, func(other *record.Record) bool { return other.ID == r.ID }) {
@@ -90,7 +99,6 @@ func resume(ctx context.Context, c *cli.Call) error {
 	return o.resume(ctx, c.Terminal, t, all)
 }
 
-// resume shows the records, asks for confirmation, and lets the function resume them.
 func (o *resumeFlags) resume(ctx context.Context, to cli.Terminal, t *store.Store, all []*record.Record) error {
 	var ids []string
 	for _, r := range all {
@@ -98,13 +106,13 @@ func (o *resumeFlags) resume(ctx context.Context, to cli.Terminal, t *store.Stor
 		fmt.Fprintln(to.Err)
 		ids = append(ids, r.ID)
 	}
-	fmt.Fprintf(to.Err, "The function %s will run the stored requests of these %d records, each as its next attempt: it finishes them, or undoes their steps.\n", cli.Printable(o.function), len(all))
+	fmt.Fprintf(to.Err, "The function %s will run the stored requests of these %d records, each as its next attempt: it finishes them, or undoes their steps.\n", cli.Printable(string(o.Resumption)), len(all))
 	if !o.yes {
 		if err := to.Confirm(ctx); err != nil {
 			return err
 		}
 	}
-	report, err := invokeResume(ctx, &o.Flags, o.function, ids)
+	report, err := invokeResume(ctx, &o.Flags, string(o.Resumption), ids)
 	if err != nil {
 		return err
 	}
@@ -154,14 +162,12 @@ func notInvoked(function string, err error) error {
 	return cli.Endf(cli.CodeUnacknowledged, "no answer of the function %s arrived, and it may have resumed the records: inspect them before you repeat the command: %w", function, err)
 }
 
-// tally says what has become of n records.
 func tally(report handlers.ResumeReport, n int) string {
 	rest := n - report.Resumed - report.Failed - report.Waiting - report.Left
 	return fmt.Sprintf("%s: %d resumed, %d failed, %d wait for a person, %d cannot be resumed, %d not begun",
 		cli.Printable(report.Operation), report.Resumed, report.Failed, report.Waiting, report.Left, rest)
 }
 
-// report prints what the function has done, and returns an error unless all is resumed.
 func (o *resumeFlags) report(to cli.Terminal, report handlers.ResumeReport, n int) error {
 	if o.JSON {
 		if err := cli.WriteJSON(to.Out, report); err != nil {
@@ -176,5 +182,5 @@ func (o *resumeFlags) report(to cli.Terminal, report handlers.ResumeReport, n in
 	case report.Waiting == n:
 		return cli.Endf(cli.CodeRefused, "they wait for a person: find out what was done, then resolve or release them; nothing was run")
 	}
-	return cli.Endf(cli.CodeFailed, "not all are resumed: inspect them, and see the log of %s; another call may have taken one over", o.function)
+	return cli.Endf(cli.CodeFailed, "not all are resumed: inspect them, and see the log of %s; another call may have taken one over", o.Resumption)
 }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 
+	"github.com/lambda-once/once/cmd/once/internal/bulk"
 	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/cmd/once/internal/record"
 	"github.com/lambda-once/once/cmd/once/internal/store"
@@ -14,7 +15,6 @@ import (
 type writeFlags struct {
 	recordFlags
 	yes, force bool
-	overridden []record.Objection
 }
 
 func (o *writeFlags) add(f *flag.FlagSet) {
@@ -23,26 +23,58 @@ func (o *writeFlags) add(f *flag.FlagSet) {
 	f.BoolVar(&o.force, "force", false, "do it although the record's state speaks against it")
 }
 
-// weigh returns an error for the first objection. write repeats the objections
-// that --force overrides, as it may be the reflex of a person who was refused.
-func (o *writeFlags) weigh(all []record.Objection, err error) error {
+// act does to one record, or to all of a selection, what read has set by the flags. stated is
+// nil if one record does not keep it.
+func act(ctx context.Context, c *cli.Call, a record.Action, stated *record.Statement, read func(yes bool) error) error {
+	if c.Many {
+		if stated == nil {
+			stated = &record.Statement{}
+		}
+		return (&bulk.Flags{Statement: stated}).Run(ctx, c, &bulk.Action{Action: a, Read: read})
+	}
+	var o writeFlags
+	o.add(c.FlagSet)
+	if stated != nil {
+		stated.Add(c.FlagSet)
+	}
+	named, err := o.Wanted(c)
 	switch {
 	case err != nil:
 		return err
-	case len(all) > 0 && !o.force:
-		return all[0].Refusal()
+	case c.Given("by") && stated.By == "" || c.Given("reason") && stated.Reason == "":
+		return cli.Endf(cli.CodeUsage, "--by or --reason is empty; is a variable unset?")
 	}
-	o.overridden = all
-	return nil
+	if read != nil {
+		if err := read(o.yes); err != nil {
+			return err
+		}
+	}
+	t, r, err := o.find(ctx, c, named)
+	if err != nil {
+		return err
+	}
+	against, err := a.May(r, t.Now(), o.Skew)
+	switch {
+	case err != nil:
+		return err
+	case len(against) > 0 && !o.force:
+		return against[0].Refusal()
+	}
+	w, err := a.Write(r, t.Now(), o.Skew)
+	if err != nil {
+		return err
+	}
+	return o.write(ctx, c.Terminal, t, r, w, against)
 }
 
-// write shows the record, asks for confirmation, writes, and prints the result.
-func (o *writeFlags) write(ctx context.Context, to cli.Terminal, t *store.Store, r *record.Record, w record.Write) error {
+// write shows the record, asks for confirmation, writes, and prints the result. It repeats the
+// objections that --force overrides, as it may be the reflex of a person who was refused.
+func (o *writeFlags) write(ctx context.Context, to cli.Terminal, t *store.Store, r *record.Record, w record.Write, overridden []record.Objection) error {
 	now := t.Now()
 	before := now.Add(-o.Skew)
 	r.Print(to.Err, now, before)
 	fmt.Fprintf(to.Err, "\n%s\n", w.What)
-	for _, but := range o.overridden {
+	for _, but := range overridden {
 		fmt.Fprintf(to.Err, "With --force, although %s.\n", but.Reason)
 	}
 	if !o.yes {

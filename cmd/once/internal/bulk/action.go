@@ -13,16 +13,11 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// An Action is what a run does to each record.
+// An Action is what a run does to each record. Its JSON is in the journal.
 type Action struct {
-	// Terms point to what the person has stated, which the journal contains as JSON.
-	Terms any
-	// Read sets the terms by the flags.
-	Read func() error
-	// May returns why a record is left as it is, or nil.
-	May func(r *record.Record, now time.Time, skew time.Duration) error
-	// Write returns the change of a record, and in any case what is going to happen.
-	Write func(r *record.Record, now time.Time) (record.Write, error)
+	record.Action
+	// Read sets the action by the flags, unless they do that.
+	Read func(yes bool) error
 	// Call has a function finish records, instead of a change, and reports whether it came to
 	// the last one. After an error, it is not known what became of them.
 	Call func(ctx context.Context, ids []string) (complete bool, err error)
@@ -35,7 +30,6 @@ func (e *CallError) Error() string { return e.Err.Error() }
 
 func (e *CallError) Unwrap() error { return e.Err }
 
-// afterCall returns the step that an item has which the function did not finish.
 func afterCall(complete bool, err error) (is step, why error) {
 	switch {
 	case err != nil:
@@ -46,15 +40,14 @@ func afterCall(complete bool, err error) (is step, why error) {
 	return selected, nil
 }
 
-// Weigh returns the first objection as an error: a run overrides none.
-func Weigh(all []record.Objection, err error) error {
+// weigh returns the first objection as an error: a run overrides none.
+func weigh(all []record.Objection, err error) error {
 	if err == nil && len(all) > 0 {
 		err = errors.New(all[0].Reason)
 	}
 	return err
 }
 
-// batch is how many records are done at a time.
 func (a *Action) batch() int {
 	if a.Call != nil {
 		return 25
@@ -74,9 +67,8 @@ func (a *Action) settle(i *item, r *record.Record) step {
 	return unknown
 }
 
-// begin prepares an item for its write.
-func (a *Action) begin(i *item, r *record.Record, now time.Time) error {
-	w, err := a.Write(r, now)
+func (a *Action) begin(i *item, r *record.Record, now time.Time, skew time.Duration) error {
+	w, err := a.Write(r, now, skew)
 	if err != nil {
 		return err
 	}

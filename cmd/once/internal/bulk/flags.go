@@ -28,17 +28,15 @@ A journal contains ids, --by, --reason and the data of a resolution. One that
 continues on Windows must not be continued twice at the same time.
 `
 
-// Flags are those of a command for many records.
 type Flags struct {
 	store.ScanFlags
 	record.Selection
-	By, Reason          string
+	*record.Statement
 	dryRun              bool
 	journal, continuing string
 	rate                int
 }
 
-// selecting are the flags that select.
 var selecting = []string{"attempt", "error", "older-than", "operation", "prefix", "since", "state", "status", "until"}
 
 // Meant reports whether arguments are for a run on many records. --operation alone is not,
@@ -60,13 +58,11 @@ func (o *Flags) add(f *flag.FlagSet) {
 	f.StringVar(&o.journal, "journal", "", "write the journal to this new `file`")
 	f.StringVar(&o.continuing, "continue", "", "continue the run of this journal, a `file`, with its selection and action")
 	f.IntVar(&o.rate, "rate", 50, "write so many records a second, a `number`; 0: no limit")
-	f.StringVar(&o.By, "by", "", "the `name` of who runs this, for the journal; a resolution stores 256 bytes of it. It is stated, and so no proof")
-	f.StringVar(&o.Reason, "reason", "", "a `text` that says why, for the journal; a resolution stores 512 bytes of it. No personal data")
+	o.Statement.Add(f)
 	f.BoolVar(&o.Quiet, "quiet", false, "print no progress")
 	f.BoolVar(&o.Yes, "yes", false, "do not ask")
 }
 
-// check returns an error for flags that do not fit together, and the selection as it was given.
 func (o *Flags) check(c *cli.Call) (map[string]string, error) {
 	given, mistake := map[string]string{}, error(nil)
 	ofRun := flag.NewFlagSet("", flag.ContinueOnError)

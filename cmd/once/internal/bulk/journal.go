@@ -13,7 +13,6 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// head is the first line of a journal.
 type head struct {
 	Journal   string            `json:"journal"`
 	Run       string            `json:"run"`
@@ -31,7 +30,6 @@ type head struct {
 
 const version = "once bulk 1"
 
-// step is how far a run came with a record.
 type step string
 
 const (
@@ -67,7 +65,6 @@ type item struct {
 	change driver.Change
 }
 
-// end sets what became of the record.
 func (i *item) end(is step, why error) {
 	*i = item{line: line{At: time.Now().UTC(), ID: i.ID, Is: is, As: i.As, Then: i.Then, Token: i.Token}}
 	if why != nil {
@@ -75,14 +72,12 @@ func (i *item) end(is step, why error) {
 	}
 }
 
-// journal notes what a run does.
 type journal struct {
 	head
 	file  *os.File
 	items []*item
 }
 
-// create writes a new journal.
 func (j *journal) create(name string) error {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -147,14 +142,12 @@ func reopen(name string) (*journal, error) {
 	return j, file.Truncate(size)
 }
 
-// note adds the line of an item.
 func (j *journal) note(i *item) error {
 	l := i.line
 	l.As = ""
 	return cli.WriteJSON(j.file, l)
 }
 
-// left returns the items that are not ended.
 func (j *journal) left() (all []*item) {
 	for _, i := range j.items {
 		switch i.Is {

@@ -23,7 +23,6 @@ const (
 	maxSelected = 1_000_000 // bounds the memory of a run
 )
 
-// run is one run of a command, new or continued.
 type run struct {
 	*Flags
 	*Action
@@ -74,7 +73,6 @@ func (o *Flags) Run(ctx context.Context, c *cli.Call, a *Action) (err error) {
 	return n.tell(err)
 }
 
-// again takes the run from its journal.
 func (n *run) again(ctx context.Context) (err error) {
 	if n.journal, err = reopen(n.continuing); err != nil {
 		return err
@@ -90,17 +88,19 @@ func (n *run) again(ctx context.Context) (err error) {
 	}
 	left := len(n.left())
 	fmt.Fprintf(n.call.Err, "%s of %s on %s ended with %d of %d records; the other %d follow.\n", n.Command, cli.Stamp(n.At), n.Store, n.Selected-left, n.Selected, left)
-	return json.Unmarshal(n.head.Action, n.Terms)
+	return json.Unmarshal(n.head.Action, n.Action.Action)
 }
 
-// count selects the records, and shows what is going to happen.
 func (n *run) count(ctx context.Context) error {
 	q := n.Query()
-	err := errors.Join(n.Read(), n.Narrow(&q))
+	err := n.Narrow(&q)
+	if err == nil && n.Read != nil {
+		err = n.Read(n.Yes)
+	}
 	if err != nil {
 		return err
 	}
-	if n.head.Action, err = json.Marshal(n.Terms); err != nil {
+	if n.head.Action, err = json.Marshal(n.Action.Action); err != nil {
 		return err
 	}
 	p, err := n.Begin(ctx, n.call, n.store)
@@ -119,9 +119,9 @@ func (n *run) count(ctx context.Context) error {
 		counted[r.ID] = true
 		i := &item{line: line{At: n.At, ID: r.ID, Is: selected, As: digest(r)}}
 		n.items = append(n.items, i)
-		w, err := record.Write{}, n.May(r, r.At, n.head.Skew)
+		w, err := record.Write{}, weigh(n.May(r, r.At, n.head.Skew))
 		if err == nil {
-			w, err = n.Write(r, r.At)
+			w, err = n.Write(r, r.At, n.head.Skew)
 		}
 		switch {
 		case err != nil:
@@ -147,7 +147,6 @@ func (n *run) count(ctx context.Context) error {
 	return nil
 }
 
-// show says how many records are selected, and what becomes of them.
 func (n *run) show(ready int, says string) {
 	if n.Untold > 0 {
 		fmt.Fprintf(n.call.Err, "%d records do not tell since when they are as they are, and are not selected\n", n.Untold)
@@ -162,7 +161,6 @@ func (n *run) show(ready int, says string) {
 	}
 }
 
-// all does what is left, at its rate.
 func (n *run) all(ctx, lingering context.Context, left []*item) error {
 	p := store.NewProgress(n.call.Terminal, n.Quiet)
 	p.Sweep = "ended"
@@ -190,7 +188,6 @@ func (n *run) all(ctx, lingering context.Context, left []*item) error {
 	return nil
 }
 
-// some reads records again, and does those that are as they were.
 func (n *run) some(ctx context.Context, items []*item) error {
 	var ready []*item
 	for _, i := range items {
@@ -235,9 +232,9 @@ func (n *run) appraise(i *item, r *record.Record, now time.Time) {
 		i.end(changed, nil)
 		return
 	}
-	err := n.May(r, now, n.head.Skew)
+	err := weigh(n.May(r, now, n.head.Skew))
 	if err == nil {
-		err = n.begin(i, r, now)
+		err = n.begin(i, r, now, n.head.Skew)
 	}
 	switch {
 	case err == nil:
@@ -251,7 +248,6 @@ func (n *run) appraise(i *item, r *record.Record, now time.Time) {
 	i.At, i.Is, i.State, i.Attempt, i.Owner = now.UTC(), begun, r.StateAt(now.Add(-n.head.Skew)), r.Attempt, r.Owner
 }
 
-// summary is what a run has done.
 type summary struct {
 	Run      string         `json:"run"`
 	Command  string         `json:"command"`
@@ -266,7 +262,6 @@ type summary struct {
 	Why      map[string]int `json:"refused_because,omitempty"`
 }
 
-// tell prints how far the run came, and returns an error unless it did all that it could.
 func (n *run) tell(err error) error {
 	is := map[step]int{}
 	for _, i := range n.items {
@@ -303,7 +298,6 @@ func (n *run) tell(err error) error {
 // beyond is where the details of one record begin, such as the end of its lease.
 var beyond = regexp.MustCompile(`; |\. | until `)
 
-// reasons counts the refused records by their reasons.
 func (n *run) reasons() map[string]int {
 	all := map[string]int{}
 	for _, i := range n.items {

@@ -20,7 +20,6 @@ const (
 	CodeNotRight       = 8 // functions cannot use the table or its records
 )
 
-// Ending is an error with its code.
 type Ending struct {
 	Code int
 	Err  error
@@ -30,20 +29,16 @@ func (e *Ending) Error() string { return e.Err.Error() }
 
 func (e *Ending) Unwrap() error { return e.Err }
 
-// Endf returns an error with its code.
 func Endf(code int, format string, args ...any) error {
 	return &Ending{code, fmt.Errorf(format, args...)}
 }
 
-// Misuse returns an error of how a command was used.
 func Misuse(err error) error { return &Ending{CodeUsage, err} }
 
-// Command is one of the commands, with its help.
 type Command struct {
 	Usage, Summary, About string
 	Run                   func(context.Context, *Call) error
-	// Many runs the command on all records of a selection.
-	Many func(context.Context, *Call) error
+	Many                  bool // it also runs on all records of a selection
 }
 
 // Name returns the word that calls the command.

@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// Call is a run of a command, with its terminal, flags and arguments.
 type Call struct {
 	Terminal
 	*flag.FlagSet
+	Many bool // it is for all records of a selection
 	args []string
 }
 
-// NewCall returns a call without flags, but with its help.
 func NewCall(c Command, t Terminal, args []string) *Call {
 	f := flag.NewFlagSet("once "+c.Name(), flag.ContinueOnError)
 	f.Usage = func() {
@@ -26,7 +25,7 @@ func NewCall(c Command, t Terminal, args []string) *Call {
 		f.PrintDefaults()
 		fmt.Fprint(t.Err, strings.ReplaceAll("\n"+flags.String(), "\n  -", "\n  --")[1:])
 	}
-	return &Call{t, f, args}
+	return &Call{Terminal: t, FlagSet: f, args: args}
 }
 
 // Read reads flags up to the first argument that is none. Package flag alone would
@@ -70,7 +69,6 @@ func (c *Call) Given(name string) (found bool) {
 	return found
 }
 
-// List adds a flag that may be repeated.
 func (c *Call) List(name, usage string, to *[]string) {
 	c.Func(name, usage+"; repeatable", func(s string) error {
 		*to = append(*to, s)

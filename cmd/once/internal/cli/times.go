@@ -54,7 +54,6 @@ func (d *duration) String() string {
 	return zeroUnits.ReplaceAllString(time.Duration(*d).String(), "$1$2")
 }
 
-// Moment is a time as a flag takes it.
 type Moment struct {
 	text  string
 	IsSet bool
@@ -63,7 +62,6 @@ type Moment struct {
 
 func (m *Moment) String() string { return m.text }
 
-// Set takes a time, a day, or how long ago.
 func (m *Moment) Set(s string) error {
 	var ago duration
 	at, err := time.Parse(time.RFC3339, s)
@@ -80,7 +78,6 @@ func (m *Moment) Set(s string) error {
 	return nil
 }
 
-// Stamp returns a time as it is shown, in UTC.
 func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return "-"

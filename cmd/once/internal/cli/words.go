@@ -16,12 +16,10 @@ func Printable(s string) string {
 	return s
 }
 
-// Present joins the texts that are not empty.
 func Present(separator string, texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), separator)
 }
 
-// WriteJSON writes a value as one line.
 func WriteJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

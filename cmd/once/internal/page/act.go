@@ -58,7 +58,6 @@ type dialog struct {
 	Against []record.Objection
 }
 
-// Value returns what a field has been set to.
 func (d *dialog) Value(f field) string {
 	if d.Form == nil && f.Kind != "checkbox" {
 		return f.Value
@@ -77,7 +76,6 @@ func (v *view) chosen() (*action, error) {
 	return actions[i], nil
 }
 
-// ask shows the form of an action.
 func (p *Page) ask(ctx context.Context, _ *http.Request, v *view) error {
 	a, err := v.chosen()
 	if err != nil {
@@ -89,11 +87,11 @@ func (p *Page) ask(ctx context.Context, _ *http.Request, v *view) error {
 	}
 	d := &dialog{action: a, Record: v.shown(r)}
 	v.Title, v.Template, v.Body = a.Title, "record", d.Record
-	if d.Against, err = a.may(p, r, v.Store.Now()); err != nil {
+	if d.Against, err = a.May(r, v.Store.Now(), v.Skew); err != nil {
 		return err
 	}
 	if d.Asks = len(a.Fields) == 0; d.Asks {
-		w, err := a.write(p, r, v.Store.Now(), nil)
+		w, err := a.Write(r, v.Store.Now(), v.Skew)
 		if err != nil {
 			return err
 		}
@@ -173,11 +171,15 @@ func (p *Page) decide(a *action, v *view) (*question, record.Write, error) {
 	v.Title, v.Template, v.Body = a.Title, "act", d
 	var w record.Write
 	var err error
-	if d.Against, err = a.may(p, q.record, now); err != nil {
+	if d.Against, err = a.May(q.record, now, v.Skew); err != nil {
 		v.Template, v.Body = "record", d.Record
 		return nil, w, err
 	}
-	if w, err = a.write(p, q.record, now, v.Query); err != nil {
+	filled, err := a.of(v.Query)
+	if err == nil {
+		w, err = filled.Write(q.record, now, v.Skew)
+	}
+	if err != nil {
 		return nil, w, err
 	}
 	isConfirmed := v.Query.Get("go") == "yes"

@@ -13,18 +13,22 @@ import (
 	"github.com/lambda-once/once/cmd/once/internal/record"
 )
 
-// An action is what a person does about a record: one more is one more entry of actions. Its
-// guards and its write are those of a command.
+// An action is what a person does about a record: one more is one more entry of actions.
 type action struct {
 	Name, Title, About string
 	Fields             []field
 	isOffered          func(*Page) bool // nil: always, with Write
-	// may returns the objections against it, or why it cannot be done.
-	may func(p *Page, r *record.Record, now time.Time) ([]record.Objection, error)
-	// write returns what it does, by the fields of the form.
-	write func(p *Page, r *record.Record, now time.Time, form url.Values) (record.Write, error)
-	// run does it, if it is not a write to the store.
-	run func(ctx context.Context, p *Page, id string) (string, error)
+	// Action has the guards. It is also what is done, unless the form has fields, which fill reads.
+	record.Action
+	fill func(form url.Values) (record.Action, error)
+	run  func(ctx context.Context, p *Page, id string) (string, error)
+}
+
+func (a *action) of(form url.Values) (record.Action, error) {
+	if a.fill == nil {
+		return a.Action, nil
+	}
+	return a.fill(form)
 }
 
 // A field is one of a form. Its Kind is that of an input, or "lines".
@@ -36,22 +40,16 @@ var (
 	reason    = field{"reason", "Reason", "text", "", "why: stored and shown; no personal data"}
 )
 
+var remove = record.Release(true)
+
 var actions = []*action{
-	{
-		Name: "release", Title: "Release", About: "The next call runs it again.",
-		may: func(p *Page, r *record.Record, now time.Time) ([]record.Objection, error) {
-			return r.MayRelease(now, p.Skew, false)
-		},
-		write: func(_ *Page, r *record.Record, _ time.Time, _ url.Values) (record.Write, error) {
-			return r.Release(false), nil
-		},
-	},
+	{Name: "release", Title: "Release", About: "The next call runs it again.", Action: new(record.Release)},
 	{
 		Name: "complete", Title: "Resolve as completed", About: "The work was done: all calls get this result.",
 		Fields: []field{{"data", "Result", "lines", "", "JSON of the type that the function returns"},
 			{"none", "No result", "checkbox", "yes", "calls get the zero value of their type"}, retention, by, reason},
-		may: mayResolve(false, true),
-		write: resolve(func(o *record.Resolution, form url.Values) error {
+		Action: &record.Resolution{Kind: record.Result},
+		fill: resolve(func(o *record.Resolution, form url.Values) error {
 			switch data, none := lines(form, "data"), form.Get("none") != ""; {
 			case none == (data != ""):
 				return cli.Endf(cli.CodeUsage, "give a result, or tick that there is none: all calls get what is stored")
@@ -67,8 +65,8 @@ var actions = []*action{
 		Name: "respond", Title: "Resolve with a response", About: "Callers of package httpapi get this response.",
 		Fields: []field{{"status", "Status", "number", "", "of the response, such as 201"}, {"headers", "Headers", "lines", "", "name: value, one a line"},
 			{"body", "Body", "lines", "", ""}, retention, by, reason},
-		may: mayResolve(true, true),
-		write: resolve(func(o *record.Resolution, form url.Values) error {
+		Action: &record.Resolution{Kind: record.Response},
+		fill: resolve(func(o *record.Resolution, form url.Values) error {
 			headers := http.Header{}
 			for line := range strings.Lines(form.Get("headers")) {
 				name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
@@ -89,8 +87,8 @@ var actions = []*action{
 		Name: "fail", Title: "Resolve as failed", About: "The work was not done, and will not be: all calls get this error.",
 		Fields: []field{{"message", "Message", "text", "", "of the error"}, {"type", "Type", "text", "OperatorError", "of the error, on which Step Functions match"},
 			{"code", "Code", "text", "", "of the error"}, retention, by, reason},
-		may: mayResolve(false, false),
-		write: resolve(func(o *record.Resolution, form url.Values) error {
+		Action: &record.Resolution{Kind: record.Failure},
+		fill: resolve(func(o *record.Resolution, form url.Values) error {
 			if form.Get("message") == "" || form.Get("type") == "" {
 				return cli.Endf(cli.CodeUsage, "the message or the type of the error is empty")
 			}
@@ -98,59 +96,36 @@ var actions = []*action{
 		}),
 	},
 	{
-		Name: "resume", Title: "Resume", About: "A function runs its stored request.",
+		Name: "resume", Title: "Resume", About: "A function runs its stored request, and this page waits for it.", Action: new(record.Resumption),
 		isOffered: func(p *Page) bool { return p.Resume != nil },
-		may: func(p *Page, r *record.Record, now time.Time) ([]record.Objection, error) {
-			return nil, r.MayResume(now.Add(-p.Skew))
-		},
-		write: func(*Page, *record.Record, time.Time, url.Values) (record.Write, error) {
-			return record.Write{What: "The function will run the stored request as its next attempt: it finishes it, or undoes its steps. This page waits for it."}, nil
-		},
-		run: func(ctx context.Context, p *Page, id string) (string, error) { return p.Resume(ctx, id) },
+		run:       func(ctx context.Context, p *Page, id string) (string, error) { return p.Resume(ctx, id) },
 	},
 	{
 		Name: "redact", Title: "Redact", About: "What is stored about a person is removed: calls run nothing, and get no result.",
-		Fields: []field{by, reason},
-		may: func(p *Page, r *record.Record, now time.Time) ([]record.Objection, error) {
-			return new(record.Redaction).May(r, now, p.Skew)
-		},
-		write: func(_ *Page, r *record.Record, _ time.Time, form url.Values) (record.Write, error) {
-			return (&record.Redaction{By: form.Get("by"), Reason: form.Get("reason")}).Write(r), nil
+		Fields: []field{by, reason}, Action: new(record.Redaction),
+		fill: func(form url.Values) (record.Action, error) {
+			return &record.Redaction{Statement: statement(form)}, nil
 		},
 	},
-	{
-		Name: "delete", Title: "Delete", About: "The item is removed, with its attempts, steps and result: the next call runs as the first one.",
-		may: func(p *Page, r *record.Record, now time.Time) ([]record.Objection, error) {
-			return r.MayRelease(now, p.Skew, true)
-		},
-		write: func(_ *Page, r *record.Record, _ time.Time, _ url.Values) (record.Write, error) {
-			return r.Release(true), nil
-		},
-	},
+	{Name: "delete", Title: "Delete", About: "The item is removed, with its attempts, steps and result: the next call runs as the first one.", Action: &remove},
 }
 
-func mayResolve(response, done bool) func(*Page, *record.Record, time.Time) ([]record.Objection, error) {
-	return func(p *Page, r *record.Record, now time.Time) ([]record.Objection, error) {
-		return r.MayResolve(now, p.Skew, response, done)
-	}
+func statement(form url.Values) record.Statement {
+	return record.Statement{By: form.Get("by"), Reason: form.Get("reason")}
 }
 
-// resolve returns the write of an outcome, which with sets.
-func resolve(with func(*record.Resolution, url.Values) error) func(*Page, *record.Record, time.Time, url.Values) (record.Write, error) {
-	return func(p *Page, r *record.Record, now time.Time, form url.Values) (record.Write, error) {
-		o := &record.Resolution{By: form.Get("by"), Reason: form.Get("reason"), Skew: p.Skew}
+func resolve(with func(*record.Resolution, url.Values) error) func(url.Values) (record.Action, error) {
+	return func(form url.Values) (record.Action, error) {
+		o := &record.Resolution{Statement: statement(form)}
 		set := flag.NewFlagSet("", flag.ContinueOnError)
 		cli.DurationVar(set, &o.Retention, "retention", 24*time.Hour, "")
 		if text := strings.TrimSpace(form.Get("retention")); text != "" {
 			o.Stated = true
 			if err := set.Set("retention", text); err != nil || o.Retention < time.Second {
-				return record.Write{}, cli.Endf(cli.CodeUsage, "the retention is not a duration such as 15m, 36h or 7d")
+				return nil, cli.Endf(cli.CodeUsage, "the retention is not a duration such as 15m, 36h or 7d")
 			}
 		}
-		if err := with(o, form); err != nil {
-			return record.Write{}, err
-		}
-		return o.Write(r, now)
+		return o, with(o, form)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/lambda-once/once/cmd/once/internal/record"
 )
 
-// shown is a record on a page.
 type shown struct {
 	ID      string
 	Unknown bool // what it is now
@@ -46,7 +45,6 @@ func (v *view) shown(r *record.Record) *shown {
 	return s
 }
 
-// record shows one record.
 func (p *Page) record(ctx context.Context, r *http.Request, v *view) error {
 	v.live(readEvery)
 	found, err := v.Store.Read(ctx, v.Query.Get("id"))

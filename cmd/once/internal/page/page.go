@@ -19,7 +19,6 @@ import (
 	"github.com/lambda-once/once/cmd/once/internal/store"
 )
 
-// Config is what the person who started the page allows.
 type Config struct {
 	Store *store.Store
 	Waits *store.Waits
@@ -40,7 +39,6 @@ type Page struct {
 	mux   *http.ServeMux
 }
 
-// New returns the page for a server at an address of 127.0.0.1.
 func New(c Config, host string) *Page {
 	p := &Page{Config: c, session: newSession(host), mux: http.NewServeMux()}
 	p.mux.HandleFunc("GET /style.css", func(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +55,6 @@ func New(c Config, host string) *Page {
 	return p
 }
 
-// Start returns the address that opens the session, once.
 func (p *Page) Start() string { return "http://" + p.host + "/?token=" + p.token }
 
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.guard(p.mux).ServeHTTP(w, r) }
@@ -65,7 +62,6 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.guard(p.mux
 // A handler fills a view. A view without a template leads elsewhere.
 type handler func(ctx context.Context, r *http.Request, v *view) error
 
-// A view is what a template shows.
 type view struct {
 	*Page
 	Store     *store.Store // of this request, as it has the time of its server
@@ -140,14 +136,12 @@ func (v *view) fail(err error) {
 	}
 }
 
-// live has the page read again while the person asks for it.
 func (v *view) live(seconds int) {
 	if v.Query.Has("live") {
 		v.Every = seconds
 	}
 }
 
-// Sent says what the page has cost.
 func (v *view) Sent() string {
 	n, _ := v.waits.Sent()
 	text := fmt.Sprintf("%d requests to the store", n)
@@ -160,7 +154,6 @@ func (v *view) Sent() string {
 	return text
 }
 
-// Rate says what a live page costs.
 func (v *view) Rate() string {
 	n, _ := v.waits.Sent()
 	text := fmt.Sprintf("%.0f requests", float64(n*60)/float64(v.Every))
@@ -179,10 +172,8 @@ func (v *view) With(name, value string) string {
 	return "." + v.path + "?" + q.Encode()
 }
 
-// Form is the secret of the session's forms.
 func (v *view) Form() string { return v.form }
 
-// before is the time with which states are compared.
 func (v *view) before(r *record.Record) time.Time { return r.At.Add(-v.Skew) }
 
 //go:embed *.html style.css

@@ -22,7 +22,6 @@ const (
 	readEvery = 5
 )
 
-// operations counts the records of each operation, as once stats does.
 func (p *Page) operations(ctx context.Context, r *http.Request, v *view) error {
 	all := record.Counts{}
 	v.Title, v.Template = "Operations", "operations"
@@ -32,12 +31,10 @@ func (p *Page) operations(ctx context.Context, r *http.Request, v *view) error {
 	return err
 }
 
-// States are those that can be searched for.
 func (v *view) States() []record.State {
 	return []record.State{record.Waiting, record.Running, record.Lapsed, record.Released, record.Leaseless, record.Failed, record.Completed, record.Over}
 }
 
-// Statuses are those that a store selects by itself.
 func (v *view) Statuses() []driver.Status {
 	return []driver.Status{driver.InProgress, driver.Completed, driver.Failed}
 }
@@ -58,14 +55,12 @@ func (v *view) Alarms() []alarm {
 	}
 }
 
-// A row is a record of a list.
 type row struct {
 	*record.Record
 	State record.State
 	Since time.Time
 }
 
-// list finds records, as once list does.
 func (p *Page) list(ctx context.Context, r *http.Request, v *view) error {
 	v.Title, v.Template = "Records", "records"
 	v.live(scanEvery)

@@ -10,7 +10,6 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// scanned is how far the scan of a page came.
 type scanned struct {
 	Items, Rows int
 	Total       int64 // about so many, or 0
@@ -61,5 +60,4 @@ func (v *view) scan(ctx context.Context, q driver.Filter, rows func() int, each 
 	return err
 }
 
-// Complete reports whether the page has looked at all records.
 func (v *view) Complete() bool { return v.Error == "" && v.Scan != nil && v.Scan.More == "" }

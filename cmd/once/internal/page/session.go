@@ -30,7 +30,6 @@ func newSession(host string) *session {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// exchange uses the token up.
 func (s *session) exchange(token string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -52,7 +52,6 @@ func (r *Record) storedFailure() (f form.Failure) {
 	return f
 }
 
-// shownEnd is how and when a record was finished.
 type shownEnd struct {
 	At     *time.Time `json:"at,omitempty"`
 	Type   string     `json:"type,omitempty"`
@@ -70,7 +69,6 @@ func (r *Record) end() driver.Ending {
 	return r.Ended
 }
 
-// ended returns when the record was finished, and how as a text, as far as it tells.
 func (r *Record) ended() (at time.Time, text string) {
 	e := r.end()
 	var code, by string

@@ -23,7 +23,6 @@ func (e Event) in(now time.Time) string {
 	return cli.Present(", ", fmt.Sprintf("%s (%s)", cli.Stamp(e.At), cli.Relative(e.At, now)), e.Text)
 }
 
-// Life returns what has happened to a record, and what will, in order.
 func (r *Record) Life(now, before time.Time) (all []Event) {
 	add := func(at time.Time, name, format string, args ...any) {
 		all = append(all, Event{at, name, fmt.Sprintf(format, args...)})

@@ -10,7 +10,6 @@ import (
 	"github.com/lambda-once/once/internal/form"
 )
 
-// Record is a record as an operator sees it.
 type Record struct {
 	driver.Entry
 	steps   []Step

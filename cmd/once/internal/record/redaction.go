@@ -8,9 +8,8 @@ import (
 )
 
 // A Redaction is who removes what is stored of a person, and why.
-type Redaction struct{ By, Reason string }
+type Redaction struct{ Statement }
 
-// May returns the objections against the redaction of a record, or why there can be none.
 func (o *Redaction) May(r *Record, now time.Time, skew time.Duration) ([]Objection, error) {
 	_, all, err := r.appraise(now, skew, false)
 	switch {
@@ -22,8 +21,7 @@ func (o *Redaction) May(r *Record, now time.Time, skew time.Duration) ([]Objecti
 	return all, nil
 }
 
-// Write returns the write that removes the result, or error, and keeps the guarantee.
-func (o *Redaction) Write(r *Record) Write {
+func (o *Redaction) Write(r *Record, _ time.Time, _ time.Duration) (Write, error) {
 	what := "It will be redacted: what is stored of its result, " + r.shape() + ", is removed. Until " + cli.Stamp(r.Expires) + ", calls run nothing, and get a ResultUnavailableError."
 	if r.NeverExpires() {
 		what = "It will be redacted: what is stored of its result, " + r.shape() + ", is removed. Calls run nothing, and get a ResultUnavailableError for ever."
@@ -31,5 +29,5 @@ func (o *Redaction) Write(r *Record) Write {
 	if r.Payload != "" {
 		what += "\nThe object that it names stays, as further records may have the same content. Delete it there."
 	}
-	return Write{r.Redaction(o.By, o.Reason), what, "redacted"}
+	return Write{r.Redaction(o.By, o.Reason), what, "redacted"}, nil
 }

@@ -22,63 +22,71 @@ type Resolution struct {
 	Type       string `json:"type,omitempty"`   // of a failure, as Code
 	Code       string `json:"code,omitempty"`
 
-	By     string `json:"by,omitempty"`
-	Reason string `json:"reason,omitempty"`
+	Statement
 	// Retention is how long calls get the outcome at least. For a record that never
 	// expires it has to be Stated.
 	Retention time.Duration `json:"retention"`
 	Stated    bool          `json:"retention_stated"`
-	Skew      time.Duration `json:"clock_skew"`
 }
 
-// kind is what calls get.
 type kind string
 
 const (
-	result   kind = "result"
-	noResult kind = "no result" // the zero value of their type
-	response kind = "response"  // of package httpapi
-	failure  kind = "failure"
+	Result   kind = "result"
+	NoResult kind = "no result" // the zero value of their type
+	Response kind = "response"  // of package httpapi
+	Failure  kind = "failure"
 )
 
-// WithResult sets a result, which must be JSON.
 func (o *Resolution) WithResult(data []byte) error {
 	if !json.Valid(data) {
 		return cli.Endf(cli.CodeUsage, "the result is not JSON, so that no function could read it; a text needs quotes")
 	}
-	o.Kind, o.Data = result, data
+	o.Kind, o.Data = Result, data
 	return nil
 }
 
 // WithoutResult stores null, which every type decodes as its zero value: a call refuses a
 // record without data.
-func (o *Resolution) WithoutResult() { o.Kind, o.Data = noResult, []byte("null") }
+func (o *Resolution) WithoutResult() { o.Kind, o.Data = NoResult, []byte("null") }
 
-// WithResponse sets a response for callers of package httpapi.
 func (o *Resolution) WithResponse(status int, headers http.Header, body []byte) (err error) {
-	o.Kind, o.HTTPStatus = response, status
+	o.Kind, o.HTTPStatus = Response, status
 	if o.Data, err = httpapi.EncodeResponse(status, headers, body); err != nil {
 		return cli.Misuse(err)
 	}
 	return nil
 }
 
-// WithFailure sets an error that callers receive as a *idempotent.ReplayedError.
 func (o *Resolution) WithFailure(name, message, code string) (err error) {
-	o.Kind, o.Type, o.Code = failure, name, code
+	o.Kind, o.Type, o.Code = Failure, name, code
 	o.Data, err = (&idempotent.ReplayedError{Type: name, Message: message, Code: code}).Encode()
 	return err
 }
 
-// May returns the objections against the resolution of a record, or why there can be none.
-func (o *Resolution) May(r *Record, now time.Time) ([]Objection, error) {
-	return r.MayResolve(now, o.Skew, o.Kind == response, o.Kind != failure)
+func (o *Resolution) May(r *Record, now time.Time, skew time.Duration) ([]Objection, error) {
+	_, all, err := r.appraise(now, skew, false)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Status != driver.InProgress && !r.Resolved():
+		return nil, cli.Endf(cli.CodeRefused, "the record is finished (%s), and not by an operator: some callers may have its result already, and all must get the same; nothing was written", r.Status)
+	case o.Kind == Response && r.Fingerprint == "":
+		return nil, cli.Endf(cli.CodeRefused, "the record has no fingerprint, as every record of package httpapi has: its callers could not read an HTTP response; use --data or --no-result; nothing was written")
+	}
+	if r.undoing {
+		all = append(all, Objection{"it has failed permanently, and its steps are being undone: the others would stay done", "--force if you have undone them"})
+	}
+	if r.foreign() && o.Kind == Failure {
+		all = append(all, Objection{"it is a record of another library, such as Powertools, which has no FAILED: Python raises on it", "--force if only Once reads it"})
+	}
+	return all, nil
 }
 
 // Write returns the write that stores the outcome in a record. Its token is new, so that a
 // late owner sees that the result is not its own.
-func (o *Resolution) Write(r *Record, now time.Time) (w Write, err error) {
-	w.Expires, err = o.expires(r, now)
+func (o *Resolution) Write(r *Record, now time.Time, skew time.Duration) (w Write, err error) {
+	w.Expires, err = o.expires(r, now.Add(skew))
 	if err != nil {
 		return w, err
 	}
@@ -86,14 +94,14 @@ func (o *Resolution) Write(r *Record, now time.Time) (w Write, err error) {
 	w.Ended = driver.Ending{At: now, By: o.By, Reason: o.Reason}
 	until := cli.Stamp(w.Expires)
 	switch o.Kind {
-	case result:
+	case Result:
 		w.What = fmt.Sprintf("It will be COMPLETED: until %s, all calls get this result (text of %s); after that the key runs again.", until, Digest(o.Data))
-	case noResult:
+	case NoResult:
 		w.What = fmt.Sprintf("It will be COMPLETED until %s, without a result: all calls get the zero value of their type; after that the key runs again.", until)
-	case response:
+	case Response:
 		w.Owner = driver.OperatorHTTPOwner + rand.Text()
 		w.What = fmt.Sprintf("It will be COMPLETED: until %s, all callers of package httpapi get this response (status %d, text of %s), and others an error; after that the key runs again.", until, o.HTTPStatus, Digest(o.Data))
-	case failure:
+	case Failure:
 		w.Status, w.Ended.Type, w.Ended.Code = driver.Failed, o.Type, o.Code
 		w.What = fmt.Sprintf("It will be FAILED: until %s, all calls get this error (text of %s); after that the key runs again.", until, Digest(o.Data))
 	}
@@ -108,7 +116,7 @@ func (o *Resolution) Write(r *Record, now time.Time) (w Write, err error) {
 // arrive until then would run. A record that never expires, as with MaxAttempts,
 // has no such time, and only the operator knows how long duplicates may arrive.
 func (o *Resolution) expires(r *Record, now time.Time) (time.Time, error) {
-	at := now.Add(o.Retention + o.Skew + time.Second).UTC().Truncate(time.Second)
+	at := now.Add(o.Retention + time.Second).UTC().Truncate(time.Second)
 	switch never := r.NeverExpires(); {
 	case never && !o.Stated:
 		return at, cli.Endf(cli.CodeUsage, "the record never expires, so that once cannot know how long calls may still arrive: set --retention, after which the key runs again; nothing was written")

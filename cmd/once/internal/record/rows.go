@@ -9,7 +9,6 @@ import (
 	"github.com/lambda-once/once/cmd/once/internal/cli"
 )
 
-// Rows writes records as lines of a table or of JSON.
 type Rows struct {
 	W    io.Writer
 	JSON bool

@@ -28,7 +28,6 @@ var statusOf = map[State]driver.Status{
 	Completed: driver.Completed, Failed: driver.Failed, Over: driver.Absent,
 }
 
-// Add adds the flags.
 func (o *Selection) Add(f *flag.FlagSet) {
 	f.Var(&o.states, "state", "only records in this `state`: running, leaseless, lapsed, released, completed, failed or over; or waiting: lapsed or released, and kept until a person decides; repeatable")
 	f.StringVar(&o.Cause, "error", "", "only failed records with an error of this `type`, or type/code; their texts are not compared")
@@ -50,7 +49,6 @@ func (s *states) Set(name string) error {
 	return nil
 }
 
-// Narrow has the store select what it can.
 func (o *Selection) Narrow(q *driver.Filter) error {
 	if o.older != 0 && q.Status == driver.Absent {
 		q.Status = driver.InProgress

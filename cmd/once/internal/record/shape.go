@@ -12,7 +12,6 @@ import (
 	"github.com/lambda-once/once/internal/form"
 )
 
-// request describes the stored request without showing it, or returns "" if there is none.
 func (r *Record) request() string {
 	if r.Request == nil {
 		return ""
@@ -30,7 +29,6 @@ func (r *Record) request() string {
 	return fmt.Sprintf("%d bytes", len(content.Data))
 }
 
-// shape describes the stored result without showing it.
 func (r *Record) shape() string {
 	key, sealed := seal.KeyID(r.Data)
 	switch {
@@ -66,7 +64,6 @@ func (r *Record) Result() string {
 	return ""
 }
 
-// Digest describes data without showing it.
 func Digest(data []byte) string {
 	return fmt.Sprintf("%d bytes, SHA-256 %.12x", len(data), sha256.Sum256(data))
 }

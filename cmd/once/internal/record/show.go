@@ -15,17 +15,16 @@ import (
 // Shown is a record for --json. Times are in UTC, and a field is absent if its
 // attribute is.
 type Shown struct {
-	Record    string     `json:"record"`
-	Operation string     `json:"operation,omitempty"`
-	Status    string     `json:"status"`
-	State     State      `json:"state"`
-	Attempt   int64      `json:"attempt,omitempty"`
-	Refunds   int64      `json:"refunds,omitempty"`
-	Used      int64      `json:"used"`
-	Owner     string     `json:"owner,omitempty"`
-	Lease     *time.Time `json:"lease,omitempty"`
-	Expires   *time.Time `json:"expires,omitempty"`
-	// Began is when the first attempt made its claim.
+	Record      string     `json:"record"`
+	Operation   string     `json:"operation,omitempty"`
+	Status      string     `json:"status"`
+	State       State      `json:"state"`
+	Attempt     int64      `json:"attempt,omitempty"`
+	Refunds     int64      `json:"refunds,omitempty"`
+	Used        int64      `json:"used"`
+	Owner       string     `json:"owner,omitempty"`
+	Lease       *time.Time `json:"lease,omitempty"`
+	Expires     *time.Time `json:"expires,omitempty"`
 	Began       *time.Time `json:"began,omitempty"`
 	Ended       *shownEnd  `json:"ended,omitempty"`
 	Fingerprint string     `json:"fingerprint,omitempty"`
@@ -40,8 +39,7 @@ type wholeItem struct {
 	Bytes int    `json:"bytes"`
 	// Request describes the request that is stored, as Data does the result.
 	Request string `json:"request,omitempty"`
-	// Next is what the next call gets.
-	Next next `json:"next"`
+	Next    next   `json:"next"`
 	// The reference of a result in a payload store, and the key that it is sealed
 	// with.
 	Payload    string `json:"payload,omitempty"`
@@ -77,7 +75,6 @@ func (r *Record) Whole(before time.Time) *Shown {
 	return s
 }
 
-// inUTC returns nil for an absent time.
 func inUTC(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

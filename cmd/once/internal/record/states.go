@@ -7,7 +7,6 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// Advice returns how a record goes on, and how a person can change that.
 func (r *Record) Advice(s State) string {
 	if r.next(s) == nextFails {
 		s = Unknown
@@ -48,13 +47,10 @@ func (r *Record) Execution() (arn string, owns bool) {
 	return arn, owns
 }
 
-// LastInvocation is what stopping an execution does not do.
 const LastInvocation = "stopping an execution does not stop its last invocation, which may still have effects until its next checkpoint, or until the function's timeout (at most 15 min, and 90 min on Managed Instances)"
 
-// Released reports whether the lease was ended by a release.
 func (r *Record) Released() bool { return r.Lease.Equal(driver.LeaseEnded) }
 
-// State is how a call would treat the record.
 type State string
 
 const (
@@ -90,7 +86,6 @@ func (r *Record) StateAt(before time.Time) State {
 	return Running
 }
 
-// next is what the next call gets.
 type next string
 
 const (

@@ -12,20 +12,18 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// OperationStats counts the records of an operation.
 type OperationStats struct {
-	Operation  string  `json:"operation"`
-	InProgress int     `json:"in_progress"`
-	Stuck      int     `json:"stuck"` // of those in progress
-	Completed  int     `json:"completed"`
-	Failed     int     `json:"failed"`
-	Other      int     `json:"other"`
-	Again      int64   `json:"again"`
-	Duplicates *int    `json:"duplicates"` // null: the table does not know
-	Oldest     *oldest `json:"oldest_in_progress"`
-	// Errors counts the failed records by the type of their error.
-	Errors map[string]int `json:"errors,omitempty"`
-	Bytes  struct {
+	Operation  string         `json:"operation"`
+	InProgress int            `json:"in_progress"`
+	Stuck      int            `json:"stuck"` // of those in progress
+	Completed  int            `json:"completed"`
+	Failed     int            `json:"failed"`
+	Other      int            `json:"other"`
+	Again      int64          `json:"again"`
+	Duplicates *int           `json:"duplicates"` // null: the table does not know
+	Oldest     *oldest        `json:"oldest_in_progress"`
+	Errors     map[string]int `json:"errors,omitempty"`
+	Bytes      struct {
 		Total   int `json:"total"`
 		Average int `json:"average"`
 		Largest int `json:"largest"`
@@ -46,10 +44,8 @@ const (
 	otherwise     = "(others)"
 )
 
-// Counts has the operations by name.
 type Counts map[string]*OperationStats
 
-// Add counts a record.
 func (c Counts) Add(r *Record, before time.Time) {
 	name := r.Operation()
 	if c[name] == nil && len(c) >= maxOperations {
@@ -101,7 +97,6 @@ func (s *OperationStats) fail(cause string) {
 	s.Errors[strings.Clone(cause)]++
 }
 
-// Causes returns the most frequent errors in words.
 func (s *OperationStats) Causes() string {
 	var all []string
 	for _, cause := range slices.SortedFunc(maps.Keys(s.Errors), func(a, b string) int {
@@ -116,7 +111,6 @@ func (s *OperationStats) Causes() string {
 	return cmp.Or(strings.Join(all, ", "), "-")
 }
 
-// Sorted returns the counts by operation.
 func (c Counts) Sorted() []*OperationStats {
 	all := slices.SortedFunc(maps.Values(c), func(a, b *OperationStats) int { return strings.Compare(a.Operation, b.Operation) })
 	for _, s := range all {
@@ -125,10 +119,8 @@ func (c Counts) Sorted() []*OperationStats {
 	return all
 }
 
-// Live counts those in progress whose lease is live.
 func (s *OperationStats) Live() int { return s.InProgress - s.Stuck }
 
-// Lease is the earliest end of a lease of those in progress, or the zero time.
 func (s *OperationStats) Lease() time.Time {
 	if s.Oldest == nil {
 		return time.Time{}
@@ -136,7 +128,6 @@ func (s *OperationStats) Lease() time.Time {
 	return s.Oldest.Lease
 }
 
-// Share is how many of the finished ones have failed, or "".
 func (s *OperationStats) Share() string {
 	if s.Failed == 0 {
 		return ""

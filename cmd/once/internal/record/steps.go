@@ -11,7 +11,6 @@ import (
 	"github.com/lambda-once/once/internal/form"
 )
 
-// Step is a finished step of a handler.
 type Step struct {
 	Name  string `json:"name"`
 	Bytes int    `json:"bytes"`
@@ -36,7 +35,6 @@ func newStep(name string, stored []byte) Step {
 	return s
 }
 
-// Saga describes a failure with steps that are undone after it.
 type Saga struct {
 	Type string `json:"type,omitempty"` // of the error
 	// Undo are the steps to undo, in that order, of a call that has failed
