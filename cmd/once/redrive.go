@@ -19,17 +19,15 @@ const aboutRedrive = `
 Looks at the messages of a dead-letter queue of SQS, and says what the function would
 do with each of them. With --move it moves those with one of these verdicts back:
 
-  will-run    the next attempt runs, or undoes steps
-  waiting     the limits of the function decide, and perhaps a person: see inspect
-  running     a call runs it
-  finished    it is a duplicate: the function acknowledges it, and runs nothing
-  failed      its failure is stored: it would come back. See release --delete
-  first       it has no record: it would run
-  expired     its record's retention has ended: it would run again
-  late        it has no record, and is so old that it may have had one
-  mismatch    its record has a different payload
-  unreadable  calls cannot read its record
-  no-key      the function finds no key in it
+  will-run  the next attempt runs, or undoes steps
+  waiting   the limits of the function decide, and perhaps a person: see inspect
+  running   a call runs it
+  finished  it is a duplicate: the function acknowledges it, and runs nothing
+  failed    its failure is stored: it would come back. See release --delete
+  first     it has no record: it would run
+  expired   its record's retention has ended: it would run again
+  late      it has no record, and is so old that it may have had one
+  refused   the function finds no key in it, or cannot use its record
 
 QUEUE is a name, an ARN or a URL. --operation, --key, --body and --scope are those of
 the function: with others, the verdicts are wrong. The JMESPath of --key is that of
@@ -75,8 +73,8 @@ func (o *redriveFlags) add(f *flag.FlagSet) {
 	f.StringVar(&o.to, "to", "", "the `name`, ARN or URL of the queue to move to; without it, the one whose dead-letter queue QUEUE is; none to look only")
 	f.Func("move", "move the messages with these verdicts, a `text` such as will-run,finished", func(s string) error {
 		for v := range strings.SplitSeq(s, ",") {
-			if !slices.Contains(movable, redrive.Verdict(v)) {
-				return fmt.Errorf("%q is none of %s", v, join(movable))
+			if !slices.Contains(redrive.Movable, v) {
+				return fmt.Errorf("%q is none of %s", v, strings.Join(redrive.Movable, ", "))
 			}
 			o.move = append(o.move, v)
 		}
@@ -87,17 +85,6 @@ func (o *redriveFlags) add(f *flag.FlagSet) {
 	f.IntVar(&o.limit, "limit", 20, "show so many of them, a `number`; with --json all are shown")
 	f.BoolVar(&o.data, "data", false, "show the bodies too: they may be personal data")
 	f.BoolVar(&o.yes, "yes", false, "do not ask")
-}
-
-// movable are the verdicts with which a move makes sense: calls refuse the others.
-var movable = redrive.Verdicts[:slices.Index(redrive.Verdicts, redrive.Mismatch)]
-
-func join(all []redrive.Verdict) string {
-	var text strings.Builder
-	for _, v := range all {
-		text.WriteString(", " + string(v))
-	}
-	return text.String()[2:]
 }
 
 func (o *redriveFlags) check(args []string) (*redrive.Keyer, error) {

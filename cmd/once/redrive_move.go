@@ -79,10 +79,9 @@ func (r *redriving) look(ctx context.Context) (err error) {
 }
 
 func (r *redriving) chosen(m *redrive.Message) bool {
-	return m.Kept == "" && slices.Contains(r.move, string(m.Verdict))
+	return m.Kept == "" && slices.Contains(r.move, m.Verdict)
 }
 
-// act prints what was found and, with --move, what was moved.
 func (r *redriving) act(ctx context.Context, c *cli.Call) (err error) {
 	if r.move == nil {
 		return r.print(ctx, c.Out, c.Err)
@@ -91,7 +90,7 @@ func (r *redriving) act(ctx context.Context, c *cli.Call) (err error) {
 	for _, m := range r.all {
 		if r.chosen(m) {
 			n++
-		} else if slices.Contains(r.move, string(m.Verdict)) {
+		} else if slices.Contains(r.move, m.Verdict) {
 			kept[m.Kept]++
 		}
 	}
@@ -155,7 +154,6 @@ func (r *redriving) moveOne(ctx context.Context, m *redrive.Message, w io.Writer
 	return r.from.Move(ctx, m, r.to)
 }
 
-// giveBack makes the messages that were not moved visible again.
 func (r *redriving) giveBack(ctx context.Context, w io.Writer) {
 	var receipts []*string
 	for _, m := range r.all {
@@ -168,9 +166,8 @@ func (r *redriving) giveBack(ctx context.Context, w io.Writer) {
 	}
 }
 
-// print writes the counts and the rows, and to w what there is besides.
 func (r *redriving) print(ctx context.Context, out, w io.Writer) error {
-	counts := map[redrive.Verdict]int{}
+	counts := map[string]int{}
 	for i, m := range r.all {
 		counts[m.Verdict]++
 		if r.data {
@@ -187,15 +184,16 @@ func (r *redriving) print(ctx context.Context, out, w io.Writer) error {
 	}
 	if !r.JSON {
 		fmt.Fprintf(out, "%d messages", len(r.all))
-		for separator, rest := ": ", redrive.Verdicts; len(rest) > 0; rest = rest[1:] {
-			if n := counts[rest[0]]; n > 0 {
-				fmt.Fprintf(out, "%s%d %s", separator, n, rest[0])
+		separator := ": "
+		for _, v := range append(redrive.Movable, redrive.Refused) {
+			if n := counts[v]; n > 0 {
+				fmt.Fprintf(out, "%s%d %s", separator, n, v)
 				separator = ", "
 			}
 		}
 		fmt.Fprintln(out)
 	}
-	if n := counts[redrive.First] + counts[redrive.Late] + counts[redrive.NoKey]; n == len(r.all) && n > 0 {
+	if hasRecord := func(m *redrive.Message) bool { return m.State != "" }; len(r.all) > 0 && !slices.ContainsFunc(r.all, hasRecord) {
 		fmt.Fprintln(w, "none has a record: as after a failure that may be repeated; or --operation, --key, --body, --scope or the store are not those of the function")
 	}
 	at, err := r.from.Attributes(ctx)

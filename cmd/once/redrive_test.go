@@ -33,13 +33,13 @@ func TestRedriveSaysWhatTheFunctionWouldDo(t *testing.T) {
 		d.claim(d.record("running"), time.Hour)
 		plant(d.T, d.records, finished(d.record("expired"), time.Minute))
 		want := map[string]string{
-			"done": "finished", "declined": "failed", "again": "will-run", "limited": "waiting", "running": "running", "expired": "expired", "new": "first", "": "no-key",
+			"done": "finished", "declined": "failed", "again": "will-run", "limited": "waiting", "running": "running", "expired": "expired", "new": "first", "": "refused",
 		}
 		for order := range want {
 			d.send(order)
 		}
 		// All are visible again, and those without a record may be late.
-		for retention, verdict := range map[string]string{"28d": "first", "1s": "late"} {
+		for retention, verdict := range map[string]string{"28d": "first", "1ns": "late"} {
 			got := d.looked(d.ok(d.redrive("--json", "--data", "--retention", retention)...))
 			if want["new"], want["expired"] = verdict, "expired"; d.flags[0] != "--postgres" && got["expired"] == verdict {
 				want["expired"] = verdict // as the server has deleted the record
@@ -208,7 +208,7 @@ func TestRedriveOfAFIFOQueueKeepsGroupsAndOrder(t *testing.T) {
 		}
 		flags := []string{"redrive", "dead.fifo", "--operation", "pay", "--move", "first", "--yes", "--retention"}
 		gone := d.run(d.with(append(flags, "28d", "--key", "source.attributes.MessageDeduplicationId")...)...)
-		check.Contains(d, gone.out+gone.err, "6 no-key")
+		check.Contains(d, gone.out+gone.err, "6 refused")
 		check.Contains(d, gone.err, "moved to orders.fifo")
 		// The age of a message began anew when it came here, after up to four days.
 		check.Contains(d, d.run(d.with(append(flags, "3d", "--key", "body.orderId")...)...).err, "6 late")
@@ -267,9 +267,9 @@ func TestRedriveDoesNotMoveWhatCallsRefuse(t *testing.T) {
 		d.send("other", func(in *sqs.SendMessageInput) {
 			in.MessageAttributes[handlers.ChainAttribute] = sqstypes.MessageAttributeValue{DataType: aws.String("String"), StringValue: aws.String("chain")}
 		})
-		check.Contains(d, d.ok(d.redrive()...), "1 unreadable")
+		check.Contains(d, d.ok(d.redrive()...), "calls cannot read its record: ")
 		out := d.ok(d.with("redrive", "dead", "--operation", "pay", "--key", "default")...)
-		check.Contains(d, out, "1 mismatch")
-		check.Equal(d, d.run(d.redrive("--move", "mismatch")...).code, cli.CodeUsage)
+		check.Contains(d, out, "its record has a different payload")
+		check.Equal(d, d.run(d.redrive("--move", "refused")...).code, cli.CodeUsage)
 	})
 }

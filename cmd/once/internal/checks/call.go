@@ -26,7 +26,6 @@ type firstCall struct {
 	claimed bool // or perhaps
 }
 
-// A move is one request of a call.
 type move struct {
 	name  string // of the finding
 	means string // for functions, if it comes out differently
@@ -134,7 +133,6 @@ func (f *firstCall) moves(ctx context.Context, at time.Time) []move {
 	}
 }
 
-// clean deletes the record, whatever its state is, and reports whether there is none.
 func (f *firstCall) clean(ctx context.Context) bool {
 	e, err := f.Inspect(ctx, f.id)
 	if err != nil || e.ID == "" {

@@ -10,17 +10,14 @@ import (
 	"github.com/lambda-once/once/cmd/once/internal/store"
 )
 
-// Verdict is what a finding means for functions.
 type Verdict string
 
-// The verdicts.
 const (
 	Fine    Verdict = "ok"
 	Warning Verdict = "warning" // functions run, at a risk, or it is not known
 	Wrong   Verdict = "wrong"   // functions fail
 )
 
-// Finding is what a check has found, and what to do about it.
 type Finding struct {
 	Check   string  `json:"check"`
 	Verdict Verdict `json:"verdict"`
@@ -66,7 +63,6 @@ func (f *Findings) add(check string, v Verdict, found, toDo string) {
 	}
 }
 
-// An outcome is a possible finding of a check.
 type outcome struct {
 	holds       bool
 	verdict     Verdict
@@ -82,19 +78,16 @@ func (f *Findings) first(check, isFine string, outcomes ...outcome) {
 	}
 }
 
-// Has reports whether there is a finding with a verdict.
 func (f *Findings) Has(v Verdict) bool {
 	return slices.ContainsFunc(f.All, func(found Finding) bool { return found.Verdict == v })
 }
 
-// Options of the check of a store.
 type Options struct {
-	ID       string    // of no record, to call with
-	Group    bool      // with the calls of group commit
-	Resume   bool      // with the index of handlers.Resume
-	ReadOnly bool      // without a first call
-	Function *Deployed // whose role is checked on a table of DynamoDB, or nil
-	// Interrupted is called if the first call is interrupted.
+	ID          string    // of no record, to call with
+	Group       bool      // with the calls of group commit
+	Resume      bool      // with the index of handlers.Resume
+	ReadOnly    bool      // without a first call
+	Function    *Deployed // whose role is checked on a table of DynamoDB, or nil
 	Interrupted func()
 }
 
@@ -108,7 +101,6 @@ func (f *Findings) Store(ctx, lingering context.Context, t *store.Store, o Optio
 	}
 }
 
-// storeCheck is the check of one kind of store.
 type storeCheck interface {
 	// usable checks the store for functions, and reports whether a call can be tried. id names
 	// no record, and group includes the calls of group commit.

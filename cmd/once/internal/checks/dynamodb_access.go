@@ -53,7 +53,6 @@ func (t *tableCheck) repair(_ context.Context, err error) (Verdict, string) {
 	return Wrong, ""
 }
 
-// isOfKey reports whether the table's key is what was denied.
 func isOfKey(message string) bool { return strings.Contains(strings.ToLower(message), "kms") }
 
 // checkAccess tries the calls of a function, on a key without a record. Writes
@@ -77,10 +76,8 @@ const accessDenied = "AccessDeniedException"
 
 const toGrant = "grant it to the role of the function: once policy prints the permissions; with a condition on the operation, give --operation"
 
-// ToUseKey says what to do if the table's key is denied.
 const ToUseKey = "have the policies of the role and of the table's key allow it through DynamoDB: once policy --key prints the permissions; a condition on the encryption context must name this table and its account"
 
-// access adds whether the caller may call an action, and returns it.
 func (f *Findings) access(action string, err error) bool {
 	var never *types.ConditionalCheckFailedException
 	var api smithy.APIError
@@ -185,5 +182,4 @@ func (t *tableCheck) insert(item map[string]types.AttributeValue) types.Paramete
 	return types.ParameterizedStatement{Statement: &text, Parameters: values}
 }
 
-// quoted returns a name as PartiQL reads it.
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -67,7 +67,6 @@ func Function(ctx context.Context, c *cli.Call, o *store.Flags, name string, fou
 	return d, nil
 }
 
-// describe reads the configuration of the function.
 func (d *Deployed) describe(ctx context.Context) (*lambda.GetFunctionConfigurationOutput, error) {
 	out, err := d.lambda.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &d.name})
 	if missing := (*types.ResourceNotFoundException)(nil); errors.As(err, &missing) {
@@ -87,7 +86,6 @@ func (d *Deployed) describe(ctx context.Context) (*lambda.GetFunctionConfigurati
 	return out, nil
 }
 
-// checkVariables checks the variables and the log. table is empty if the records are elsewhere.
 func (d *Deployed) checkVariables(of *lambda.GetFunctionConfigurationOutput, table string, found *Findings) {
 	own := d.variables["IDEMPOTENCY_TABLE"]
 	found.first("IDEMPOTENCY_TABLE", own,

@@ -15,7 +15,6 @@ import (
 	"github.com/lambda-once/once/postgres"
 )
 
-// postgresCheck checks a table of PostgreSQL.
 type postgresCheck struct {
 	*store.PostgresTable
 	*Findings

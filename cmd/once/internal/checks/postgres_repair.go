@@ -12,13 +12,11 @@ import (
 	"github.com/lambda-once/once/postgres"
 )
 
-// statements are those that create the table and its indexes.
 func (c *postgresCheck) statements() []string {
 	all, _ := postgres.SQL(c.Name, c.Options) // the options are those of a store
 	return all
 }
 
-// repairTable returns the statements that repair a table which lacks columns or its key, or "".
 func (c *postgresCheck) repairTable(ctx context.Context, err error) string {
 	var answer *pgconn.PgError
 	if !errors.As(err, &answer) {
@@ -64,7 +62,6 @@ func (c *postgresCheck) repair(ctx context.Context, _ error) (Verdict, string) {
 	return Wrong, strings.Join(all, "; or ")
 }
 
-// texts returns the texts that a query about the table selects.
 func (c *postgresCheck) texts(ctx context.Context, sql string) ([]string, error) {
 	rows, err := c.Pool.Query(ctx, sql, c.Quoted())
 	if err != nil {

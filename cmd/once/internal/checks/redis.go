@@ -67,7 +67,6 @@ func (c *redisCheck) unreached(check string, err error) {
 	c.say(check, Wrong, "it was not reached: "+err.Error(), "see --redis, the user and the password")
 }
 
-// server checks one server. suffix names it in a cluster.
 func (c *redisCheck) server(ctx context.Context, client goredis.Cmdable, suffix string) {
 	if err := client.Ping(ctx).Err(); err != nil {
 		c.unreached("server"+suffix, err)

@@ -2,11 +2,8 @@ package checks
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,11 +11,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/lambda-once/once/cmd/once/internal/redrive"
 )
 
-// checkSources checks the event source mappings of the function.
 func (d *Deployed) checkSources(ctx context.Context, found *Findings) {
 	pages := lambda.NewListEventSourceMappingsPaginator(d.lambda, &lambda.ListEventSourceMappingsInput{FunctionName: &d.name})
 	none := true
@@ -60,13 +56,11 @@ func (d *Deployed) checkSource(ctx context.Context, m types.EventSourceMappingCo
 	}
 }
 
-// checkReports finds a mapping for which Lambda deletes the messages that failed.
 func checkReports(name string, reports bool, found *Findings) {
 	found.first(name+": reports", "by message",
 		outcome{!reports, Wrong, "off: Lambda deletes the messages that failed", "set FunctionResponseTypes to ReportBatchItemFailures"})
 }
 
-// checkStream finds records that disappear, and batches that block their shard.
 func checkStream(name string, m types.EventSourceMappingConfiguration, found *Findings) {
 	found.first(name+": bisect", "on",
 		outcome{!aws.ToBool(m.BisectBatchOnFunctionError), Wrong, "off: one bad record takes the others of its batch along", "set BisectBatchOnFunctionError"})
@@ -79,39 +73,38 @@ func checkStream(name string, m types.EventSourceMappingConfiguration, found *Fi
 			"a batch that fails is retried until the stream deletes it, and blocks its shard for as long", "set MaximumRecordAgeInSeconds and MaximumRetryAttempts"})
 }
 
-// checkQueue finds messages that are delivered again while they run, and that are lost.
 func (d *Deployed) checkQueue(ctx context.Context, name string, source arn.ARN, m types.EventSourceMappingConfiguration, found *Findings) {
-	queue, err := d.queue(ctx, source)
+	queue, err := d.queue(ctx, source.String())
 	if err != nil {
 		found.notKnownOf("SQS", name, err)
 		return
 	}
 	window := time.Duration(aws.ToInt32(m.MaximumBatchingWindowInSeconds)) * time.Second
 	least := 6*d.timeout + window
-	found.first(name+": visibility", queue.visibility.String(),
-		outcome{queue.visibility < least, Wrong,
-			fmt.Sprintf("%s, less than %s, six timeouts of the function and the batching window", queue.visibility, least), "raise VisibilityTimeout of the queue, or lower the timeout of the function"})
-	found.first(name+": dead letters", fmt.Sprintf("after %d receives", queue.receives),
-		outcome{queue.deadLetters == "", Wrong, "none: a message that always fails is dropped after " + queue.retention.String(), "set RedrivePolicy of the queue"},
-		outcome{queue.receives < 2, Wrong, "after one receive, and a conflict with a running duplicate counts", "raise maxReceiveCount; AWS advises at least 5"})
+	found.first(name+": visibility", queue.Visibility.String(),
+		outcome{queue.Visibility < least, Wrong,
+			fmt.Sprintf("%s, less than %s, six timeouts of the function and the batching window", queue.Visibility, least), "raise VisibilityTimeout of the queue, or lower the timeout of the function"})
+	found.first(name+": dead letters", fmt.Sprintf("after %d receives", queue.Receives),
+		outcome{queue.DeadLetters == "", Wrong, "none: a message that always fails is dropped after " + queue.Retention.String(), "set RedrivePolicy of the queue"},
+		outcome{queue.Receives < 2, Wrong, "after one receive, and a conflict with a running duplicate counts", "raise maxReceiveCount; AWS advises at least 5"})
 	d.checkDeadLetters(ctx, name, queue, found)
 	d.checkConsumers(ctx, name, source, m, found)
 }
 
 // checkDeadLetters finds a dead-letter queue that deletes a message as it arrives. A message of
 // a standard queue keeps its age when it moves.
-func (d *Deployed) checkDeadLetters(ctx context.Context, name string, queue attributes, found *Findings) {
-	source, err := arn.Parse(queue.deadLetters)
+func (d *Deployed) checkDeadLetters(ctx context.Context, name string, queue redrive.Attributes, found *Findings) {
+	source, err := arn.Parse(queue.DeadLetters)
 	if err != nil || strings.HasSuffix(name, ".fifo") {
 		return
 	}
-	dead, err := d.queue(ctx, source)
+	dead, err := d.queue(ctx, queue.DeadLetters)
 	if err != nil {
 		found.notKnownOf("SQS", source.Resource, err)
 		return
 	}
-	found.first(source.Resource+": retention", dead.retention.String(),
-		outcome{dead.retention < queue.retention, Wrong, fmt.Sprintf("%s, less than the %s of its queue: a message keeps its age when it moves", dead.retention, queue.retention), "raise MessageRetentionPeriod, to 14 days"})
+	found.first(source.Resource+": retention", dead.Retention.String(),
+		outcome{dead.Retention < queue.Retention, Wrong, fmt.Sprintf("%s, less than the %s of its queue: a message keeps its age when it moves", dead.Retention, queue.Retention), "raise MessageRetentionPeriod, to 14 days"})
 }
 
 // checkConsumers finds a queue that two functions share, each of which gets a part of the
@@ -132,41 +125,10 @@ func (d *Deployed) checkConsumers(ctx context.Context, name string, source arn.A
 	}
 }
 
-// attributes are those of a queue.
-type attributes struct {
-	visibility, retention time.Duration
-	deadLetters           string
-	receives              int
-}
-
-func (d *Deployed) queue(ctx context.Context, source arn.ARN) (q attributes, err error) {
-	url, err := d.sqs.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &source.Resource, QueueOwnerAWSAccountId: &source.AccountID})
+func (d *Deployed) queue(ctx context.Context, source string) (a redrive.Attributes, err error) {
+	q, err := redrive.Open(ctx, d.sqs, source, 0)
 	if err != nil {
-		return q, err
+		return a, err
 	}
-	out, err := d.sqs.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: url.QueueUrl, AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameAll}})
-	if err != nil {
-		return q, err
-	}
-	seconds := func(name string) time.Duration {
-		n, failed := strconv.Atoi(out.Attributes[name])
-		err = errors.Join(err, failed)
-		return time.Duration(n) * time.Second
-	}
-	q.visibility, q.retention = seconds("VisibilityTimeout"), seconds("MessageRetentionPeriod")
-	if err != nil {
-		return q, err
-	}
-	var redrive struct {
-		DeadLetterTargetARN string      `json:"deadLetterTargetArn"`
-		MaxReceiveCount     json.Number `json:"maxReceiveCount"` // a text in some answers
-	}
-	if text := out.Attributes["RedrivePolicy"]; text != "" {
-		if err := json.Unmarshal([]byte(text), &redrive); err != nil {
-			return q, fmt.Errorf("RedrivePolicy: %w", err)
-		}
-		q.deadLetters = redrive.DeadLetterTargetARN
-		q.receives, err = strconv.Atoi(string(redrive.MaxReceiveCount))
-	}
-	return q, err
+	return q.Attributes(ctx)
 }

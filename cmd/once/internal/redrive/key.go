@@ -20,10 +20,8 @@ import (
 	"github.com/lambda-once/once/internal/jmespath"
 )
 
-// DefaultKey stands for a nil key function.
 const DefaultKey = "default"
 
-// Settings name the key of a function's messages.
 type Settings struct{ Operation, Scope, Key, Body string }
 
 // A Keyer finds the records of messages. It runs the handler of package handlers that the
@@ -35,7 +33,6 @@ type Keyer struct {
 	failed error
 }
 
-// bodies are the values of --body, with the handlers for the types that they stand for.
 var bodies = map[string]func(*Keyer, *idempotent.Executor, Settings){
 	"json": build[json.RawMessage], "text": build[string], "s3": build[handlers.FromS3],
 	"sns": build[handlers.FromSNS[json.RawMessage]], "eventbridge": build[handlers.FromEventBridge[json.RawMessage]],
@@ -43,7 +40,6 @@ var bodies = map[string]func(*Keyer, *idempotent.Executor, Settings){
 
 var errBody = errors.New("--body is none of json, text, sns, eventbridge and s3")
 
-// NewKeyer returns an error for settings that no function can have.
 func NewKeyer(s Settings) (*Keyer, error) {
 	build := bodies[s.Body]
 	if build == nil {
@@ -79,12 +75,10 @@ func build[T any](k *Keyer, x *idempotent.Executor, s Settings) {
 	})
 }
 
-// key is what a call of the function claims.
 type key struct{ id, fingerprint string }
 
 var errNoKey = errors.New("the function runs nothing for it")
 
-// of returns the key of a message, or why there is none.
 func (k *Keyer) of(ctx context.Context, m events.SQSMessage) (key, error) {
 	k.store.noted, k.failed = key{}, errNoKey
 	if _, err := k.handle(ctx, events.SQSEvent{Records: []events.SQSMessage{m}}); err != nil {
@@ -96,7 +90,6 @@ func (k *Keyer) of(ctx context.Context, m events.SQSMessage) (key, error) {
 	return k.store.noted, nil
 }
 
-// noting is a store in which all is completed.
 type noting struct{ noted key }
 
 func (s *noting) Create(_ context.Context, r driver.Record, _ time.Time, _ any) (driver.Record, bool, error) {
@@ -111,7 +104,6 @@ func (s *noting) Change(context.Context, driver.Fence, driver.Change) (driver.Re
 
 func (s *noting) Get(context.Context, string) (driver.Record, error) { return driver.Record{}, nil }
 
-// received returns a message as Lambda passes it to a function.
 func received(m types.Message) events.SQSMessage {
 	e := events.SQSMessage{
 		MessageId: *m.MessageId, Body: *m.Body, EventSource: "aws:sqs",

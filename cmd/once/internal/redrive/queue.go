@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -25,7 +26,6 @@ type Queue struct {
 	hold   time.Duration
 }
 
-// Open finds a queue by its name, ARN or URL.
 func Open(ctx context.Context, client *sqs.Client, name string, hold time.Duration) (*Queue, error) {
 	q := &Queue{client, name, hold}
 	if strings.Contains(name, "://") {
@@ -43,13 +43,10 @@ func Open(ctx context.Context, client *sqs.Client, name string, hold time.Durati
 	return q, nil
 }
 
-// Name returns the name of the queue.
 func (q *Queue) Name() string { return q.url[strings.LastIndex(q.url, "/")+1:] }
 
-// FIFO reports whether the queue is one.
 func (q *Queue) FIFO() bool { return strings.HasSuffix(q.url, ".fifo") }
 
-// Sources returns the queues that have q as their dead-letter queue.
 func (q *Queue) Sources(ctx context.Context) (all []*Queue, err error) {
 	pages := sqs.NewListDeadLetterSourceQueuesPaginator(q.client, &sqs.ListDeadLetterSourceQueuesInput{QueueUrl: &q.url})
 	for pages.HasMorePages() {
@@ -64,25 +61,37 @@ func (q *Queue) Sources(ctx context.Context) (all []*Queue, err error) {
 	return all, nil
 }
 
-// Attributes are how long a queue keeps a message, and about how many there are, hidden or not.
+// Attributes are what messages and their delivery depend on.
 type Attributes struct {
-	Retention time.Duration
-	Messages  int
+	Visibility, Retention time.Duration
+	Messages              int    // about so many, hidden or not
+	DeadLetters           string // the ARN of a queue, after so many receives
+	Receives              int
 }
 
-// Attributes asks SQS for the attributes.
 func (q *Queue) Attributes(ctx context.Context) (a Attributes, err error) {
 	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &q.url, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll}})
 	if err != nil {
 		return a, err
 	}
-	number := func(name types.QueueAttributeName) int {
-		n, wrong := strconv.Atoi(out.Attributes[string(name)])
+	number := func(text string) int {
+		n, wrong := strconv.Atoi(text)
 		err = errors.Join(err, wrong)
 		return n
 	}
-	a.Retention = time.Duration(number(types.QueueAttributeNameMessageRetentionPeriod)) * time.Second
-	a.Messages = number(types.QueueAttributeNameApproximateNumberOfMessages) + number(types.QueueAttributeNameApproximateNumberOfMessagesNotVisible)
+	a.Visibility = time.Duration(number(out.Attributes["VisibilityTimeout"])) * time.Second
+	a.Retention = time.Duration(number(out.Attributes["MessageRetentionPeriod"])) * time.Second
+	a.Messages = number(out.Attributes["ApproximateNumberOfMessages"]) + number(out.Attributes["ApproximateNumberOfMessagesNotVisible"])
+	if text := out.Attributes["RedrivePolicy"]; text != "" {
+		var policy struct {
+			DeadLetterTargetARN string      `json:"deadLetterTargetArn"`
+			MaxReceiveCount     json.Number `json:"maxReceiveCount"` // a text in some answers
+		}
+		if err := json.Unmarshal([]byte(text), &policy); err != nil {
+			return a, fmt.Errorf("RedrivePolicy: %w", err)
+		}
+		a.DeadLetters, a.Receives = policy.DeadLetterTargetARN, number(string(policy.MaxReceiveCount))
+	}
 	return a, err
 }
 
@@ -119,7 +128,6 @@ func (q *Queue) Each(ctx context.Context, most int, each func(types.Message) err
 	return false, nil
 }
 
-// GiveBack makes messages visible again.
 func (q *Queue) GiveBack(ctx context.Context, receipts []*string) error {
 	for len(receipts) > 0 {
 		n := min(batch, len(receipts))
@@ -175,7 +183,6 @@ func (q *Queue) Move(ctx context.Context, m *Message, to *Queue) error {
 	return nil
 }
 
-// refused reports whether a response says that nothing was done.
 func refused(err error) bool {
 	var response *awshttp.ResponseError
 	return errors.As(err, &response) && response.HTTPStatusCode() >= http.StatusBadRequest && response.HTTPStatusCode() < http.StatusInternalServerError

@@ -13,31 +13,27 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// A Verdict says what the function would do with a message.
-type Verdict string
-
+// The verdicts: what the function would do with a message.
 const (
-	Finished   Verdict = "finished"
-	Failed     Verdict = "failed"
-	WillRun    Verdict = "will-run"
-	Waiting    Verdict = "waiting"
-	Running    Verdict = "running"
-	First      Verdict = "first"
-	Expired    Verdict = "expired"
-	Late       Verdict = "late"
-	Mismatch   Verdict = "mismatch"
-	Unreadable Verdict = "unreadable"
-	NoKey      Verdict = "no-key"
+	willRun  = "will-run"
+	waiting  = "waiting"
+	running  = "running"
+	finished = "finished"
+	failed   = "failed"
+	first    = "first"
+	expired  = "expired"
+	late     = "late"
+	Refused  = "refused"
 )
 
-// Verdicts in the order of a table.
-var Verdicts = []Verdict{WillRun, Waiting, Running, Finished, Failed, First, Expired, Late, Mismatch, Unreadable, NoKey}
+// Movable are the verdicts with which a move makes sense, in the order of a table.
+var Movable = []string{willRun, waiting, running, finished, failed, first, expired, late}
 
 // A Message is one of a dead-letter queue. It is shown without its body.
 type Message struct {
 	ID      string       `json:"message"`
 	Sent    time.Time    `json:"sent"`
-	Verdict Verdict      `json:"verdict"`
+	Verdict string       `json:"verdict"`
 	Record  string       `json:"record,omitempty"`
 	State   record.State `json:"state,omitempty"`
 	Why     string       `json:"why,omitempty"`
@@ -49,12 +45,10 @@ type Message struct {
 	types.Message `json:"-"`
 }
 
-// A Judge says what a function would do.
 type Judge struct {
-	Keys  *Keyer
-	Store *store.Store
-	Skew  time.Duration
-	// Retention is that of the function, or 0.
+	Keys      *Keyer
+	Store     *store.Store
+	Skew      time.Duration
 	Retention time.Duration
 	// Before is how long a message may have been elsewhere before it was sent to this queue.
 	Before time.Duration
@@ -82,12 +76,12 @@ func (j *Judge) Look(ctx context.Context, m *Message) error {
 	}
 	k, err := j.Keys.of(ctx, e)
 	if err != nil {
-		m.Verdict, m.Why = NoKey, idempotent.SafeText(err)
+		m.Verdict, m.Why = Refused, "no key: "+idempotent.SafeText(err)
 		return nil
 	}
 	if moved, err := j.Keys.of(ctx, anew(e)); err != nil || moved != k {
 		if m.Kept = cmp.Or(m.Kept, keyChanges); e.Attributes["MessageDeduplicationId"] != "" {
-			m.Verdict, m.Why = NoKey, keyIsGone
+			m.Verdict, m.Why = Refused, keyIsGone
 			return nil
 		}
 	}
@@ -101,14 +95,14 @@ func (j *Judge) Look(ctx context.Context, m *Message) error {
 		return err
 	}
 	m.State = r.StateAt(j.Store.Now().Add(-j.Skew))
-	m.Verdict, m.Why = verdict(r, m.State, k.fingerprint)
+	m.Verdict, m.Why = judge(r, m.State, k.fingerprint)
 	return nil
 }
 
 // absent judges a message without a record. The record of a message that is older than the
 // retention may have expired and been deleted. A move makes the message young, so that
 // Config.RefuseLate would not refuse it.
-func (j *Judge) absent(m *Message) Verdict {
+func (j *Judge) absent(m *Message) string {
 	switch age := j.Store.Now().Sub(m.Sent); { // or the longest of all
 
 	case j.Retention == 0:
@@ -116,32 +110,32 @@ func (j *Judge) absent(m *Message) Verdict {
 		m.Kept = cmp.Or(m.Kept, "set --retention: a late message may have run before its record was deleted")
 	case age > j.Retention-j.Skew-j.Before:
 		m.Why = "it may have run: its record would be deleted by now"
-		return Late
+		return late
 	}
-	return First
+	return first
 }
 
-func verdict(r *record.Record, s record.State, fingerprint string) (v Verdict, why string) {
+func judge(r *record.Record, s record.State, fingerprint string) (verdict, why string) {
 	_, owned := r.Execution()
 	switch {
 	case s == record.Over:
-		return Expired, "it has a record, whose retention has ended: it would run as the first"
+		return expired, "it has a record, whose retention has ended: it would run as the first"
 	case len(r.Problems) > 0:
-		return Unreadable, r.Problems[0]
+		return Refused, "calls cannot read its record: " + r.Problems[0]
 	case s == record.Unknown:
-		return Unreadable, "its status is not one of a record"
+		return Refused, "the status of its record is not one that calls know"
 	case fingerprint != "" && r.Fingerprint != "" && fingerprint != r.Fingerprint:
-		return Mismatch, "the record has a different payload"
+		return Refused, "its record has a different payload"
 	case s == record.Completed && fingerprint == "" && r.Fingerprint != "":
-		return Finished, "it is a duplicate if its payload is that of the record, which is not compared"
+		return finished, "it is a duplicate if its payload is that of the record, which is not compared"
 	case s == record.Completed:
-		return Finished, "it is a duplicate: a move has no effect"
+		return finished, "it is a duplicate: a move has no effect"
 	case s == record.Failed:
-		return Failed, "its failure is stored: it would come back"
+		return failed, "its failure is stored: it would come back"
 	case s == record.Running, s == record.Leaseless, owned:
-		return Running, ""
+		return running, ""
 	case r.NeverExpires() && r.Saga() == nil:
-		return Waiting, "unless the limits of its function allow an attempt, it waits for a person"
+		return waiting, "unless the limits of its function allow an attempt, it waits for a person"
 	}
-	return WillRun, ""
+	return willRun, ""
 }
