@@ -20,9 +20,8 @@ func TestCheckFindsWhatIsWrongOfADeployedFunction(t *testing.T) {
 		notrun.Say(t, "moto_server is not installed")
 		return
 	}
-	moto := startMoto(t)
 	t.Run("nothing", func(t *testing.T) {
-		a := newDeployment(t, moto)
+		a := newDeployment(t)
 		a.addStream(func(*lambda.CreateEventSourceMappingInput) {})
 		for name, f := range a.found(0, "check", "--strict", "--function", "pay", "--operation", "pay", "--group") {
 			check.Equal(t, f.Verdict, checks.Fine, name, f)
@@ -61,7 +60,7 @@ func TestCheckFindsWhatIsWrongOfADeployedFunction(t *testing.T) {
 		"dynamodb:PutItem": func(a *deployment) { a.denied.Store("dynamodb:PutItem") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := newDeployment(t, moto)
+			a := newDeployment(t)
 			damage(a)
 			for is, f := range a.found(cli.CodeNotRight, "check", "--table", "records", "--function", "pay", "--operation", "pay") {
 				check.Equal(t, f.Verdict == checks.Wrong, is == name, is, f)
@@ -69,7 +68,7 @@ func TestCheckFindsWhatIsWrongOfADeployedFunction(t *testing.T) {
 		})
 	}
 	t.Run("no function", func(t *testing.T) {
-		got := newDeployment(t, moto).run("check", "--function", "nowhere")
+		got := newDeployment(t).run("check", "--function", "nowhere")
 		check.Equal(t, got.code, cli.CodeFailed)
 		check.Contains(t, got.err, "there is no function nowhere")
 	})

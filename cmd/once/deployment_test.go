@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -43,39 +42,42 @@ type deployment struct {
 	level    atomic.Value // of the function's log
 }
 
-// startMoto returns the URL of a server.
-func startMoto(t *testing.T) string {
-	t.Helper()
-	server := exec.CommandContext(t.Context(), "moto_server", "-p", "0")
-	output, err := server.StderrPipe()
-	check.Must(t, err)
-	check.Must(t, server.Start())
-	lines, address := bufio.NewScanner(output), regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-	for lines.Scan() {
-		if url := address.FindString(lines.Text()); url != "" {
-			var log sync.WaitGroup
-			log.Go(func() { // a full pipe would stop moto
-				for lines.Scan() {
-				}
-			})
-			t.Cleanup(func() {
-				log.Wait()
-				_ = server.Wait() // it was killed with the context of the test
-			})
-			return url
-		}
-	}
-	t.Fatal("moto did not say where it listens", lines.Err())
-	return ""
+// moto is a server that simulates AWS for all tests of the package, one after the other: Python
+// takes a second to start. withServers kills it.
+var moto struct {
+	server *exec.Cmd
+	url    string
 }
 
-func newDeployment(t *testing.T, moto string) *deployment {
+// startMoto returns the URL of moto, which has forgotten the tests before.
+func startMoto(t *testing.T) string {
 	t.Helper()
-	a := &deployment{scene: newScene(t)}
-	reset, err := http.Post(moto+"/moto-api/reset", "", nil)
+	if moto.server == nil {
+		moto.server = exec.Command("moto_server", "-p", "0")
+		output, err := moto.server.StderrPipe()
+		check.Must(t, err)
+		check.Must(t, moto.server.Start())
+		lines, address := bufio.NewScanner(output), regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+		for moto.url == "" && lines.Scan() {
+			moto.url = address.FindString(lines.Text())
+		}
+		go func() { // a full pipe would stop moto
+			_, _ = io.Copy(io.Discard, output)
+		}()
+	}
+	if moto.url == "" {
+		t.Fatal("moto did not say where it listens")
+	}
+	reset, err := http.Post(moto.url+"/moto-api/reset", "", nil)
 	check.Must(t, err)
 	check.Must(t, reset.Body.Close())
-	t.Setenv("AWS_ENDPOINT_URL", a.simulated(moto))
+	return moto.url
+}
+
+func newDeployment(t *testing.T) *deployment {
+	t.Helper()
+	a := &deployment{scene: newScene(t)}
+	t.Setenv("AWS_ENDPOINT_URL", a.simulated(startMoto(t)))
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "")
 	t.Setenv("AWS_REGION", "eu-central-1")
 	cfg, err := (&store.DynamoDBFlags{}).Load(t.Context(), &store.Waits{Timeout: time.Minute, To: io.Discard})

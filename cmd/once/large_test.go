@@ -43,11 +43,14 @@ func TestLargeTable(t *testing.T) {
 	}
 	s := newScene(t)
 	began := time.Now()
-	s.fill(n)
 	binary := filepath.Join(t.TempDir(), "once") // without the race detector, which takes memory
-	if said, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
+	var building sync.WaitGroup
+	building.Go(func() {
+		said, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
+		check.Nil(t, err, string(said))
+	})
+	s.fill(n)
+	building.Wait()
 	t.Logf("%d records written in %v", n, time.Since(began).Round(time.Second))
 
 	var all, stuck lines

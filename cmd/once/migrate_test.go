@@ -97,7 +97,6 @@ func TestMigrateSaysWhetherTheGoFunctionFindsTheRecord(t *testing.T) {
 		"no event": {`{"id":`, func(*scene) {}, "--dialect python", cli.CodeNoRecord, "not an event"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			s := newScene(t)
 			c.write(s)
 			r := s.migrate(c.event, strings.Fields(c.flags)...)
