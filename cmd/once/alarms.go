@@ -46,7 +46,6 @@ type alarm struct {
 
 type metric struct{ ID, Namespace, Name, Dimension, Value, Outcome string }
 
-// Seconds is the period of its metrics.
 func (a *alarm) Seconds() int {
 	if a.Hours > 0 {
 		return 3600

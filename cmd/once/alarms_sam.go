@@ -48,7 +48,6 @@ func (o *alarmFlags) ofFunction() {
 	of(o.stream || o.relay, "IteratorAge", function)
 }
 
-// silent compares the invocations of a function with the calls of all its operations.
 func (o *alarmFlags) silent(function string) alarm {
 	a := o.catalog.Function["Silent"]
 	var terms []string
@@ -73,7 +72,6 @@ func ofCalls(id, operation, outcome string) metric {
 
 var separators = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// add adds an alarm of an operation or of a function.
 func (o *alarmFlags) add(a alarm, kind, name, value string) {
 	for _, word := range separators.Split(name, -1) {
 		if word != "" {

@@ -24,7 +24,6 @@ func (o *recordFlags) add(f *flag.FlagSet) {
 	o.AddView(f)
 }
 
-// read parses the flags, opens the store and reads the record that they name.
 func (o *recordFlags) read(ctx context.Context, c *cli.Call) (*store.Store, *record.Record, error) {
 	w, err := o.Wanted(c)
 	if err != nil {

@@ -177,7 +177,6 @@ func (t *tableCalls) carry(r *wire.Request) (*wire.Response, error) {
 	return answer, nil
 }
 
-// allRefused reports whether no statement of a batch was executed.
 func allRefused(body []byte) bool {
 	type statement struct{ Error *struct{ Code string } }
 	var batch struct{ Responses []statement }
@@ -187,7 +186,6 @@ func allRefused(body []byte) bool {
 	return !slices.ContainsFunc(batch.Responses, func(s statement) bool { return s.Error == nil })
 }
 
-// said describes a call by its requests, and forgets them.
 func (t *tableCalls) said() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

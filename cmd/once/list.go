@@ -80,7 +80,6 @@ var orders = map[string]func(a, b row) int{
 // maxSorted bounds the memory of a sorted list.
 const maxSorted = 1_000_000
 
-// errEnough ends a scan at its limit.
 var errEnough = errors.New("enough records")
 
 func list(ctx context.Context, c *cli.Call) error {

@@ -43,7 +43,6 @@ event has no key, and with code 8 if one has another validation, is not validate
 or is not replayable. It needs dynamodb:GetItem.
 `
 
-// migrateFlags name the settings of the functions with Powertools.
 type migrateFlags struct {
 	store.Flags
 	dialect, prefix, key, hash string
@@ -66,7 +65,6 @@ func (o *migrateFlags) add(f *flag.FlagSet) {
 
 var hashes = map[string]func() hash.Hash{"md5": md5.New, "sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New}
 
-// keyer returns the Keyer, and sets how results are read.
 func (o *migrateFlags) keyer() (*powertools.Keyer, error) {
 	switch {
 	case !o.dryRun:

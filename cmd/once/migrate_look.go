@@ -102,7 +102,6 @@ func judge(r *record.Record, at record.State, fingerprint string) (lookup, strin
 	return foundIt, ""
 }
 
-// unreplayable returns why a call cannot return the stored result, or "".
 func unreplayable(r *record.Record) string {
 	key, sealed := seal.KeyID(r.Data)
 	switch {

@@ -103,7 +103,6 @@ func outboxItems(ctx context.Context, c *cli.Call) error {
 	return nil
 }
 
-// pendingMessage is a message for --json, without its body.
 type pendingMessage struct {
 	ID          string    `json:"id"`
 	Aggregate   string    `json:"aggregate"`

@@ -69,13 +69,11 @@ func (o *sweepFlags) check(c *cli.Call) error {
 }
 
 type swept struct {
-	Records int       `json:"records"` // deleted, or counted
-	DryRun  bool      `json:"dry_run"`
-	Before  time.Time `json:"expired_before"`
-	// Complete reports whether the sweep reached the end.
-	Complete bool `json:"complete"`
-	// After is the position at which a sweep of DynamoDB continues.
-	After string `json:"after,omitempty"`
+	Records  int       `json:"records"` // deleted, or counted
+	DryRun   bool      `json:"dry_run"`
+	Before   time.Time `json:"expired_before"`
+	Complete bool      `json:"complete"`
+	After    string    `json:"after,omitempty"`
 }
 
 func sweep(ctx context.Context, c *cli.Call) error {

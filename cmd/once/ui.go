@@ -97,7 +97,6 @@ func serveUntil(ctx context.Context, server *http.Server, listener net.Listener,
 	return nil
 }
 
-// resume has the function resume one record, within its own time.
 func (o *uiFlags) resume(ctx context.Context, id string) (string, error) {
 	var own store.Flags
 	own.DynamoDB, own.Waits.Timeout, own.Waits.To = o.DynamoDB, o.Waits.Timeout, io.Discard

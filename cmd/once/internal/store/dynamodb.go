@@ -20,7 +20,6 @@ import (
 	"github.com/lambda-once/once/dynamo"
 )
 
-// DynamoDBFlags name a table of DynamoDB, and the client that reads it.
 type DynamoDBFlags struct {
 	endpoint, region, profile string
 	Options                   dynamo.Options
@@ -42,14 +41,12 @@ func (o *DynamoDBFlags) add(f *flag.FlagSet, table *string) {
 	})
 }
 
-// AddClient adds the flags of [DynamoDBFlags.Client] alone.
 func (o *DynamoDBFlags) AddClient(f *flag.FlagSet) {
 	f.StringVar(&o.endpoint, "endpoint", "", "the `URL` of DynamoDB, such as DynamoDB Local's")
 	f.StringVar(&o.region, "region", "", "the `name` of the AWS Region")
 	f.StringVar(&o.profile, "profile", "", "the `name` of a profile of the AWS configuration")
 }
 
-// renames adds a flag that renames fields.
 func renames(f *flag.FlagSet, flag, usage string, fields map[string]*string) {
 	f.Func(flag, usage, func(s string) error {
 		name, to, _ := strings.Cut(s, "=") // without "=", to is empty
@@ -62,7 +59,6 @@ func renames(f *flag.FlagSet, flag, usage string, fields map[string]*string) {
 	})
 }
 
-// Table is a table of DynamoDB, for checks.
 type Table struct {
 	Name      string
 	Client    *dynamodb.Client
@@ -140,7 +136,6 @@ func (o *DynamoDBFlags) Client(ctx context.Context, w *Waits) (*dynamodb.Client,
 	}), nil
 }
 
-// Load reads the configuration of AWS.
 func (o *DynamoDBFlags) Load(ctx context.Context, w *Waits) (aws.Config, error) {
 	load := []func(*config.LoadOptions) error{config.WithAPIOptions([]func(*middleware.Stack) error{w.aws})}
 	if o.region != "" {

@@ -9,7 +9,6 @@ import (
 	"github.com/lambda-once/once/cmd/once/internal/cli"
 )
 
-// Flags name the store of the records.
 type Flags struct {
 	Table    string
 	DynamoDB DynamoDBFlags
@@ -20,7 +19,6 @@ type Flags struct {
 	JSON     bool
 }
 
-// Add adds the flags of every command that opens a store.
 func (o *Flags) Add(f *flag.FlagSet) {
 	o.DynamoDB.add(f, &o.Table)
 	o.Postgres.add(f)
@@ -28,13 +26,11 @@ func (o *Flags) Add(f *flag.FlagSet) {
 	o.Waits.Add(f)
 }
 
-// AddView adds the flags of the commands that show records.
 func (o *Flags) AddView(f *flag.FlagSet) {
 	o.AddSkew(f)
 	f.BoolVar(&o.JSON, "json", false, "write JSON")
 }
 
-// AddSkew adds the flag of the clock skew.
 func (o *Flags) AddSkew(f *flag.FlagSet) {
 	cli.DurationVar(f, &o.Skew, "clock-skew", time.Second, "Config.ClockSkew of the functions, a `duration`: a lease is live for so much longer")
 }
@@ -47,7 +43,6 @@ const (
 	ofRedis    kind = "Redis"
 )
 
-// Kind returns the kind of store that the flags name.
 func (o *Flags) Kind() kind {
 	switch {
 	case o.Postgres.Connection != "":
@@ -58,10 +53,8 @@ func (o *Flags) Kind() kind {
 	return OfDynamoDB
 }
 
-// FlagOf is the flag that selects a kind.
 var FlagOf = map[kind]string{OfPostgres: "--postgres", ofRedis: "--redis"}
 
-// flagKinds are the kinds whose stores a flag is for.
 var flagKinds = map[string]kind{
 	"attribute": OfDynamoDB, "endpoint": OfDynamoDB, "group": OfDynamoDB, "native": OfDynamoDB, "partition": OfDynamoDB, "profile": OfDynamoDB,
 	"region": OfDynamoDB, "shards": OfDynamoDB, "sort-key": OfDynamoDB, "schema": OfPostgres, "column": OfPostgres, "key-prefix": ofRedis, "cluster": ofRedis,

@@ -17,13 +17,11 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// KeyFlags name a record.
 type KeyFlags struct {
 	operation, record string
 	scope             scopeFlags
 }
 
-// Add adds the flags.
 func (k *KeyFlags) Add(f *flag.FlagSet) {
 	f.StringVar(&k.operation, "operation", "", "KEY is an idempotency key of this `operation`")
 	f.StringVar(&k.record, "record", "", "the `id` of the record, instead of KEY")
@@ -45,7 +43,6 @@ var hashDigits = regexp.MustCompile(`^[0-9a-f]{12,64}$`)
 
 const allDigits = 2 * sha256.Size
 
-// Wanted returns the record that the argument of c names, or the flags.
 func (k *KeyFlags) Wanted(c *cli.Call) (Wanted, error) {
 	args, err := c.Arguments(1)
 	if err != nil {
@@ -95,7 +92,6 @@ func (k *KeyFlags) Named(key string) (Wanted, error) {
 	}
 }
 
-// errFirst ends a search at the first record.
 var errFirst = errors.New("found")
 
 // maxFound bounds the candidates that are listed if digits name several.

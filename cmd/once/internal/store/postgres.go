@@ -78,7 +78,6 @@ func (o *postgresFlags) open(ctx context.Context, table string, w *Waits) (*Stor
 	return &Store{Operable: records, Place: "table " + table, where: t.where, Behind: t, size: t.size}, nil
 }
 
-// PostgresTable is a table of PostgreSQL, for checks.
 type PostgresTable struct {
 	Pool    *waitingPool
 	Name    string
@@ -89,7 +88,6 @@ func (t *PostgresTable) where(context.Context) (string, error) {
 	return fmt.Sprintf("%s in %s, database %s", t.Quoted(), t.Pool.server.host, t.Pool.Config().ConnConfig.Database), nil
 }
 
-// Quoted returns the name as a part of a statement.
 func (t *PostgresTable) Quoted() string {
 	name := pgx.Identifier{t.Options.Schema, t.Name}
 	if t.Options.Schema == "" {

@@ -31,7 +31,6 @@ type Progress struct {
 // ProgressItems is after how many items progress is told where there is no terminal.
 const ProgressItems = 10_000
 
-// NewProgress returns a progress that tells nothing if quiet is set.
 func NewProgress(to cli.Terminal, quiet bool) *Progress {
 	p := &Progress{To: to.Err, redraw: cli.IsTerminal(to.Err)}
 	if quiet {
@@ -62,7 +61,6 @@ func (p *Progress) Page(done driver.Progress) {
 	}
 }
 
-// End ends the line of a terminal.
 func (p *Progress) End() {
 	if p.redraw && p.Pages > 1 {
 		fmt.Fprintln(p.To)
@@ -83,7 +81,6 @@ func (p *Progress) String() string {
 	return strings.Join(did, ", ")
 }
 
-// of returns how many there are, if that is known and still true.
 func (p *Progress) of() string {
 	if p.Total < int64(p.Items) {
 		return ""

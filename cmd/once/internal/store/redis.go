@@ -80,7 +80,6 @@ func (o *redisFlags) open(ctx context.Context, w *Waits) (*Store, error) {
 	return &Store{Operable: records, Place: "Redis under " + cli.Printable(r.Prefix), where: r.where, Behind: r, size: r.size}, nil
 }
 
-// RedisServer is a server of Redis, or a cluster, for checks.
 type RedisServer struct {
 	Client  goredis.UniversalClient
 	Records *redis.Store
@@ -98,7 +97,7 @@ func (r *RedisServer) where(context.Context) (string, error) {
 	return fmt.Sprintf("Redis under %s in %s", cli.Printable(r.Prefix), at), nil
 }
 
-// size counts the keys of others, too.
+// size counts the keys of other programs, too.
 func (r *RedisServer) size(ctx context.Context) (is extent, err error) {
 	is.items, err = r.Client.DBSize(ctx).Result()
 	return is, err

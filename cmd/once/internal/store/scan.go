@@ -11,7 +11,6 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// ScanFlags are the flags of the commands that read the whole table.
 type ScanFlags struct {
 	Flags
 	operation, Status, prefix string
@@ -20,7 +19,6 @@ type ScanFlags struct {
 	Yes                       bool
 }
 
-// Add adds the flags.
 func (o *ScanFlags) Add(f *flag.FlagSet) {
 	o.Flags.Add(f)
 	o.AddView(f)
@@ -30,14 +28,12 @@ func (o *ScanFlags) Add(f *flag.FlagSet) {
 	f.BoolVar(&o.Yes, "yes", false, "do not ask before a table of more than a gigabyte is read")
 }
 
-// AddSelection adds the flags of what stores select by themselves.
 func (o *ScanFlags) AddSelection(f *flag.FlagSet) {
 	f.StringVar(&o.operation, "operation", "", "only the records of this `operation`")
 	f.StringVar(&o.prefix, "prefix", "", "only records whose id begins with this `text`")
 	f.StringVar(&o.Status, "status", "", "only records of this `status`: INPROGRESS, COMPLETED or FAILED")
 }
 
-// OpenAll checks the flags and opens the store.
 func (o *ScanFlags) OpenAll(ctx context.Context, c *cli.Call) (*Store, error) {
 	if _, err := c.Arguments(0); err != nil {
 		return nil, err
@@ -61,17 +57,14 @@ func (o *ScanFlags) OpenAll(ctx context.Context, c *cli.Call) (*Store, error) {
 	return o.Open(ctx, c)
 }
 
-// ErrNoPosition is for an --after without a value.
 var ErrNoPosition = cli.Endf(cli.CodeUsage, "--after names no position; is a variable unset?")
 
-// progress is that of a scan which begins at --after.
 func (o *ScanFlags) progress(c *cli.Call) *Progress {
 	p := NewProgress(c.Terminal, o.Quiet)
 	p.next = o.after
 	return p
 }
 
-// Stopped returns the error of a scan, with how far it came.
 func (o *ScanFlags) Stopped(ctx context.Context, p *Progress, err error) error {
 	if err != nil && ctx.Err() != nil {
 		err = ErrInterrupted
@@ -82,7 +75,6 @@ func (o *ScanFlags) Stopped(ctx context.Context, p *Progress, err error) error {
 	return fmt.Errorf("%w; %s; continue with --after %s", err, p, p.After())
 }
 
-// Query returns what the store can select.
 func (o *ScanFlags) Query() driver.Filter {
 	f := driver.Filter{Status: driver.Status(o.Status), Prefix: o.prefix}
 	if o.operation != "" {

@@ -64,7 +64,6 @@ func (s *scopeFlags) text() (string, bool) {
 	return strings.Join(quoted, "+"), true
 }
 
-// hint is for a scope under which there is no record.
 func (s *scopeFlags) hint() string {
 	if s.verbatim == "" {
 		return ""

@@ -13,7 +13,6 @@ import (
 	"github.com/lambda-once/once/internal/checked"
 )
 
-// Store is an opened store.
 type Store struct {
 	driver.Operable
 	Place string // such as "table records"
@@ -21,8 +20,7 @@ type Store struct {
 	ahead time.Duration // of this machine's clock is the server's
 	// Behind is what a check asks: a *Table, *PostgresTable or *RedisServer.
 	Behind any
-	// size estimates what a scan reads.
-	size func(ctx context.Context) (extent, error)
+	size   func(ctx context.Context) (extent, error)
 }
 
 // Where returns the place with its server, by which a journal knows the store again.
@@ -47,7 +45,6 @@ func (s *Store) Read(ctx context.Context, id string) (*record.Record, error) {
 	return record.New(e), nil
 }
 
-// IsMissing reports whether an error says that there is no such record.
 func IsMissing(err error) bool {
 	var end *cli.Ending
 	return errors.As(err, &end) && end.Code == cli.CodeNoRecord
@@ -63,7 +60,6 @@ func (s *Store) Each(ctx context.Context, f driver.Filter, p *Progress, each fun
 	}
 }
 
-// Page reads one page, and reports whether there are more.
 func (s *Store) Page(ctx context.Context, f driver.Filter, p *Progress, each func(*record.Record) error) (more bool, err error) {
 	page, err := s.Scan(ctx, f, p.next)
 	if err != nil {

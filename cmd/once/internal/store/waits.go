@@ -47,17 +47,14 @@ func (w *Waits) of(ctx context.Context) *Waits {
 	return w
 }
 
-// ErrSpent is the error of a request beyond a budget.
 var ErrSpent = errors.New("this page has sent as many requests as it may")
 
-// Sent returns the number of requests, and whether there were more to send.
 func (w *Waits) Sent() (n int, spent bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.sent, w.end == ErrSpent
 }
 
-// count counts a request, or returns why it is not sent.
 func (w *Waits) count() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,12 +67,10 @@ func (w *Waits) count() error {
 	return w.end
 }
 
-// Add adds the flag.
 func (w *Waits) Add(f *flag.FlagSet) {
 	cli.DurationVar(f, &w.Timeout, "timeout", 10*time.Second, "how long a request may take, a `duration`, with its connection and retries")
 }
 
-// Check has w tell the user of c what it waits for.
 func (w *Waits) Check(c *cli.Call) error {
 	w.To, w.redraw = c.Err, cli.IsTerminal(c.Err)
 	if w.Timeout <= 0 {
@@ -84,7 +79,6 @@ func (w *Waits) Check(c *cli.Call) error {
 	return nil
 }
 
-// A server is what a request waits for.
 type server struct{ host, Cause string }
 
 // A SilentError reports that a server has not answered in time. It wraps no error: the stores'
@@ -96,12 +90,10 @@ type SilentError struct {
 
 func (e *SilentError) Error() string { return e.Found() + ": " + e.Cause }
 
-// Found says who did not answer, without the cause.
 func (e *SilentError) Found() string {
 	return fmt.Sprintf("no answer of %s within %s", cli.Printable(e.host), e.waited.Round(100*time.Millisecond))
 }
 
-// ErrInterrupted is the error of a command that a person or the system has ended.
 var ErrInterrupted = errors.New("interrupted")
 
 type withinRequest struct{}
@@ -151,7 +143,6 @@ func (w *Waits) Ended() error {
 	return w.end
 }
 
-// patience is the time after which a person wonders.
 const patience = 5 * time.Second
 
 // tell says what a request waits for, until it has ended: on a terminal in a line that is
@@ -180,7 +171,6 @@ func (w *Waits) tell(at func() *server) (ended func()) {
 	}
 }
 
-// say shows a line, or removes it.
 func (w *Waits) say(line string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

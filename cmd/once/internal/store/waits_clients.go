@@ -63,7 +63,6 @@ func (w *Waits) aws(stack *middleware.Stack) error {
 	return errors.Join(stack.Initialize.Add(bound, middleware.Before), stack.Deserialize.Add(name, middleware.Before))
 }
 
-// A waitingPool asks w before each statement.
 type waitingPool struct {
 	*pgxpool.Pool
 	waits  *Waits
@@ -97,7 +96,6 @@ func (p *waitingPool) Query(ctx context.Context, sql string, args ...any) (pgx.R
 	return &waitingRows{Rows: rows, ended: ended}, nil
 }
 
-// waitingRows end the request when they are closed.
 type waitingRows struct {
 	pgx.Rows
 	once  sync.Once
@@ -118,11 +116,9 @@ func (r *waitingRows) Err() error {
 	return nil
 }
 
-// A waitingHook has a client of Redis ask w before each command.
 type waitingHook struct {
 	waits  *Waits
 	server server
-	// dialed is called with each connection.
 	dialed func(net.Conn)
 }
 
