@@ -2,8 +2,14 @@
 package cli
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -45,4 +51,60 @@ type Command struct {
 func (c Command) Name() string {
 	name, _, _ := strings.Cut(c.Usage, " ") // without an argument, the usage is the name
 	return name
+}
+
+// Terminal connects a command to its user: results go to out, all else to err.
+type Terminal struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// IsTerminal reports whether f is a terminal, well enough to choose a layout.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// Confirm asks for a yes, and returns an error without one. An interrupt ends the wait for
+// it, but not the read, which ends with the process.
+func (t Terminal) Confirm(ctx context.Context) error { return t.Ask(ctx, "nothing was written") }
+
+// Ask asks as confirm does. so is what became of the command without a yes.
+func (t Terminal) Ask(ctx context.Context, so string) error {
+	fmt.Fprint(t.Err, "Go on? [y/N] ")
+	answers := make(chan string, 1)
+	go func() {
+		answer, _ := bufio.NewReader(t.In).ReadString('\n') // an answer without its end is none
+		answers <- strings.ToLower(answer)
+	}()
+	select {
+	case answer := <-answers:
+		if ctx.Err() == nil && strings.HasSuffix(answer, "\n") && slices.Contains([]string{"y", "yes"}, strings.TrimSpace(answer)) {
+			return nil
+		}
+	case <-ctx.Done():
+	}
+	return Endf(CodeDeclined, "not confirmed; %s", so)
+}
+
+// Printable quotes a text that would control the terminal.
+func Printable(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+func Present(separator string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), separator)
+}
+
+func WriteJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
 }

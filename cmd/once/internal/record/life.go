@@ -2,12 +2,14 @@ package record
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/form"
 )
 
 // An Event is one of a record's life. What the record does not tell has no time.
@@ -66,4 +68,76 @@ func (r *Record) Life(now, before time.Time) (all []Event) {
 		add(r.Expires, "expires", "")
 	}
 	return all
+}
+
+// Since returns since when the record is in its state, or the zero time if it does not
+// tell: another library or a version before endings has finished it, or it was released, or
+// it runs again.
+func (r *Record) Since(before time.Time) time.Time {
+	switch {
+	case r.Status != driver.InProgress:
+		return r.end().At
+	case r.Released(), r.Attempt > 1 && !r.Lapsed(before):
+		return time.Time{}
+	case r.StateAt(before) == Lapsed:
+		return r.Lease
+	}
+	return r.Began
+}
+
+// CauseType names the error of a failed record. An earlier version has stored it in the
+// result alone, which may be sealed, or not read.
+func (r *Record) CauseType() string {
+	if r.Status != driver.Failed {
+		return ""
+	}
+	if e := r.end(); e.Type != "" {
+		return e.Type
+	}
+	return r.storedFailure().Type
+}
+
+// Cause returns the type and the code of the error as --error takes them.
+func (r *Record) Cause() string {
+	code := r.end().Code
+	if r.Status == driver.Failed && r.end().Type == "" {
+		code = r.storedFailure().Code
+	}
+	return cli.Present("/", r.CauseType(), code)
+}
+
+func (r *Record) storedFailure() (f form.Failure) {
+	if json.Unmarshal(r.Data, &f) != nil {
+		return form.Failure{}
+	}
+	return f
+}
+
+type shownEnd struct {
+	At     *time.Time `json:"at,omitempty"`
+	Type   string     `json:"type,omitempty"`
+	Code   string     `json:"code,omitempty"`
+	By     string     `json:"by,omitempty"`
+	Reason string     `json:"reason,omitempty"`
+}
+
+// end returns the ending of a finished record. In PostgreSQL, a claim by an earlier version
+// leaves that of the expired record before it.
+func (r *Record) end() driver.Ending {
+	if r.Status == driver.InProgress {
+		return driver.Ending{}
+	}
+	return r.Ended
+}
+
+func (r *Record) ended() (at time.Time, text string) {
+	e := r.end()
+	var code, by string
+	if e.Code != "" {
+		code = "(code " + e.Code + ")"
+	}
+	if e.By != "" {
+		by = "by " + e.By
+	}
+	return e.At, cli.Printable(cli.Present(", ", cli.Present(" ", e.Type, code), cli.Present(": ", by, e.Reason)))
 }
