@@ -285,6 +285,6 @@ func (b *browser) record(id string) string {
 	return b.at + "/record?" + url.Values{"id": {id}}.Encode()
 }
 
-var requests = regexp.MustCompile(`This page sent (\d+) requests? to the store`)
+var requests = regexp.MustCompile(`Sent to the store for this page: requests (\d+)`)
 
 func endpoint() string { return os.Getenv("AWS_ENDPOINT_URL_DYNAMODB") }

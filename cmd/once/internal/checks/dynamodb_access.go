@@ -86,7 +86,7 @@ func (f *Findings) access(action string, err error) bool {
 		f.say(action, Fine, "the caller may", "")
 		return true
 	case !errors.As(err, &api):
-		f.say(action, Wrong, "DynamoDB was not reached: "+err.Error(), "see --endpoint, --region and --profile")
+		f.unreached("DynamoDB", action, err, seeDynamoDB)
 	case api.ErrorCode() == accessDenied && isOfKey(api.ErrorMessage()):
 		f.say(action, Wrong, api.ErrorMessage(), ToUseKey)
 	case api.ErrorCode() == accessDenied:

@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ func (t *tableCheck) checkSettings(ctx context.Context) (of *types.TableDescript
 		t.say("table", Wrong, "there is no table "+t.Name+" in this account and Region", "see --table, --region and --profile, or deploy it: infra.NewIdempotencyTable, or template.yaml")
 		return nil, false
 	case err != nil:
-		return nil, t.notKnown("table", err)
+		return nil, t.notKnown("DynamoDB", "table", err)
 	}
 	usable = t.checkKeys(out.Table)
 	several, strong := len(out.Table.Replicas) > 0, out.Table.MultiRegionConsistency == types.MultiRegionConsistencyStrong
@@ -84,7 +85,7 @@ func (t *tableCheck) checkTTL(ctx context.Context, strong bool) {
 	const name = "time to live"
 	out, err := t.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &t.Name})
 	if err != nil {
-		t.notKnown(name, err)
+		t.notKnown("DynamoDB", name, err)
 		return
 	}
 	attribute := ""
@@ -103,7 +104,7 @@ func (t *tableCheck) checkBackups(ctx context.Context) {
 	const name = "point-in-time recovery"
 	out, err := t.Client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &t.Name})
 	if err != nil {
-		t.notKnown(name, err)
+		t.notKnown("DynamoDB", name, err)
 		return
 	}
 	d := out.ContinuousBackupsDescription
@@ -113,21 +114,23 @@ func (t *tableCheck) checkBackups(ctx context.Context) {
 			"aws dynamodb update-continuous-backups --table-name " + t.Name + " --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true"})
 }
 
-// notKnown records why a check could not be made, and reports whether DynamoDB has
-// responded.
-func (f *Findings) notKnown(check string, err error) bool {
+// notKnown records why a check could not be made, and reports whether the service has responded.
+func (f *Findings) notKnown(service, check string, err error) bool {
 	var api smithy.APIError
-	if !errors.As(err, &api) {
-		f.say(check, Wrong, "DynamoDB was not reached: "+err.Error(), "see --endpoint, --region and --profile")
+	switch {
+	case !errors.As(err, &api):
+		f.unreached(service, check, err, seeDynamoDB)
 		return false
-	}
-	switch api.ErrorCode() {
-	case accessDenied:
-		f.say(check, Warning, "not known: "+api.ErrorMessage(), "have somebody check it who may")
-	case "UnknownOperationException":
+	case api.ErrorCode() == "UnknownOperationException":
 		f.say(check, Warning, "not known: this server, such as DynamoDB Local, does not have the call", "")
 	default:
-		f.say(check, Warning, "not known: "+api.ErrorCode()+": "+api.ErrorMessage(), "")
+		f.say(check, Warning, "not known: "+cmp.Or(api.ErrorMessage(), api.ErrorCode()), "once policy --for check prints the permissions")
 	}
 	return true
+}
+
+const seeDynamoDB = "see --endpoint, --region and --profile"
+
+func (f *Findings) unreached(service, check string, err error, toDo string) {
+	f.say(check, Wrong, service+" was not reached: "+err.Error(), toDo)
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/smithy-go"
 
 	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/cmd/once/internal/store"
@@ -116,7 +115,7 @@ func (d *Deployed) checkAsync(ctx context.Context, of *lambda.GetFunctionConfigu
 		return // no service may invoke it
 	}
 	if err != nil {
-		found.notKnownOf("Lambda", name, err)
+		found.notKnown("Lambda", name, err)
 		return
 	}
 	services := slices.DeleteFunc([]string{"events.amazonaws.com", "s3.amazonaws.com", "sns.amazonaws.com"}, func(service string) bool {
@@ -127,7 +126,7 @@ func (d *Deployed) checkAsync(ctx context.Context, of *lambda.GetFunctionConfigu
 	}
 	invoke, err := d.lambda.GetFunctionEventInvokeConfig(ctx, &lambda.GetFunctionEventInvokeConfigInput{FunctionName: &d.name})
 	if err != nil && !errors.As(err, &missing) {
-		found.notKnownOf("Lambda", name, err)
+		found.notKnown("Lambda", name, err)
 		return
 	}
 	kept := of.DeadLetterConfig != nil && of.DeadLetterConfig.TargetArn != nil
@@ -167,7 +166,7 @@ func (d *Deployed) simulate(ctx context.Context, resource string, actions []stri
 		ContextEntries: []iamtypes.ContextEntry{{ContextKeyName: &condition, ContextKeyType: iamtypes.ContextKeyTypeEnumStringList, ContextKeyValues: values}},
 	})
 	if err != nil {
-		found.notKnownOf("IAM", "role", err)
+		found.notKnown("IAM", "role", err)
 		return
 	}
 	for _, result := range out.EvaluationResults {
@@ -192,14 +191,4 @@ func isTable(a, b string) bool {
 		return nameOfB == a
 	}
 	return a == b
-}
-
-// notKnownOf is notKnown for a service that --endpoint does not name.
-func (f *Findings) notKnownOf(service, check string, err error) {
-	var api smithy.APIError
-	if !errors.As(err, &api) {
-		f.say(check, Wrong, service+" was not reached: "+err.Error(), "see --region and --profile")
-		return
-	}
-	f.say(check, Warning, "not known: "+cmp.Or(api.ErrorMessage(), api.ErrorCode()), "once policy --for check prints the permissions")
 }

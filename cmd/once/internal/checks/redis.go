@@ -31,7 +31,7 @@ func (c *redisCheck) usable(ctx context.Context, id string, _ bool) bool {
 			return nil
 		})
 		if err != nil {
-			c.unreached("server", err)
+			c.unreached("Redis", "server", err, seeRedis)
 		}
 	} else {
 		c.server(ctx, c.Client, "")
@@ -63,13 +63,11 @@ func (c *redisCheck) repair(_ context.Context, err error) (Verdict, string) {
 	return Wrong, "allow the user the commands of docs/redis.md on the keys of the prefix"
 }
 
-func (c *redisCheck) unreached(check string, err error) {
-	c.say(check, Wrong, "it was not reached: "+err.Error(), "see --redis, the user and the password")
-}
+const seeRedis = "see --redis, the user and the password"
 
 func (c *redisCheck) server(ctx context.Context, client goredis.Cmdable, suffix string) {
 	if err := client.Ping(ctx).Err(); err != nil {
-		c.unreached("server"+suffix, err)
+		c.unreached("Redis", "server"+suffix, err, seeRedis)
 		return
 	}
 	info := func(section, field string) string {

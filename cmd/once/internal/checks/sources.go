@@ -21,7 +21,7 @@ func (d *Deployed) checkSources(ctx context.Context, found *Findings) {
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			found.notKnownOf("Lambda", "sources", err)
+			found.notKnown("Lambda", "sources", err)
 			return
 		}
 		for _, m := range page.EventSourceMappings {
@@ -76,7 +76,7 @@ func checkStream(name string, m types.EventSourceMappingConfiguration, found *Fi
 func (d *Deployed) checkQueue(ctx context.Context, name string, source arn.ARN, m types.EventSourceMappingConfiguration, found *Findings) {
 	queue, err := d.queue(ctx, source.String())
 	if err != nil {
-		found.notKnownOf("SQS", name, err)
+		found.notKnown("SQS", name, err)
 		return
 	}
 	window := time.Duration(aws.ToInt32(m.MaximumBatchingWindowInSeconds)) * time.Second
@@ -100,7 +100,7 @@ func (d *Deployed) checkDeadLetters(ctx context.Context, name string, queue redr
 	}
 	dead, err := d.queue(ctx, queue.DeadLetters)
 	if err != nil {
-		found.notKnownOf("SQS", source.Resource, err)
+		found.notKnown("SQS", source.Resource, err)
 		return
 	}
 	found.first(source.Resource+": retention", dead.Retention.String(),
@@ -114,7 +114,7 @@ func (d *Deployed) checkConsumers(ctx context.Context, name string, source arn.A
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			found.notKnownOf("Lambda", name+": consumers", err)
+			found.notKnown("Lambda", name+": consumers", err)
 			return
 		}
 		for _, other := range page.EventSourceMappings {

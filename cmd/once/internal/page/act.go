@@ -19,12 +19,12 @@ import (
 // asked keeps the records that forms were shown for: a write is conditional on the record
 // that the person has seen, and not on what it is when the form comes.
 type asked struct {
-	mu    sync.Mutex
-	names []string // the oldest first
-	all   map[string]*question
+	mu  sync.Mutex
+	all []*question // the oldest first
 }
 
 type question struct {
+	name   string
 	store  *store.Store
 	record *record.Record
 }
@@ -32,19 +32,12 @@ type question struct {
 // maxAsked bounds the memory: a record has up to 400 KB in DynamoDB.
 const maxAsked = 64
 
-func (a *asked) add(q *question) (name string) {
+func (a *asked) add(s *store.Store, r *record.Record) (name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.all == nil {
-		a.all = map[string]*question{}
-	}
-	if len(a.names) == maxAsked {
-		delete(a.all, a.names[0])
-		a.names = a.names[1:]
-	}
-	name = rand.Text()
-	a.names, a.all[name] = append(a.names, name), q
-	return name
+	q := &question{rand.Text(), s, r}
+	a.all = append(a.all[max(len(a.all)+1-maxAsked, 0):], q)
+	return q.name
 }
 
 // A dialog is the form of an action: its fields first, if it has any, and then the question.
@@ -97,7 +90,7 @@ func (p *Page) ask(ctx context.Context, _ *http.Request, v *view) error {
 		}
 		d.What = w.What
 	}
-	d.Shown = p.asked.add(&question{v.Store, r})
+	d.Shown = p.asked.add(v.Store, r)
 	v.Template, v.Body = "act", d
 	return nil
 }
@@ -114,43 +107,36 @@ func (p *Page) act(ctx context.Context, request *http.Request, v *view) error {
 		return err
 	}
 	v.Title, v.Template = a.Title, "record"
-	if a.run != nil {
-		// The function takes up to 15 minutes, and not the time of a request to the store.
-		now, err := v.Store.Read(ctx, q.record.ID)
-		if err != nil || !reflect.DeepEqual(now.Record, q.record.Record) {
-			v.Body = &shown{ID: q.record.ID, Unknown: true}
-			return cmp.Or(err, cli.Endf(cli.CodeChanged, "the record has changed since it was shown; nothing was run"))
-		}
-		report, err := a.run(context.WithoutCancel(request.Context()), p, q.record.ID)
-		if err != nil {
-			v.Body = &shown{ID: q.record.ID, Unknown: true}
-			return err
-		}
-		now, err = v.Store.Read(ctx, q.record.ID)
-		if v.done(now, report); err != nil {
-			v.Body = &shown{ID: q.record.ID, Unknown: true, Done: report}
+	v.Body = &shown{ID: q.record.ID, Unknown: true}
+	if a.run == nil {
+		now, err := v.Store.Write(ctx, q.record, w.Change)
+		var end *cli.Ending
+		switch {
+		case err == nil, now != nil, errors.As(err, &end) && end.Code == cli.CodeChanged:
+			s := &shown{} // it is gone
+			if now != nil {
+				s = v.shown(now)
+			}
+			if v.Body = s; err == nil {
+				s.Done = w.Done
+			}
 		}
 		return err
 	}
-	now, err := v.Store.Write(ctx, q.record, w.Change)
+	// The function takes up to 15 minutes, and not the time of a request to the store.
+	now, err := v.Store.Read(ctx, q.record.ID)
+	if err != nil || !reflect.DeepEqual(now.Record, q.record.Record) {
+		return cmp.Or(err, cli.Endf(cli.CodeChanged, "the record has changed since it was shown; nothing was run"))
+	}
+	report, err := a.run(context.WithoutCancel(request.Context()), p, q.record.ID)
 	if err != nil {
-		w.Done = ""
+		return err
 	}
-	v.done(now, w.Done)
-	var end *cli.Ending
-	if now == nil && err != nil && !(errors.As(err, &end) && end.Code == cli.CodeChanged) {
-		v.Body = &shown{ID: q.record.ID, Unknown: true}
+	if now, err = v.Store.Read(ctx, q.record.ID); err == nil {
+		v.Body = v.shown(now)
 	}
+	v.Body.(*shown).Done = report
 	return err
-}
-
-// done shows what a record is now. It is gone without one.
-func (v *view) done(now *record.Record, what string) {
-	s := &shown{}
-	if now != nil {
-		s = v.shown(now)
-	}
-	s.Done, v.Body = what, s
 }
 
 // decide returns the question and the write that the person has confirmed. Otherwise the view
@@ -159,15 +145,15 @@ func (v *view) done(now *record.Record, what string) {
 func (p *Page) decide(a *action, v *view) (*question, record.Write, error) {
 	p.asked.mu.Lock()
 	defer p.asked.mu.Unlock()
-	name := v.Query.Get("shown")
-	q := p.asked.all[name]
-	if q == nil {
+	i := slices.IndexFunc(p.asked.all, func(q *question) bool { return q.name == v.Query.Get("shown") })
+	if i < 0 {
 		return nil, record.Write{}, cli.Endf(cli.CodeChanged, "this form was sent before, which may have done it, or is too old: see what the record is now")
 	}
+	q := p.asked.all[i]
 	own := *q.store
 	v.Store = &own
 	now := own.Now()
-	d := &dialog{action: a, Record: v.shown(q.record), Shown: name, Form: v.Query}
+	d := &dialog{action: a, Record: v.shown(q.record), Shown: q.name, Form: v.Query}
 	v.Title, v.Template, v.Body = a.Title, "act", d
 	var w record.Write
 	var err error
@@ -189,7 +175,6 @@ func (p *Page) decide(a *action, v *view) (*question, record.Write, error) {
 	if !isConfirmed {
 		return nil, w, nil
 	}
-	delete(p.asked.all, name)
-	p.asked.names = slices.DeleteFunc(p.asked.names, func(other string) bool { return other == name })
+	p.asked.all = slices.Delete(p.asked.all, i, i+1)
 	return q, w, nil
 }

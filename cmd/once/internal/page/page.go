@@ -4,6 +4,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -73,10 +74,9 @@ type view struct {
 	path      string
 	status    int
 	waits     *store.Waits
-	// Every is after how many seconds a live page is read again.
-	Every int
-	Scan  *scanned
-	Body  any
+	Every     int // after how many seconds a live page is read again
+	Scan      *scanned
+	Body      any
 }
 
 // maxRequests is the budget of a page, besides the time of one request: a scan ends there, and
@@ -89,7 +89,7 @@ const maxRequests = 200
 func (p *Page) serve(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		own := *p.Config.Store
-		v := &view{Page: p, Store: &own, Query: r.URL.Query(), status: http.StatusOK, path: r.URL.Path}
+		v := &view{Page: p, Store: &own, Query: r.URL.Query(), path: r.URL.Path}
 		ctx, most := r.Context(), maxRequests
 		if r.URL.Path == "/act" {
 			ctx, most = context.WithoutCancel(ctx), 0
@@ -109,14 +109,14 @@ func (p *Page) serve(h handler) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.WriteHeader(v.status)
+		w.WriteHeader(cmp.Or(v.status, http.StatusOK))
 		_, _ = text.WriteTo(w) // to a browser that may be gone
 	}
 }
 
 // fail shows an error. Its text is that of a command, and so without keys and results.
 func (v *view) fail(err error) {
-	v.Error, v.status = err.Error(), http.StatusBadGateway
+	v.Error = err.Error()
 	var end *cli.Ending
 	var silent *store.SilentError
 	switch {
@@ -128,9 +128,7 @@ func (v *view) fail(err error) {
 			cli.CodeChanged: http.StatusConflict, cli.CodeRefused: http.StatusConflict, cli.CodeDeclined: http.StatusForbidden,
 		}[end.Code]
 	}
-	if v.status == 0 {
-		v.status = http.StatusBadGateway
-	}
+	v.status = cmp.Or(v.status, http.StatusBadGateway)
 	if v.Template == "" {
 		v.Title = "It did not work"
 	}
@@ -142,23 +140,15 @@ func (v *view) live(seconds int) {
 	}
 }
 
-func (v *view) Sent() string {
-	n, _ := v.waits.Sent()
-	text := fmt.Sprintf("%d requests to the store", n)
-	if n == 1 {
-		text = "1 request to the store"
-	}
-	if v.Scan != nil && v.Scan.Units > 0 {
-		text += fmt.Sprintf(", %.1f read units", v.Scan.Units)
-	}
-	return text
-}
+func (v *view) Sent() string { return v.cost(1) }
 
-func (v *view) Rate() string {
+func (v *view) Rate() string { return v.cost(60 / float64(v.Every)) }
+
+func (v *view) cost(times float64) string {
 	n, _ := v.waits.Sent()
-	text := fmt.Sprintf("%.0f requests", float64(n*60)/float64(v.Every))
+	text := fmt.Sprintf("requests %.0f", float64(n)*times)
 	if v.Scan != nil && v.Scan.Units > 0 {
-		text += fmt.Sprintf(" and %.1f read units", v.Scan.Units*60/float64(v.Every))
+		text += fmt.Sprintf(", read units %.1f", v.Scan.Units*times)
 	}
 	return text
 }

@@ -41,19 +41,11 @@ func (v *view) Statuses() []driver.Status {
 	return []driver.Status{driver.InProgress, driver.Completed, driver.Failed}
 }
 
-// An alarm leads to the records behind it.
-type alarm struct {
-	Name  string
-	Query template.URL
-}
-
 // Alarms are those whose records can be found: most leave none that tells.
-func (v *view) Alarms() []alarm {
-	return []alarm{
-		{"Unknown, Forgotten", "state=waiting"},
-		{"LapsedLeases, Takeovers", "attempt=2&since=24h"},
-		{"Abandoned", "state=lapsed"},
-		{"failures of a day", "state=failed&since=24h"},
+func (v *view) Alarms() map[string]template.URL {
+	return map[string]template.URL{
+		"Abandoned": "state=lapsed", "failures of a day": "state=failed&since=24h",
+		"LapsedLeases, Takeovers": "attempt=2&since=24h", "Unknown, Forgotten": "state=waiting",
 	}
 }
 
@@ -174,25 +166,23 @@ func (p *Page) record(ctx context.Context, r *http.Request, v *view) error {
 	if err != nil {
 		return err
 	}
-	s := v.shown(found)
-	v.Title, v.Template, v.Body = "Record", "record", s
+	v.Title, v.Template, v.Body = "Record", "record", v.shown(found)
 	return nil
 }
 
 type scanned struct {
-	Items, Rows int
-	Total       int64 // about so many, or 0
-	Units       float64
-	More        string // the position where it continues, or ""
-	Continued   bool   // it did not begin at the first record
+	Items     int
+	Total     int64 // about so many, or 0
+	Units     float64
+	More      string // the position where it continues, or ""
+	Continued bool   // it did not begin at the first record
 }
 
 func (s *scanned) String() string {
-	text := fmt.Sprintf("%d records", s.Items)
 	if s.Total > int64(s.Items) {
-		text += fmt.Sprintf(" of about %d", s.Total)
+		return fmt.Sprintf("%d records of about %d", s.Items, s.Total)
 	}
-	return text
+	return fmt.Sprintf("%d records", s.Items)
 }
 
 // The records that a store looks at for one request: few while all are rows, and then as
@@ -222,7 +212,7 @@ func (v *view) scan(ctx context.Context, q driver.Filter, rows func() int, each 
 			break
 		}
 	}
-	v.Scan.Items, v.Scan.Units, v.Scan.Rows = p.Items, p.Units, rows()
+	v.Scan.Items, v.Scan.Units = p.Items, p.Units
 	if more || err != nil {
 		v.Scan.More = p.After()
 	}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -12,32 +13,36 @@ import (
 	"github.com/lambda-once/once/internal/form"
 )
 
+// outside says where else a result or request is, or its key, or returns "" if it is here.
+func outside(payload string, data []byte) string {
+	if payload != "" {
+		return "kept elsewhere: " + cli.Printable(payload)
+	}
+	if key, sealed := seal.KeyID(data); sealed {
+		return fmt.Sprintf("sealed with key %q, %d bytes", key, len(data))
+	}
+	return ""
+}
+
+// request returns "" if no request is stored.
 func (r *Record) request() string {
 	if r.Request == nil {
 		return ""
 	}
 	content := form.DecodeStep(r.Request)
-	key, sealed := seal.KeyID(content.Data)
-	switch {
-	case content.Payload != "":
-		return "kept elsewhere: " + cli.Printable(content.Payload)
-	case content.Unavailable != "":
+	if content.Payload == "" && content.Unavailable != "" {
 		return "cannot be read"
-	case sealed:
-		return fmt.Sprintf("sealed with key %q, %d bytes", key, len(content.Data))
 	}
-	return fmt.Sprintf("%d bytes", len(content.Data))
+	return cmp.Or(outside(content.Payload, content.Data), fmt.Sprintf("%d bytes", len(content.Data)))
 }
 
 func (r *Record) shape() string {
-	key, sealed := seal.KeyID(r.Data)
+	elsewhere := outside(r.Payload, r.Data)
 	switch {
-	case r.Payload != "":
-		return "kept elsewhere: " + cli.Printable(r.Payload)
-	case r.Unavailable != "":
+	case r.Payload == "" && r.Unavailable != "":
 		return "unavailable, the reason of " + Digest([]byte(r.Unavailable))
-	case sealed:
-		return fmt.Sprintf("sealed with key %q, %d bytes", key, len(r.Data))
+	case elsewhere != "":
+		return elsewhere
 	case r.Data == nil:
 		return "none"
 	case utf8.Valid(r.Data):

@@ -101,12 +101,12 @@ func (o *DynamoDBFlags) open(ctx context.Context, name string, w *Waits) (*Store
 			t.partition += "#0"
 		}
 	}
-	return &Store{Operable: records, Place: "table " + name, where: t.where, Behind: t, size: t.size}, nil
+	return &Store{Operable: records, Place: "table " + name, Behind: t}, nil
 }
 
-// where returns the ARN of the table, as each account may have one of this name, and its
+// Where returns the ARN of the table, as each account may have one of this name, and its
 // layout. Without the right to describe it, the name stands for the ARN.
-func (t *Table) where(ctx context.Context) (string, error) {
+func (t *Table) Where(ctx context.Context) (string, error) {
 	name, at := t.Name, t.Client.Options()
 	d, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name})
 	var api smithy.APIError

@@ -75,7 +75,7 @@ func (o *postgresFlags) open(ctx context.Context, table string, w *Waits) (*Stor
 		return nil, cli.Misuse(err)
 	}
 	t := &PostgresTable{pool, table, &o.Options}
-	return &Store{Operable: records, Place: "table " + table, where: t.where, Behind: t, size: t.size}, nil
+	return &Store{Operable: records, Place: "table " + table, Behind: t}, nil
 }
 
 type PostgresTable struct {
@@ -84,7 +84,7 @@ type PostgresTable struct {
 	Options *postgres.Options
 }
 
-func (t *PostgresTable) where(context.Context) (string, error) {
+func (t *PostgresTable) Where(context.Context) (string, error) {
 	return fmt.Sprintf("%s in %s, database %s", t.Quoted(), t.Pool.server.host, t.Pool.Config().ConnConfig.Database), nil
 }
 

@@ -77,7 +77,7 @@ func (o *redisFlags) open(ctx context.Context, w *Waits) (*Store, error) {
 		return nil, cli.Misuse(err)
 	}
 	r := &RedisServer{client, records, cmp.Or(o.options.Prefix, "once:")}
-	return &Store{Operable: records, Place: "Redis under " + cli.Printable(r.Prefix), where: r.where, Behind: r, size: r.size}, nil
+	return &Store{Operable: records, Place: "Redis under " + cli.Printable(r.Prefix), Behind: r}, nil
 }
 
 type RedisServer struct {
@@ -86,7 +86,7 @@ type RedisServer struct {
 	Prefix  string
 }
 
-func (r *RedisServer) where(context.Context) (string, error) {
+func (r *RedisServer) Where(context.Context) (string, error) {
 	at := ""
 	switch c := r.Client.(type) {
 	case *goredis.Client:

@@ -106,7 +106,7 @@ func (t *Table) size(ctx context.Context) (extent, error) {
 
 // Total returns about how many records there are, or 0 if that is not known.
 func (s *Store) Total(ctx context.Context) int64 {
-	if s.size == nil {
+	if s.Behind == nil {
 		return 0
 	}
 	is, err := s.size(ctx)

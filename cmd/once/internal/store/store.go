@@ -15,16 +15,17 @@ import (
 
 type Store struct {
 	driver.Operable
-	Place string // such as "table records"
-	where func(ctx context.Context) (string, error)
+	Place string        // such as "table records"
 	ahead time.Duration // of this machine's clock is the server's
-	// Behind is what a check asks: a *Table, *PostgresTable or *RedisServer.
-	Behind any
-	size   func(ctx context.Context) (extent, error)
+	Behind
 }
 
-// Where returns the place with its server, by which a journal knows the store again.
-func (s *Store) Where(ctx context.Context) (string, error) { return s.where(ctx) }
+// Behind is what a check asks: a *Table, *PostgresTable or *RedisServer.
+type Behind interface {
+	// Where returns the place with its server, by which a journal knows the store again.
+	Where(context.Context) (string, error)
+	size(context.Context) (extent, error)
+}
 
 // Now returns the time by the server's clock, once the server has responded: a laptop
 // whose clock is ahead would take a live lease for a lapsed one.

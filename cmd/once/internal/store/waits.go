@@ -151,17 +151,16 @@ func (w *Waits) tell(at func() *server) (ended func()) {
 	done := make(chan struct{})
 	var telling sync.WaitGroup
 	telling.Go(func() {
-		for waited := patience; ; waited += time.Second {
-			pause := time.Second
-			if waited == patience {
-				pause = patience
-			}
+		tick := time.Tick(time.Second)
+		for waited := time.Second; ; waited += time.Second {
 			select {
 			case <-done:
 				return
-			case <-time.After(pause):
+			case <-tick:
 			}
-			w.say(fmt.Sprintf("waiting for %s since %s", cli.Printable(at().host), waited))
+			if waited >= patience {
+				w.say(fmt.Sprintf("waiting for %s since %s", cli.Printable(at().host), waited))
+			}
 		}
 	})
 	return func() {
