@@ -24,14 +24,6 @@ func (o *recordFlags) add(f *flag.FlagSet) {
 	o.AddView(f)
 }
 
-func (o *recordFlags) read(ctx context.Context, c *cli.Call) (*store.Store, *record.Record, error) {
-	w, err := o.Wanted(c)
-	if err != nil {
-		return nil, nil, err
-	}
-	return o.find(ctx, c, w)
-}
-
 func (o *recordFlags) find(ctx context.Context, c *cli.Call, w store.Wanted) (*store.Store, *record.Record, error) {
 	t, err := o.Open(ctx, c)
 	if err != nil {
@@ -45,7 +37,11 @@ func inspect(ctx context.Context, c *cli.Call) error {
 	var o recordFlags
 	o.add(c.FlagSet)
 	data := c.Bool("data", false, "show the stored result too: it may be personal data")
-	t, r, err := o.read(ctx, c)
+	w, err := o.Wanted(c)
+	if err != nil {
+		return err
+	}
+	t, r, err := o.find(ctx, c, w)
 	if err != nil {
 		return err
 	}

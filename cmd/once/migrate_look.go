@@ -120,15 +120,7 @@ func unreplayable(r *record.Record) string {
 }
 
 func (m *migration) print(w io.Writer) {
-	fmt.Fprintf(w, "%d events", m.events)
-	separator := ":"
-	for _, l := range lookups {
-		if n := m.counts[l]; n > 0 {
-			fmt.Fprintf(w, "%s %d %s", separator, n, l)
-			separator = ","
-		}
-	}
-	fmt.Fprintln(w)
+	fmt.Fprintln(w, cli.Counts(fmt.Sprint(m.events, " events"), lookups, m.counts))
 }
 
 // ending returns the error of the worst lookup. A missing --validation comes first:

@@ -48,17 +48,12 @@ func printPolicy(_ context.Context, c *cli.Call) error {
 		}
 	}
 	t := policy.Table{ARN: *table, Key: *key}
-	switch *role {
-	case "function":
-		return cli.WriteJSON(c.Out, policy.ForFunction(t, operations, *group))
-	case "resume":
-		return cli.WriteJSON(c.Out, policy.ForResume(t, operations, *group))
-	case "operator":
-		return cli.WriteJSON(c.Out, policy.ForOperator(t))
-	case "sweep":
-		return cli.WriteJSON(c.Out, policy.ForSweep(t))
-	case "check":
-		return cli.WriteJSON(c.Out, policy.ForCheck(t))
+	prints := map[string]any{
+		"function": policy.ForFunction(t, operations, *group), "resume": policy.ForResume(t, operations, *group),
+		"operator": policy.ForOperator(t), "sweep": policy.ForSweep(t), "check": policy.ForCheck(t),
+	}[*role]
+	if prints == nil {
+		return cli.Endf(cli.CodeUsage, "--for is none of function, resume, operator, sweep and check")
 	}
-	return cli.Endf(cli.CodeUsage, "--for is none of function, resume, operator, sweep and check")
+	return cli.WriteJSON(c.Out, prints)
 }

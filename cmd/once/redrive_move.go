@@ -183,15 +183,7 @@ func (r *redriving) print(ctx context.Context, out, w io.Writer) error {
 		}
 	}
 	if !r.JSON {
-		fmt.Fprintf(out, "%d messages", len(r.all))
-		separator := ": "
-		for _, v := range append(redrive.Movable, redrive.Refused) {
-			if n := counts[v]; n > 0 {
-				fmt.Fprintf(out, "%s%d %s", separator, n, v)
-				separator = ", "
-			}
-		}
-		fmt.Fprintln(out)
+		fmt.Fprintln(out, cli.Counts(fmt.Sprint(len(r.all), " messages"), append(redrive.Movable, redrive.Refused), counts))
 	}
 	if hasRecord := func(m *redrive.Message) bool { return m.State != "" }; len(r.all) > 0 && !slices.ContainsFunc(r.all, hasRecord) {
 		fmt.Fprintln(w, "none has a record: as after a failure that may be repeated; or --operation, --key, --body, --scope or the store are not those of the function")

@@ -109,7 +109,7 @@ func sweep(ctx context.Context, c *cli.Call) error {
 		}
 	}
 	p := store.NewProgress(c.Terminal, o.quiet)
-	p.Sweep = s.verb()
+	p.Sweep = verbs[o.dryRun]
 	told := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		fmt.Fprintln(c.Err, "once: interrupted; waiting for the deletions under way")
@@ -162,24 +162,19 @@ func (s *swept) pages(ctx context.Context, t driver.Sweeper, limit int, p *store
 	return nil
 }
 
-func (s *swept) verb() string {
-	if s.DryRun {
-		return "found"
-	}
-	return "deleted"
-}
+// verbs say what became of the records, by whether the run was dry.
+var verbs = map[bool]string{true: "found", false: "deleted"}
 
 func (s *swept) print(w io.Writer) error {
-	more := ""
+	more := "there may be more; continue with --after " + s.After + "\n"
 	switch {
 	case s.Complete:
+		more = ""
 	case s.DryRun:
 		more = "there may be more\n"
 	case s.After == "":
 		more = "there may be more; the same command continues\n"
-	default:
-		more = "there may be more; continue with --after " + s.After + "\n"
 	}
-	_, err := fmt.Fprintf(w, "%s %d records that expired before %s\n%s", s.verb(), s.Records, cli.Stamp(s.Before), more)
+	_, err := fmt.Fprintf(w, "%s %d records that expired before %s\n%s", verbs[s.DryRun], s.Records, cli.Stamp(s.Before), more)
 	return err
 }

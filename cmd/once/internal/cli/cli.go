@@ -108,3 +108,14 @@ func WriteJSON(w io.Writer, v any) error {
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
 }
+
+// Counts appends to a text how often each kind was met, if it was.
+func Counts[K comparable](text string, kinds []K, met map[K]int) string {
+	var all []string
+	for _, k := range kinds {
+		if met[k] > 0 {
+			all = append(all, fmt.Sprint(met[k], " ", k))
+		}
+	}
+	return Present(": ", text, strings.Join(all, ", "))
+}

@@ -85,40 +85,31 @@ func (r *Record) Since(before time.Time) time.Time {
 	return r.Began
 }
 
-// CauseType names the error of a failed record. An earlier version has stored it in the
-// result alone, which may be sealed, or not read.
-func (r *Record) CauseType() string {
-	if r.Status != driver.Failed {
-		return ""
-	}
-	if e := r.end(); e.Type != "" {
-		return e.Type
-	}
-	return r.storedFailure().Type
-}
-
-// Cause returns the type and the code of the error as --error takes them.
-func (r *Record) Cause() string {
-	code := r.end().Code
-	if r.Status == driver.Failed && r.end().Type == "" {
-		code = r.storedFailure().Code
-	}
-	return cli.Present("/", r.CauseType(), code)
-}
-
-func (r *Record) storedFailure() (f form.Failure) {
-	if json.Unmarshal(r.Data, &f) != nil {
+// failure returns the error of a failed record. An earlier version has stored it in the result
+// alone, which may be sealed, or not read.
+func (r *Record) failure() (f form.Failure) {
+	switch e := r.end(); {
+	case r.Status != driver.Failed:
+	case e.Type != "":
+		f.Type, f.Code = e.Type, e.Code
+	case json.Unmarshal(r.Data, &f) != nil:
 		return form.Failure{}
 	}
 	return f
 }
 
+// Cause returns the type and the code of the error as --error takes them.
+func (r *Record) Cause() string {
+	f := r.failure()
+	return cli.Present("/", f.Type, f.Code)
+}
+
 type shownEnd struct {
-	At     *time.Time `json:"at,omitempty"`
-	Type   string     `json:"type,omitempty"`
-	Code   string     `json:"code,omitempty"`
-	By     string     `json:"by,omitempty"`
-	Reason string     `json:"reason,omitempty"`
+	At     time.Time `json:"at,omitzero"`
+	Type   string    `json:"type,omitempty"`
+	Code   string    `json:"code,omitempty"`
+	By     string    `json:"by,omitempty"`
+	Reason string    `json:"reason,omitempty"`
 }
 
 // end returns the ending of a finished record. In PostgreSQL, a claim by an earlier version

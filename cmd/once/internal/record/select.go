@@ -77,7 +77,7 @@ func (o *Selection) Selects(r *Record, before time.Time) bool {
 		return false
 	case len(o.states) > 0 && !slices.Contains(o.states, is) && !(isWaiting && slices.Contains(o.states, Waiting)):
 		return false
-	case o.Cause != "" && o.Cause != r.Cause() && o.Cause != r.CauseType():
+	case o.Cause != "" && o.Cause != r.Cause() && o.Cause != r.failure().Type:
 		return false
 	case (o.since.IsSet || o.until.IsSet) && at.IsZero():
 		o.Untold++

@@ -9,28 +9,27 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/cmd/once/internal/cli"
-	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/seal"
 )
 
 // Shown is a record for --json. Times are in UTC, and a field is absent if its
 // attribute is.
 type Shown struct {
-	Record      string     `json:"record"`
-	Operation   string     `json:"operation,omitempty"`
-	Status      string     `json:"status"`
-	State       State      `json:"state"`
-	Attempt     int64      `json:"attempt,omitempty"`
-	Refunds     int64      `json:"refunds,omitempty"`
-	Used        int64      `json:"used"`
-	Owner       string     `json:"owner,omitempty"`
-	Lease       *time.Time `json:"lease,omitempty"`
-	Expires     *time.Time `json:"expires,omitempty"`
-	Began       *time.Time `json:"began,omitempty"`
-	Ended       *shownEnd  `json:"ended,omitempty"`
-	Fingerprint string     `json:"fingerprint,omitempty"`
-	Steps       []Step     `json:"steps,omitempty"`
-	Problems    []string   `json:"problems,omitempty"`
+	Record      string    `json:"record"`
+	Operation   string    `json:"operation,omitempty"`
+	Status      string    `json:"status"`
+	State       State     `json:"state"`
+	Attempt     int64     `json:"attempt,omitempty"`
+	Refunds     int64     `json:"refunds,omitempty"`
+	Used        int64     `json:"used"`
+	Owner       string    `json:"owner,omitempty"`
+	Lease       time.Time `json:"lease,omitzero"`
+	Expires     time.Time `json:"expires,omitzero"`
+	Began       time.Time `json:"began,omitzero"`
+	Ended       shownEnd  `json:"ended,omitzero"`
+	Fingerprint string    `json:"fingerprint,omitempty"`
+	Steps       []Step    `json:"steps,omitempty"`
+	Problems    []string  `json:"problems,omitempty"`
 	*wholeItem
 }
 
@@ -54,16 +53,14 @@ type wholeItem struct {
 
 // JSON returns what a brief scan knows. before is the time less the clock skew.
 func (r *Record) JSON(before time.Time) *Shown {
+	e := r.end()
 	s := &Shown{
 		Record: r.ID, Operation: r.Operation(), Status: string(r.Status), State: r.StateAt(before),
 		Attempt: r.Attempt, Refunds: r.Refunds, Used: r.Used(), Owner: r.Owner,
-		Expires: inUTC(r.Expires), Began: inUTC(r.Began), Fingerprint: r.Fingerprint, Steps: r.steps, Problems: r.Problems,
+		Expires: r.Expires.UTC(), Began: r.Began.UTC(), Ended: shownEnd{e.At.UTC(), e.Type, e.Code, e.By, e.Reason}, Fingerprint: r.Fingerprint, Steps: r.steps, Problems: r.Problems,
 	}
 	if !r.Released() {
-		s.Lease = inUTC(r.Lease)
-	}
-	if e := r.end(); e != (driver.Ending{}) {
-		s.Ended = &shownEnd{inUTC(e.At), e.Type, e.Code, e.By, e.Reason}
+		s.Lease = r.Lease.UTC()
 	}
 	return s
 }
@@ -74,14 +71,6 @@ func (r *Record) Whole(before time.Time) *Shown {
 	s.wholeItem = &wholeItem{Data: r.shape(), Bytes: r.Size, Payload: r.Payload, Request: r.request(), Next: r.next(s.State)}
 	s.SealedWith, _ = seal.KeyID(r.Data)
 	return s
-}
-
-func inUTC(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC()
-	return &t
 }
 
 // Print writes the record as lines: its life in order, and what else it has.

@@ -69,7 +69,7 @@ func (c Counts) Add(r *Record, before time.Time) {
 		s.Completed++
 	case driver.Failed:
 		s.Failed++
-		s.fail(r.CauseType())
+		s.fail(r.failure().Type)
 	default:
 		s.Other++
 	}
