@@ -105,8 +105,8 @@ type storeCheck interface {
 	// usable checks the store for functions, and reports whether a call can be tried. id names
 	// no record, and group includes the calls of group commit.
 	usable(ctx context.Context, id string, group bool) bool
-	// repair says what a request that failed means, and what to do. err is nil if it had
-	// another result than it must.
+	// repair says what a request that failed means, and what to do. err is nil if its
+	// result is not what it must be.
 	repair(ctx context.Context, err error) (_ Verdict, toDo string)
 }
 

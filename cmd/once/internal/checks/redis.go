@@ -91,7 +91,7 @@ func (c *redisCheck) server(ctx context.Context, client goredis.Cmdable, suffix 
 	c.first("persistence"+suffix, "append-only file, appendfsync always",
 		outcome{aof == "", Warning, "not known", "allow +info"},
 		outcome{aof == "0", Warning, "no append-only file: a restart loses the last claims and results, and their calls run again", always},
-		outcome{fsync == "", Warning, "append-only file; not known whether appendfsync is always", "have somebody check it who may"},
+		outcome{fsync == "", Warning, "append-only file; not known whether appendfsync is always", "check again as a user who may run CONFIG GET"},
 		outcome{fsync != "always", Warning, "appendfsync " + fsync + ": a crash loses the last claims and results, and their calls run again", always})
 	replicas, least := info("replication", "connected_slaves"), setting("min-replicas-to-write")
 	c.first("replicas"+suffix, "", outcome{replicas != "" && replicas != "0", Warning,

@@ -46,10 +46,10 @@ func (r *Record) appraise(now time.Time, skew time.Duration, deleted bool) (s St
 	case len(r.Problems) > 0 && !deleted:
 		err = cli.Endf(cli.CodeRefused, "calls cannot read the record, and could not read it afterwards: %s; correct the item by hand, or release it with --delete; nothing was written", strings.Join(r.Problems, ", "))
 	case s == Leaseless:
-		all = []Objection{{"the record has no lease, so that nobody can tell whether its owner runs", "--force if you know that it does not"}}
+		all = []Objection{{"the record has no lease, and does not tell whether its owner runs", "--force if you know that it does not"}}
 	case s == Running: // until the clock skew has passed as well
 		until := r.Lease.Add(skew + time.Second - 1).Truncate(time.Second) // whole seconds, rounded up
-		all = []Objection{{"somebody runs it until " + cli.Stamp(until), "wait, or --force if you know that nobody does"}}
+		all = []Objection{{"somebody runs it until " + cli.Stamp(until), "wait, or --force if you know that no process does"}}
 		if owns {
 			all = []Objection{{"a durable execution owns it until " + cli.Stamp(until) + "; " + LastInvocation, "stop the execution, wait for its last invocation, and then --force"}}
 		}

@@ -15,7 +15,7 @@ func (r *Record) Advice(s State) string {
 	case Running:
 		return "Somebody runs it. Calls are refused, or wait, until the lease ends."
 	case Leaseless:
-		return "It has no lease, as Powertools writes it outside of a time limit: it blocks calls until it expires.\nIf nobody runs it, release it."
+		return "It has no lease, as Powertools writes it outside of a time limit: it blocks calls until it expires.\nIf no process runs it, release it."
 	case Lapsed, Released:
 		resumed := ""
 		if r.Request != nil {
@@ -62,6 +62,9 @@ const (
 	Failed    State = "failed"
 	Over      State = "over" // retention has ended: the next call runs
 	Unknown   State = "unknown"
+	// Waiting selects the records that need a person, as far as the record tells: the limits of
+	// the function decide whether its next call runs.
+	Waiting State = "waiting"
 )
 
 // StateAt returns the state as package idempotent sees it. before is the current time,
@@ -120,7 +123,3 @@ func (r *Record) next(s State) next {
 	}
 	return nextFails
 }
-
-// Waiting selects the records that need a person, as far as the record tells: the limits of
-// the function decide whether its next call runs.
-const Waiting State = "waiting"

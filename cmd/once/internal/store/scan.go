@@ -93,7 +93,7 @@ type extent struct {
 	bytes int64 // where reads are billed
 }
 
-// askAbove is the size of a table of which nobody should start a scan by accident.
+// askAbove is the size of a table above which no scan starts by accident.
 const askAbove = 1 << 30
 
 func (t *Table) size(ctx context.Context) (extent, error) {

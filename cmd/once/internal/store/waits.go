@@ -99,8 +99,8 @@ var ErrInterrupted = errors.New("interrupted")
 type withinRequest struct{}
 
 // begin returns the context of a request to the server that at returns. ended takes the error
-// of the request, and returns it or a [*SilentError]. A request that a client sends for
-// another one belongs to that.
+// of the request, and returns it or a [*SilentError]. A request within a request, as
+// for credentials, belongs to the outer one.
 func (w *Waits) begin(ctx context.Context, at func() *server) (_ context.Context, ended func(error) error, err error) {
 	if ctx.Value(withinRequest{}) != nil {
 		return ctx, func(err error) error { return err }, nil

@@ -18,7 +18,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// The usual causes of a server that does not answer, by the experience of others.
+// The usual causes of a server that does not answer, by experience.
 const (
 	causeAWS         = "in a VPC, look for an endpoint of this service in the subnet's route table, or for one whose security group lets this machine in; elsewhere for a proxy"
 	causeCredentials = "it is asked for credentials of AWS, as there are no others: set AWS_PROFILE or --profile, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; one that asks a person needs a longer --timeout"
@@ -29,7 +29,7 @@ const (
 // awsRequest is the server of a request to AWS, which the client finds after credentials.
 type awsRequest struct {
 	at          *atomic.Pointer[server]
-	credentials bool // the request is for those of another
+	credentials bool // it fetches those of a request
 }
 
 type awsRequestKey struct{}
