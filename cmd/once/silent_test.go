@@ -87,9 +87,9 @@ func TestSilentServerIsNamed(t *testing.T) {
 					cause = stores["DynamoDB"].cause // of Lambda or SQS, which is asked first
 				}
 				running.Go(func() {
-					r := (&scene{T: t}).typing(`{"id":1}`, strings.Fields(c.Name()+" "+args+" --timeout 300ms "+store.flags)...)
+					r := (&scene{T: t}).typing(`{"id":1}`, strings.Fields(c.Name()+" "+args+" --timeout 2s "+store.flags)...)
 					check.Equal(t, r.code, cli.CodeFailed, name, c.Name(), args, r)
-					check.Contains(t, r.out+r.err, "no answer of "+addr+" within 300ms", name, c.Name(), args)
+					check.Contains(t, r.out+r.err, "no answer of "+addr+" within 2s", name, c.Name(), args)
 					check.Contains(t, r.out+r.err, cause, name, c.Name(), args)
 					check.Lacks(t, r.out+r.err, "s3cret", name, c.Name(), args)
 				})
@@ -109,7 +109,7 @@ func TestSilentSourceOfCredentialsIsNamed(t *testing.T) {
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "none")
 	t.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://"+addr)
 	s := &scene{T: t}
-	r := s.run("list", "--table", "records", "--region", "eu-central-1", "--timeout", "300ms")
+	r := s.run("list", "--table", "records", "--region", "eu-central-1", "--timeout", "2s")
 	check.Equal(t, r.code, cli.CodeFailed)
 	check.Contains(t, r.err, "no answer of "+addr)
 	check.Contains(t, r.err, "it is asked for credentials of AWS")
