@@ -15,38 +15,27 @@ import (
 )
 
 const aboutCheck = `
-Says whether a table is right for the functions that use it, before the first
-request does: its keys, time to live, point-in-time recovery, deletion
-protection and replicas, and whether the caller may do what a function does.
-What to do about a mistake stands below it.
+Says whether a store is right for the functions that use it, before the first request
+does, and below a mistake what to do. Findings are printed as they come.
 
-Of PostgreSQL it checks the server, the table, the rights of the role, the
-isolation level, durability, and the limits of connections whose client has
-vanished. Of Redis it checks the server, its eviction policy, its memory, its
-persistence and its replicas.
+Of DynamoDB it checks keys, time to live, point-in-time recovery, deletion protection,
+replicas, and whether the caller may do what a function does: on a key without a
+record, under a condition that never holds. Where a policy confines the function to its
+operations, give --operation; where it turns on group commit, --group. Of PostgreSQL it
+checks the server, the table, the rights of the role, isolation, durability, and how
+vanished clients are noticed. Of Redis: eviction, memory, persistence and replicas.
 
-Then it makes a first call: the reads and writes of a function, on a record of its
-own, which it deletes. That finds what suppresses or refuses a write: a trigger, a
-policy of rows, a deferrable key, a command that is not allowed, a key of KMS. list,
-stats and handlers.Resume pass the record over, and after a kill it expires in half
-an hour. --read-only writes nothing. With --resume, it checks the index, too, that
-handlers.Resume searches.
+Then it makes a first call: the reads and writes of a function, on a record of its own,
+which it deletes. That finds what suppresses or refuses a write, such as a trigger, a
+policy of rows, a deferrable key, a denied command or a key of KMS. No other command
+and no function sees the record, and after a kill it expires in half an hour.
+--read-only writes nothing. --resume adds the index that handlers.Resume searches.
 
-With --function, it asks the deployed function what package infra asks of an
-app: its variables, its sources, their queues and dead-letter queues, and what
-becomes of events that fail. Sources are those of the NAME, or of NAME:ALIAS.
-Without --table, the table is that of the function's IDEMPOTENCY_TABLE. IAM says
-what the role of the function may do; the first call is that of the credentials that
-this command runs with. It does not know Config.Retention.
-
-In DynamoDB, without --function, the permissions are those of the credentials
-that this command runs with. Each action is tried first on a key that no record
-has, under a condition that never holds, so that nothing is written. Where a policy
-confines the function to its operations, give --operation. Where the function
-turns on group commit (dynamo.Options.Group), give --group, which checks what
-that calls as well.
-
-Findings are printed as they come. A server that does not answer ends the check.
+--function asks the deployed function what package infra asks of an app: its variables,
+its sources (those of NAME, or of NAME:ALIAS), their queues and dead-letter queues, and
+what becomes of events that fail. The table is then that of its IDEMPOTENCY_TABLE, and
+IAM says what its role may do; the first call is still that of the caller. It does not
+know Config.Retention.
 
 "once policy --for check" prints the permissions for it. What is not known is a
 warning. With --strict, warnings end with code 8, too.

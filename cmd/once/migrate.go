@@ -22,25 +22,24 @@ import (
 )
 
 const aboutMigrate = `
-Says whether a Go function would find the records that functions with Powertools
-for AWS Lambda have written. EVENTS is a file of recorded events, one JSON text in
-each line as Lambda sent it; - is standard input. A byte order mark is skipped. A
-line with a JSON array is refused: it would be many events with one key. For each
-event, once computes the key as package idempotent/powertools does, and reads the
-record:
+Says whether a Go function would find the records that functions with Powertools for
+AWS Lambda have written. EVENTS is a file of recorded events, one JSON text in each
+line as Lambda sent it; - is standard input. A line with a JSON array is refused: it
+would be many events with one key. For each event, once computes the key as package
+idempotent/powertools does, and reads the record:
 
   found             the Go function replays or refuses as the other one does
   not found         there is no record, or its retention has ended
-  other validation  the record has the hash of another payload
+  other validation  the record has the hash of a different payload
   not validated     the record has the hash of a payload, and --validation is not set
   not replayable    there is a record whose result the Go function cannot return
   no key            the expression finds no key in the event
   not an event      the line is not JSON, or the expression does not apply to it
 
-It only reads, and --dry-run is required: the records stay as they are. It ends
-with code 2 if EVENTS has no event, or an array, with code 3 if a record was not found, or an
-event has no key, and with code 8 if one has another validation, is not validated
-or is not replayable. It needs dynamodb:GetItem.
+It only reads, and --dry-run is required. It ends with code 2 if EVENTS has no event, or
+an array, with code 3 if a record was not found or an event has no key, and with code 8
+if one has another validation, is not validated or is not replayable. It needs
+dynamodb:GetItem.
 `
 
 type migrateFlags struct {
@@ -126,7 +125,7 @@ func migrate(ctx context.Context, c *cli.Call) error {
 		return l.print(out)
 	})
 	if err == nil && !o.JSON {
-		m.print(out)
+		fmt.Fprintln(out, cli.Counts(fmt.Sprint(m.events, " events"), lookups, m.counts))
 	}
 	if err := errors.Join(err, out.Flush()); err != nil {
 		return err

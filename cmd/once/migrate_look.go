@@ -119,10 +119,6 @@ func unreplayable(r *record.Record) string {
 	return ""
 }
 
-func (m *migration) print(w io.Writer) {
-	fmt.Fprintln(w, cli.Counts(fmt.Sprint(m.events, " events"), lookups, m.counts))
-}
-
 // ending returns the error of the worst lookup. A missing --validation comes first:
 // the rest counts once the settings are right.
 func (m *migration) ending() error {

@@ -17,7 +17,7 @@ import (
 
 const aboutRedrive = `
 Looks at the messages of a dead-letter queue of SQS, and says what the function would
-do with each of them. With --move it moves those with one of these verdicts back:
+do with each. --move moves those with these verdicts back to the queue:
 
   will-run  the next attempt runs, or undoes steps
   waiting   the limits of the function decide, and perhaps a person: see inspect
@@ -30,26 +30,22 @@ do with each of them. With --move it moves those with one of these verdicts back
   refused   the function finds no key in it, or cannot use its record
 
 QUEUE is a name, an ARN or a URL. --operation, --key, --body and --scope are those of
-the function: with others, the verdicts are wrong. The JMESPath of --key is that of
-package keypath, such as body.orderId. --key default is a nil key function.
+the function: with others, the verdicts are wrong. --key is a JMESPath of package
+keypath, such as body.orderId; default stands for a nil key function.
 
-A message that is sent anew has a new id, whoever moves it. So a message whose key
-changes with its id is not moved: it would run again, whatever its record says. A move
-also makes a message young, so that --retention is needed to move those without a
-record. One that was moved before may be older than it looks.
+A moved message has a new id, and is young again. So one whose key changes with its id
+is not moved: it would run again. And --retention is needed for those without a record.
 
 A chosen message is looked at again, sent with its attributes and group, and deleted
 when the send is acknowledged. A crash in between leaves it in both queues, where its
-record makes the second one a duplicate. Messages are hidden for --hold meanwhile, and
-then visible again. Of a group of a FIFO queue SQS shows ten at a time: repeat the
-command. Those that are not moved are overtaken.
+record makes the second one a duplicate. Messages are hidden for --hold meanwhile. Of
+a group of a FIFO queue SQS shows ten at a time: repeat the command.
 
-Queues with the events of a failure destination are looked at with --to none, and
---key body.requestPayload.orderId. Region and credentials are those of the
-environment. It needs sqs:ReceiveMessage, sqs:ChangeMessageVisibility,
-sqs:GetQueueAttributes, sqs:GetQueueUrl and sqs:ListDeadLetterSourceQueues; with --move
-also sqs:DeleteMessage, and sqs:SendMessage and sqs:GetQueueAttributes on the other
-queue.
+For the events of a failure destination give --to none, and a key such as
+body.requestPayload.orderId. Region and credentials are those of the environment. It
+needs sqs:ReceiveMessage, sqs:ChangeMessageVisibility, sqs:GetQueueAttributes,
+sqs:GetQueueUrl and sqs:ListDeadLetterSourceQueues; with --move also sqs:DeleteMessage,
+and sqs:SendMessage and sqs:GetQueueAttributes on the other queue.
 `
 
 type redriveFlags struct {

@@ -15,31 +15,27 @@ import (
 )
 
 const aboutResolve = `
-Resolves a record in progress whose outcome only a person knows, such as one of
-an operation that never runs again. All calls with the key then get what is
-stored here, and run nothing.
+Stores the outcome of a record in progress that only a person knows. All calls with the
+key then get it, and run nothing.
 
---completed: the work was done. --data is its result, as JSON of the type that
-the function returns. With --no-result there is none, and calls get the zero
-value of their type. --failed: the work was not done, and will not be. Calls get
-a ReplayedError with the message.
+--completed: the work was done. --data is its result, as JSON of the type that the
+function returns; with --no-result, calls get the zero value of their type. --failed:
+the work was not done, and will not be. Calls get a ReplayedError with the message.
 
---http is for callers of package httpapi: they get a response with this status,
-the --body and each --header. The work may have been done or not. From --data
-they get the JSON with the status 200, from --no-result the status 204, and from
---failed an error, which is the status 500 or 502. A function with an earlier
-version of Once reads only --http.
+--http is for callers of package httpapi: they get a response with this status, the
+--body and each --header. From --data they get the JSON with the status 200, from
+--no-result the status 204, and from --failed an error, which is the status 500 or 502.
+A function with an earlier version of Once reads only --http.
 
-A function with a Sealer reads only sealed results, unless it accepts plain
-data. Its calls get a ResultUnavailableError for what is stored here, and the
-key does not run again.
+A function with a Sealer reads only sealed results, unless it accepts plain data: its
+calls get a ResultUnavailableError, and the key does not run again.
 
-resolve refuses a record whose lease is live, unless --force is set: its owner
-runs. If the owner finishes later, its callers get what is stored here.
+resolve refuses a record whose lease is live, unless --force is set: its owner runs. If
+the owner finishes later, its callers get what is stored here.
 
 What resolve has stored, it can replace, and nothing else that is finished. Some
-callers may have the former result. Functions with a cache (CacheEntries) replay
-it until their processes end.
+callers may have the former result. Functions with a cache (CacheEntries) replay it
+until their processes end.
 `
 
 type outcomeFlags struct {

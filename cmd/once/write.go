@@ -110,27 +110,24 @@ func (o *writeFlags) write(ctx context.Context, to cli.Terminal, t *store.Store,
 }
 
 const aboutRelease = `
-Has the next call with the key run again.
+Has the next call with the key run again. The record stays: its lease ends, its owner is
+removed, and one attempt is refunded, so that a key whose MaxAttempts were just used up
+runs once more. Steps and fingerprint stay. A process that still runs can record its
+result if no other call has taken over by then.
 
-The record stays: its lease ends, its owner is removed, and one attempt is
-refunded, so that a key whose MaxAttempts were just used up runs once more.
-Attempts still count, and the results of finished steps and the payload's
-fingerprint stay. A process that still runs can record its result if no other
-call has taken over by then. A delayed copy of its claim writes nothing.
+The record forgets when its work began: under ProviderMemory, the next call runs as a
+first attempt. A provider that has forgotten the key of an effect repeats it, so find
+out first whether the effect happened.
 
-The record forgets when its work began: under ProviderMemory, the next call runs
-as a first attempt. A provider that has forgotten the key of an effect repeats it,
-so find out first whether the effect happened.
+--delete removes the item instead. Use it for a finished record, or for a key that is to
+be used with a different payload. A delayed copy of a claim can then write the record
+again. Processes with a cache (CacheEntries) replay a finished result until its
+retention ends.
 
---delete removes the item instead. Use it for a finished record, or for a key
-that is to be used with another payload. A delayed copy of a claim can then
-write the record again. Processes with a cache (CacheEntries) replay a finished
-result until its retention ends.
-
-release refuses a record whose lease is live, unless --force is set: its owner
-runs, and both its effect and that of the next call will happen. So it does for
-a durable execution, which may be paused. Stop the execution first, and wait:
-its last invocation may still run.
+release refuses a record whose lease is live, unless --force is set: its owner runs, and
+both its effect and that of the next call will happen. So it does for a durable
+execution, which may be paused. Stop the execution first, and wait: its last invocation
+may still run.
 `
 
 func release(ctx context.Context, c *cli.Call) error {
@@ -141,22 +138,20 @@ func release(ctx context.Context, c *cli.Call) error {
 
 const aboutRedact = `
 Removes what a finished record stores about a person, and keeps its guarantee: the
-result, or the text of the error, goes. The status, times, attempts, the type and
-code of the error, and the hashes of key and payload stay. Calls with the key run
-nothing, and get a ResultUnavailableError, or over HTTP a problem that says it. A
-failure stays permanent. The id of a Key.Record is no hash, and stays as it is; a failure
-that a version without endings stored loses its type.
+result, or the text of the error, goes; the status, times, attempts, type and code of
+the error, and the hashes of key and payload stay. Calls with the key run nothing, and
+get a ResultUnavailableError, or over HTTP a problem that says it. A failure stays
+permanent. The id of a Key.Record is no hash, and stays; a failure that a version
+without endings stored loses its type.
 
-An object in Payloads is named by its content, and further records may have the
-same: redact names it, and deletes none. Functions with a cache (CacheEntries)
-replay the result until their processes end. Backups, logs, and the messages of
-queues and of the outbox keep what they have.
+An object in Payloads is named by its content, and further records may have the same:
+redact names it, and deletes none. Functions with a cache (CacheEntries) replay the
+result until their processes end. Backups, logs, and the messages of queues and of the
+outbox keep what they have.
 
-A durable execution that is replayed by its service runs its handler again, as it does
-without a result. Stop such executions first.
-
-redact refuses a record in progress. Its next attempt needs the steps and the
-request that it stores.
+A durable execution that its service replays runs its handler again, as it does without
+a result: stop such executions first. A record in progress is refused: its next attempt
+needs the steps and the request that it stores.
 `
 
 func redact(ctx context.Context, c *cli.Call) error {

@@ -15,17 +15,16 @@ import (
 
 // About is for the help of each command that has a run on many records.
 const About = `
-It first reads the whole table, counts the records that the flags select, shows
-some, and says which of them are left as they are: no flag overrides an objection.
---dry-run ends there, and writes nothing.
+It first reads the whole table, counts the records that the flags select, shows some,
+and says which are left as they are: no flag overrides an objection. --dry-run ends
+there.
 
-Each record is then read again, and written only if it is still as it was counted.
-The journal, a new file of JSON lines, names each record before and after its
-write. A run that was interrupted or killed continues with --continue: what was
-written is found by the journal and the record, and is not written again.
+Each record is then read again, and written only if it is as it was counted. The
+journal, a new file of JSON lines, names each record before and after its write. A run
+that was interrupted or killed goes on with --continue, and writes none twice. On
+Windows, do not continue one journal twice at the same time.
 
-A journal contains ids, --by, --reason and the data of a resolution. One that
-continues on Windows must not be continued twice at the same time.
+A journal contains ids, --by, --reason and the data of a resolution.
 `
 
 type Flags struct {
