@@ -139,7 +139,7 @@ func TestResumeIsOfferedWithAFunction(t *testing.T) {
 	b := s.open(s.start("--write", "--function", "pay-resume"))
 	b.goes(b.record("pay#left"))
 	b.clicks("Resume")
-	b.sees("The function will run the stored request")
+	b.sees("The function will run its stored request")
 	b.clicks("Resume")
 	b.sees("pay: 1 resumed, 0 failed")
 	b.sees("Calls get the stored result")

@@ -72,7 +72,7 @@ func TestLivePageShowsWhatHasHappened(t *testing.T) {
 	b := s.open(s.start())
 	b.goes(b.record("pay#1"))
 	b.clicks("Read again by itself")
-	b.sees("It is read again every 5 s, which takes 12 requests a minute.")
+	b.sees("It is read again every 5 s. That takes, in a minute: requests 12.")
 	s.change(r, driver.Change{Status: driver.Completed, Data: []byte("1"), Expires: r.Expires})
 	b.do(chromedp.WaitVisible(`//*[contains(text(), "Calls get the stored result")]`))
 	b.clicks("Stop reading again")
