@@ -130,21 +130,28 @@ func (s *scene) typing(input string, args ...string) ran {
 	return s.reading(strings.NewReader(input), args...)
 }
 
+// process runs the command in a process, whose output is all that the libraries write, too.
+func (s *scene) process(input io.Reader, args ...string) ran {
+	s.Helper()
+	var out, stderr bytes.Buffer
+	cmd := s.command(args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = input, &out, &stderr
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		s.Fatal(err)
+	}
+	return ran{out.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
 // reading runs the command in this process: a new one takes a tenth of a second to start under
 // the race detector. Only what changes the environment of its process, or has a lock or an
 // output until that ends, gets one.
 func (s *scene) reading(input io.Reader, args ...string) ran {
 	s.Helper()
-	var out, stderr bytes.Buffer
 	if slices.ContainsFunc(args, func(arg string) bool { return slices.Contains([]string{"dynamodb", "invoke", "--continue"}, arg) }) {
-		cmd := s.command(args...)
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = input, &out, &stderr
-		err := cmd.Run()
-		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
-			s.Fatal(err)
-		}
-		return ran{out.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+		return s.process(input, args...)
 	}
+	var out, stderr bytes.Buffer
 	check.Must(s, os.Setenv("IDEMPOTENCY_TABLE", s.table)) // parallel tests have none
 	ctx, cancel := context.WithCancel(s.Context())
 	defer cancel()
