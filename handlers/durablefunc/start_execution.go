@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/lambda-once/once/handlers/internal/executions"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/canonical"
@@ -34,9 +35,6 @@ type ExecutionReader interface {
 // An ExecutionStart starts an execution for one record of a source. It is the
 // function of [StartExecution].
 type ExecutionStart[D any] func(context.Context, D) error
-
-// hasBody is a handlers.Delivery of any source.
-type hasBody interface{ BodyJSON() ([]byte, error) }
 
 // maxExecutionInput is the limit of Lambda for asynchronous invocations: 1 MB.
 const maxExecutionInput = 1 << 20
@@ -69,43 +67,17 @@ const maxExecutionInput = 1 << 20
 // StartExecution panics with a [*driver.ConfigError] if the client is nil, or if D
 // needs an input.
 func StartExecution[D any](client ExecutionStarter, input func(D) ([]byte, error)) ExecutionStart[D] {
-	_, ok := any(*new(D)).(hasBody)
 	var mistakes driver.Mistakes
 	mistakes.If(client == nil, "durablefunc: StartExecution: the client is nil")
-	mistakes.If(input == nil && !ok, "durablefunc: StartExecution: the record has no body of its own, so the function for the input must not be nil")
-	mistakes.Panic()
-	if input == nil {
-		input = func(d D) ([]byte, error) { return any(d).(hasBody).BodyJSON() }
-	}
-	return func(ctx context.Context, d D) error {
-		claim, _ := idempotent.FromContext(ctx)
-		if claim.KeyHash == "" {
-			return &idempotent.MissingKeyError{Part: "id"} // without a name, each delivery would start its own
-		}
-		text, err := input(d)
-		if err != nil {
-			return err
-		}
-		return startExecution(ctx, client, executionName(claim.Operation, claim.KeyHash), text)
-	}
+	return executions.Start(&mistakes, "durablefunc: StartExecution", input, func(ctx context.Context, name string, text []byte) error {
+		return startExecution(ctx, client, name, text)
+	})
 }
 
 // ExecutionName returns the name of the execution that [StartExecution] starts for
 // a key. Tools use it to find the execution.
 func ExecutionName(operation string, key idempotent.Key) (string, error) {
-	id, err := key.RecordID(operation)
-	if err != nil {
-		return "", err
-	}
-	if key.Record != "" {
-		return executionName(operation, canonical.SHA256([]byte(key.Record))), nil
-	}
-	return canonical.SHA256([]byte(id)), nil
-}
-
-// executionName returns 64 of the characters [a-zA-Z0-9-_], which is the limit.
-func executionName(operation, keyHash string) string {
-	return canonical.SHA256([]byte(operation + "#" + keyHash))
+	return executions.Name(operation, key)
 }
 
 func startExecution(ctx context.Context, client ExecutionStarter, name string, input []byte) error {

@@ -1,12 +1,7 @@
 package terraform
 
 import (
-	"bufio"
 	"encoding/json"
-	"errors"
-	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,8 +9,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/internal/notrun"
-	"github.com/lambda-once/once/internal/supervise"
+	"github.com/lambda-once/once/internal/moto"
 )
 
 // The example is deployed to moto, which stands in for AWS. SQS takes a minute: the provider waits
@@ -25,7 +19,7 @@ func TestExample(t *testing.T) {
 	r := newRoot(t, "examples")
 	r.init(t)
 	r.must(t, "validate")
-	r.endpoint = moto(t)
+	r.endpoint = moto.Start(t)
 	for _, function := range []string{"orders", "payments"} {
 		r.write(t, "../../../build/"+function+"/bootstrap.zip", zip)
 	}
@@ -69,33 +63,6 @@ func TestExample(t *testing.T) {
 		r.write(t, "override.tf", newKey)
 		check.Equal(t, r.changes(t)["module.idempotency.aws_dynamodb_table.this"], "replace", "a new key")
 	})
-}
-
-// moto starts a server, and returns its URL.
-func moto(t *testing.T) string {
-	t.Helper()
-	path, err := exec.LookPath("moto_server")
-	if err != nil {
-		notrun.Say(t, "moto_server is not installed: pip install 'moto[server]'")
-		t.SkipNow()
-	}
-	out, in := io.Pipe()
-	server, err := supervise.Start(supervise.Command{Path: path, Args: []string{"-p", "0"}, Env: os.Environ(), Output: in})
-	check.Must(t, err)
-	go func() {
-		<-server.Done()
-		in.Close()
-	}()
-	t.Cleanup(func() { check.Nil(t, errors.Join(out.Close(), server.Kill())) })
-	said := ""
-	for lines := bufio.NewScanner(out); lines.Scan(); said += lines.Text() + "\n" {
-		if url := regexp.MustCompile(`Running on (http://\S+)`).FindStringSubmatch(lines.Text()); url != nil {
-			go io.Copy(io.Discard, out)
-			return url[1]
-		}
-	}
-	t.Fatalf("moto_server ended:\n%s", said)
-	return ""
 }
 
 // changes returns the actions of a plan by addresses. The plan reads each resource, so it would
