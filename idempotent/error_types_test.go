@@ -120,7 +120,15 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 		},
 		"OutcomeUnknownError": func() error { return again(&idempotent.Config{MaxAttempts: 1}, theKey, errCrash) },
 		"Rejected":            func() error { return newBank().Commit(t.Context(), "1", &entry{refused: errCrash}) },
-		"ReplayedError":       func() error { return again(nil, theKey, idempotent.Permanent(errCrash)) },
+		"RecordChangedError": func() error {
+			x := newExecutor(t, memory.New(0), nil)
+			_, _, _ = do(t.Context(), x, returns(""))
+			s, _ := x.Record(t.Context(), theKey)
+			_ = s.Evict(t.Context())
+			_, _, _ = do(t.Context(), x, returns("again"))
+			return s.Evict(t.Context())
+		},
+		"ReplayedError": func() error { return again(nil, theKey, idempotent.Permanent(errCrash)) },
 		"ResumeError": func() error {
 			_, err := adapter.Request(t.Context(), newExecutor(t, memory.New(0), resumes()), driver.Record{})
 			return err

@@ -22,6 +22,7 @@ var (
 	ErrMissingKey        = errors.New("idempotent: missing key")
 	ErrNestedCall        = errors.New("idempotent: nested call")
 	ErrOutcomeUnknown    = errors.New("idempotent: outcome unknown")
+	ErrRecordChanged     = errors.New("idempotent: record changed")
 	ErrReplayed          = errors.New("idempotent: replayed failure")
 	ErrResultUnavailable = errors.New("idempotent: result unavailable")
 	ErrResume            = errors.New("idempotent: not resumed")

@@ -68,6 +68,18 @@ func (c *Cache[K, V]) Put(key K, value V, bytes int, expires time.Time) {
 	}
 }
 
+// Remove removes the value of a key.
+func (c *Cache[K, V]) Remove(key K) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at, ok := c.byKey[key]; ok {
+		c.remove(at)
+	}
+}
+
 func (c *Cache[K, V]) remove(at *list.Element) {
 	e := c.order.Remove(at).(*entry[K, V])
 	delete(c.byKey, e.key)
