@@ -54,6 +54,7 @@ var order = map[string]string{
 	"handlers/internal/executions":        "idempotent idempotent/driver internal/canonical",
 	"handlers/durablefunc":                "handlers handlers/internal/executions idempotent idempotent/adapter idempotent/driver internal/canonical",
 	"handlers/stepfunc":                   "handlers/internal/executions idempotent idempotent/driver internal/canonical",
+	"httpclient":                          "",
 	"internal/wire":                       "",
 	"internal/kill":                       "local/lambdaruntime internal/wire",
 	"proof/durable":                       "",
@@ -83,6 +84,7 @@ var unlinked = map[string]string{
 	"handlers/relay/sqspublisher":         "service/dynamodb service/sns service/eventbridge aws-sdk-go-v2/config aws-cdk httpsfv testing... testify",
 	"handlers/relay/snspublisher":         "service/dynamodb service/sqs service/eventbridge aws-sdk-go-v2/config aws-cdk httpsfv testing... testify",
 	"handlers/relay/eventbridgepublisher": "service/dynamodb service/sqs service/sns aws-sdk-go-v2/config aws-cdk httpsfv testing... testify",
+	"httpclient":                          "aws lambda-once/once/idempotent lambda-once/once/handlers testing... testify",
 	"local/crashtest":                     "aws testify",
 }
 
