@@ -1,0 +1,166 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
+	"github.com/lambda-once/once/cmd/once/internal/cli"
+	"github.com/lambda-once/once/cmd/once/internal/store"
+	"github.com/lambda-once/once/internal/jmespath"
+)
+
+const aboutLoad = `
+Sends an event with each of --keys to a deployed function, --duplicates times at once
+and after the last answer once more, and counts the answers that are equal in status
+and body. TARGET is the name or ARN of a function, or a URL, which gets a POST with an
+Idempotency-Key. $KEY in the event stands for the key.
+
+	once load orders --event order.json --keys 20 --charge chargeId
+
+All that the function does, it does: use a stage whose effects are harmless. --charge
+selects what differs between two charges, in the JSON of the body or the result. load
+ends with 1 if answers with one key are different, or have two charges. It needs the
+permission lambda:InvokeFunction.
+`
+
+// An answer is the response of HTTP, or 200 and what a function returned.
+type answer struct {
+	status int // 0 if there is none
+	body   string
+}
+
+func load(ctx context.Context, c *cli.Call) error {
+	var dynamoDB store.DynamoDBFlags
+	dynamoDB.AddClient(c.FlagSet)
+	file := c.String("event", "", "a `file` with the event, or the body; - is standard input")
+	keys := c.Int("keys", 1, "the `number` of keys, ten at a time")
+	duplicates := c.Int("duplicates", 3, "the `number` of requests at once with each key")
+	charge := c.String("charge", "null", "a JMESPath `expression` for what an answer says of a charge")
+	rest, err := c.Arguments(1)
+	if err != nil {
+		return err
+	}
+	if len(rest) == 0 || *file == "" || *keys < 1 || *duplicates < 1 {
+		return cli.Endf(cli.CodeUsage, "give a TARGET, its --event, and --keys and --duplicates from 1")
+	}
+	event, err := readFile(*file, c.In)
+	charged, invalid := jmespath.Compile(jmespath.Exact, *charge, true)
+	if err := cmp.Or(err, invalid); err != nil {
+		return cli.Misuse(err)
+	}
+	target, send := rest[0], post
+	if !strings.HasPrefix(target, "http://") && !strings.HasPrefix(target, "https://") {
+		if *keys > 1 && !strings.Contains(string(event), "$KEY") {
+			return cli.Endf(cli.CodeUsage, "without $KEY in the event, all have one key")
+		}
+		cfg, err := dynamoDB.Load(ctx, &store.Waits{Timeout: 15 * time.Minute, To: c.Err}) // the function's own, at most
+		if err != nil {
+			return err
+		}
+		client := lambda.NewFromConfig(cfg, func(o *lambda.Options) { o.RetryMaxAttempts = 1 })
+		send = func(ctx context.Context, target, _, event string) answer { return invoked(ctx, client, target, event) }
+	}
+	var all sync.WaitGroup
+	results, places := make([][]answer, *keys), make(chan struct{}, 10)
+	for i := range results {
+		places <- struct{}{}
+		all.Go(func() {
+			key := rand.Text()
+			own := strings.ReplaceAll(string(event), "$KEY", key)
+			answers := make([]answer, *duplicates)
+			var atOnce sync.WaitGroup
+			for j := range answers {
+				atOnce.Go(func() { answers[j] = send(ctx, target, key, own) })
+			}
+			atOnce.Wait()
+			results[i] = append(answers, send(ctx, target, key, own))
+			<-places
+		})
+	}
+	all.Wait()
+	counts := map[string]int{}
+	for _, answers := range results {
+		count(answers, charged, counts)
+	}
+	fmt.Fprintf(c.Out, "answers: %d equal, %d different, %d in progress, %d failed\n", counts["equal"], counts["different"], counts["in progress"], counts["failed"])
+	if *charge != "null" {
+		fmt.Fprintf(c.Out, "charges: %d, and %d keys with more than one\n", counts["charges"], counts["charged again"])
+	}
+	if counts["different"] > 0 || counts["charged again"] > 0 || ctx.Err() != nil {
+		return &cli.Ending{Code: cli.CodeFailed} // the counts say it
+	}
+	return nil
+}
+
+// count counts the answers with one key, and the charges in them.
+func count(answers []answer, charged *jmespath.Expression, counts map[string]int) {
+	first, charges := answer{}, map[string]bool{}
+	for _, a := range answers {
+		switch {
+		case a.status == http.StatusConflict:
+			counts["in progress"]++
+			continue
+		case a.status == 0, a.status == http.StatusTooManyRequests, a.status >= http.StatusInternalServerError:
+			counts["failed"]++
+			continue
+		}
+		first = cmp.Or(first, a)
+		counts[map[bool]string{true: "equal", false: "different"}[a == first]]++
+		decoded, err := jmespath.Decode(jmespath.Exact, a.body)
+		if value, searchErr := charged.Search(decoded); cmp.Or(err, searchErr) == nil && value != nil {
+			charges[fmt.Sprint(value)] = true
+		}
+	}
+	counts["charges"] += len(charges)
+	if len(charges) > 1 {
+		counts["charged again"]++
+	}
+}
+
+func invoked(ctx context.Context, client *lambda.Client, function, event string) answer {
+	out, err := client.Invoke(ctx, &lambda.InvokeInput{FunctionName: &function, Payload: []byte(event)})
+	if err != nil {
+		return answer{}
+	}
+	var returned struct {
+		StatusCode      int
+		Body, ErrorType string
+	}
+	_ = json.Unmarshal(out.Payload, &returned) // it may be of any type
+	switch {
+	case out.FunctionError != nil && returned.ErrorType == "InProgressError":
+		return answer{status: http.StatusConflict}
+	case out.FunctionError != nil:
+		return answer{}
+	case returned.StatusCode != 0: // the headers say which is a replay, so two differ
+		return answer{returned.StatusCode, returned.Body}
+	}
+	return answer{http.StatusOK, string(out.Payload)}
+}
+
+func post(ctx context.Context, url, key, body string) answer {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		return answer{}
+	}
+	r.Header = http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {key}}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return answer{}
+	}
+	text, err := io.ReadAll(response.Body)
+	if cmp.Or(err, response.Body.Close()) != nil {
+		return answer{}
+	}
+	return answer{response.StatusCode, string(text)}
+}
