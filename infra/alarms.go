@@ -40,7 +40,7 @@ func NewAlarms(scope constructs.Construct, id string, props *AlarmsProps) *Alarm
 	// Without this flag, CDK panics if a function is the action of a second alarm.
 	a.scope.Node().SetContext(jsii.String("@aws-cdk/aws-cloudwatch-actions:changeLambdaPermissionLogicalIdForLambdaAction"), true)
 	for _, operation := range p.Operations {
-		a.add(operation, ofOperation(operation))
+		a.add(operation, append(ofOperation(operation), p.duplicates(operation)...))
 	}
 	for _, f := range p.Functions {
 		watched := f.watched(app)
@@ -116,6 +116,18 @@ func ofOperation(name string) (all []signal) {
 		all = append(all, s)
 	}
 	return all
+}
+
+// duplicates returns the signal of the share of duplicates, if there is a threshold: how
+// many are usual depends on the senders.
+func (p *AlarmsProps) duplicates(operation string) []signal {
+	e := catalog.Share["Duplicates"]
+	if _, set := p.Thresholds[e.Setting]; !set {
+		return nil
+	}
+	return []signal{{entry: e, metric: expression(e.Expression, e.Label, period(), map[string]awscloudwatch.IMetric{
+		"calls": sum("Calls", operation), "conflict": calls(operation, "conflict"), "replayed": calls(operation, "replayed"),
+	})}}
 }
 
 // AlarmTopicProps are the props of [NewAlarmTopic]. The zero value of every

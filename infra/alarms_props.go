@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
@@ -39,7 +40,8 @@ type AlarmsProps struct {
 
 	// Thresholds are numbers from which alarms ring, by their names in the Terraform module alarms:
 	// percent of an operation's calls, of at least 20, that meet a running duplicate
-	// (conflict_percent); counts in 5 min (errors, lapsed_leases, mismatches, refusals,
+	// (conflict_percent), or that are duplicates (duplicate_percent, without which there is no
+	// such alarm); counts in 5 min (errors, lapsed_leases, mismatches, refusals,
 	// server_errors, takeovers, throttles); and ages (iterator_age_seconds, outbox_age_seconds,
 	// queue_age_seconds), which must be less than the age at which an event disappears.
 	// Default: those of alarms.json, and half of that age if it is less.
@@ -65,7 +67,7 @@ func (p *AlarmsProps) refuse(a *appcheck.App) (found problems) {
 	found.when(len(p.Functions)+len(p.Operations)+len(p.Relays) == 0, "Operations: there is nothing to watch, neither Functions nor Operations nor Relays")
 	for _, name := range slices.Sorted(maps.Keys(p.Thresholds)) {
 		most := float64(math.MaxInt32)
-		if name == "conflict_percent" {
+		if strings.HasSuffix(name, "_percent") {
 			most = 100
 		}
 		value := p.Thresholds[name]

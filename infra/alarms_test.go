@@ -73,6 +73,24 @@ func TestAlarms(t *testing.T) {
 	}
 }
 
+func TestShareOfDuplicatesRingsFromItsThreshold(t *testing.T) {
+	stack := newStack()
+	NewAlarms(stack, "Alarms", &AlarmsProps{Operations: []string{"pay"}, Thresholds: map[string]float64{"duplicate_percent": 60}})
+	alarm := synth(t, stack).Resources()["AlarmspayDuplicates"]
+	p := alarm.Properties()
+	check.Equal(t, p["Threshold"], any(60.0))
+	check.Equal(t, p["Metrics"].([]any)[0].(map[string]any)["Expression"], any("IF(calls >= 20, 100 * (FILL(replayed, 0) + FILL(conflict, 0)) / calls, 0)"))
+	var read []string
+	for _, r := range alarm.Readings() {
+		check.Equal(t, r.Period, 300.0)
+		read = append(read, fmt.Sprint(r.Metric, r.Dimensions))
+	}
+	slices.Sort(read)
+	check.Equal(t, read, []string{
+		"Once Callsmap[operation:pay outcome:conflict]", "Once Callsmap[operation:pay outcome:replayed]", "Once Callsmap[operation:pay]",
+	})
+}
+
 // The page has this composite alarm.
 func TestCompositeAlarmRingsWithEveryPage(t *testing.T) {
 	stack := newStack()
@@ -170,6 +188,7 @@ func TestWatchingRefuses(t *testing.T) {
 		`"Takeovers" is none of`:       alarms(AlarmsProps{Thresholds: map[string]float64{"Takeovers": 9}, Operations: pay}),
 		`"" is none of`:                alarms(AlarmsProps{Thresholds: map[string]float64{"": 9}, Operations: pay}),
 		"conflict_percent is 101":      alarms(AlarmsProps{Thresholds: map[string]float64{"conflict_percent": 101}, Operations: pay}),
+		"duplicate_percent is 101":     alarms(AlarmsProps{Thresholds: map[string]float64{"duplicate_percent": 101}, Operations: pay}),
 		"conflict_percent is NaN":      alarms(AlarmsProps{Thresholds: map[string]float64{"conflict_percent": math.NaN()}, Operations: pay}),
 		"errors is -1":                 alarms(AlarmsProps{Thresholds: map[string]float64{"errors": -1}, Operations: pay}),
 		"refusals is 0":                alarms(AlarmsProps{Thresholds: map[string]float64{"refusals": 0}, Operations: pay}),

@@ -41,6 +41,7 @@ var catalog = func() (c struct {
 	Outcomes, Alarming, Reasons []string
 	Operation                   []entry
 	Function, Relay, Sweep      map[string]entry
+	Share                       map[string]entry // of an operation, with a threshold alone
 	Resume                      map[string]entry
 
 	settings []string
@@ -52,7 +53,7 @@ var catalog = func() (c struct {
 		c.Operation[i].Page = cmp.Or(o.Page, c.Pages["operation"])
 		c.settings = append(c.settings, o.Setting)
 	}
-	for kind, all := range map[string]map[string]entry{"function": c.Function, "relay": c.Relay, "resume": c.Resume, "sweep": c.Sweep} {
+	for kind, all := range map[string]map[string]entry{"function": c.Function, "operation": c.Share, "relay": c.Relay, "resume": c.Resume, "sweep": c.Sweep} {
 		for name, one := range all {
 			one.Name, one.Page = name, cmp.Or(one.Page, c.Pages[kind], c.Pages["function"])
 			all[name] = one

@@ -36,8 +36,9 @@ func TestIteratorAgeIsReached(t *testing.T) {
 
 // Each name among the thresholds changes the alarms that have it, and no others.
 func TestEachThresholdIsThatOfItsAlarms(t *testing.T) {
-	entries := append(slices.Collect(maps.Values(catalog.Function)), slices.Collect(maps.Values(catalog.Relay))...)
-	check.Equal(t, len(catalog.settings), 11)
+	entries := slices.Collect(maps.Values(catalog.Share))
+	entries = slices.AppendSeq(slices.AppendSeq(entries, maps.Values(catalog.Function)), maps.Values(catalog.Relay))
+	check.Equal(t, len(catalog.settings), 12)
 	for _, name := range catalog.settings {
 		for _, e := range append(entries, catalog.Operation...) {
 			s := signal{entry: e}

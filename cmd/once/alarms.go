@@ -57,13 +57,14 @@ type alarmFlags struct {
 	format, function, api, queue, deadLetters, failures string
 	stream, relay                                       bool
 	operations, resumes, notify, page, ticket           []string
+	duplicates                                          float64 // 0: no alarm
 
 	catalog struct {
 		Documentation   string
 		Pages           map[string]string
 		Operation       []alarm
 		Function, Relay map[string]alarm
-		Resume          map[string]alarm
+		Resume, Share   map[string]alarm
 	}
 	made []alarm
 }
@@ -78,6 +79,7 @@ func (o *alarmFlags) flags(c *cli.Call) {
 	c.StringVar(&o.deadLetters, "dead-letters", "", "the `id` of the dead-letter queue of that queue")
 	c.StringVar(&o.failures, "failures", "", "the `id` of a queue with events that Lambda gave up")
 	c.BoolVar(&o.stream, "stream", false, "a stream feeds it")
+	c.Float64Var(&o.duplicates, "duplicates", 0, "the `percent` of duplicates among the calls of an operation from which an alarm rings")
 	c.BoolVar(&o.relay, "relay", false, "it is the relay of an outbox")
 	c.List("notify", "the `id` of a topic for all alarms", &o.notify)
 	c.List("page", "the `id` of a topic for those that need a person now", &o.page)
@@ -110,6 +112,8 @@ func (o *alarmFlags) check() error {
 		return cli.Endf(cli.CodeUsage, "--format %q: there is only sam", o.format)
 	case !logicalID.MatchString(o.function):
 		return cli.Endf(cli.CodeUsage, "set --function to the logical ID of the function, which has letters and digits")
+	case !(o.duplicates >= 0 && o.duplicates <= 100):
+		return cli.Endf(cli.CodeUsage, "--duplicates is a percentage")
 	case o.relay && len(all) > 0:
 		return cli.Endf(cli.CodeUsage, "--relay excludes --operation and --resumes: a relay has none")
 	}

@@ -20,6 +20,11 @@ func (o *alarmFlags) ofOperations() {
 			}
 			o.add(a, "operation", operation, value)
 		}
+		if a := o.catalog.Share["Duplicates"]; o.duplicates > 0 {
+			a.Name, a.Threshold = "Duplicates", o.duplicates
+			a.Metrics = []metric{ofCalls("calls", value, ""), ofCalls("conflict", value, "conflict"), ofCalls("replayed", value, "replayed")}
+			o.add(a, "operation", operation, value)
+		}
 	}
 }
 

@@ -54,6 +54,30 @@ func TestAlarmOfAResumerRingsWithoutData(t *testing.T) {
 	}
 }
 
+func TestShareOfDuplicatesRingsFromItsThreshold(t *testing.T) {
+	var out, said strings.Builder
+	args := []string{"alarms", "--function", "OrdersFunction", "--operation", "place-order", "--duplicates", "60"}
+	if code := run(t.Context(), cli.Terminal{Out: &out, Err: &said}, args); code != 0 {
+		t.Fatalf("exit %d\n%s", code, &said)
+	}
+	_, alarm, _ := strings.Cut(out.String(), "PlaceOrderDuplicates:\n")
+	alarm, _, _ = strings.Cut(alarm, "\n\n")
+	for _, line := range []string{
+		`          Expression: "IF(calls >= 20, 100 * (FILL(replayed, 0) + FILL(conflict, 0)) / calls, 0)"`,
+		`              Dimensions: [{Name: operation, Value: "place-order"}]`,
+		`              Dimensions: [{Name: operation, Value: "place-order"}, {Name: outcome, Value: conflict}]`,
+		`              Dimensions: [{Name: operation, Value: "place-order"}, {Name: outcome, Value: replayed}]`,
+		"      Threshold: 60",
+	} {
+		if !strings.Contains("\n"+alarm+"\n", "\n"+line+"\n") {
+			t.Errorf("no line %q in\n%s", line, alarm)
+		}
+	}
+	if code := run(t.Context(), cli.Terminal{Out: &out, Err: &said}, append(args[:5:5], "--duplicates", "101")); code != cli.CodeUsage {
+		t.Errorf("exit %d", code)
+	}
+}
+
 // No module can embed files of a different one.
 func TestAlarmsAreThoseOfTerraform(t *testing.T) {
 	if original := readText(t, "../../infra/terraform/alarms/alarms.json"); string(alarmsJSON) != original {

@@ -47,8 +47,9 @@ locals {
     ],
   )
 
-  silent    = local.catalog.function.Silent
-  conflicts = one([for alarm in local.catalog.operation : alarm if alarm.name == "Conflicts"])
+  silent     = local.catalog.function.Silent
+  conflicts  = one([for alarm in local.catalog.operation : alarm if alarm.name == "Conflicts"])
+  duplicates = local.catalog.share.Duplicates
 
   # The actions by severity.
   actions = { page = concat(var.notify, var.page), ticket = concat(var.notify, var.ticket) }
@@ -145,6 +146,47 @@ resource "aws_cloudwatch_metric_alarm" "conflicts" {
 
   dynamic "metric_query" {
     for_each = { calls = { operation = each.key }, conflict = { operation = each.key, outcome = "conflict" } }
+
+    content {
+      id          = metric_query.key
+      return_data = false
+
+      metric {
+        dimensions  = metric_query.value
+        metric_name = "Calls"
+        namespace   = "Once"
+        period      = 300
+        stat        = "Sum"
+      }
+    }
+  }
+}
+
+# How many duplicates are usual depends on the senders, so only a threshold creates it.
+resource "aws_cloudwatch_metric_alarm" "duplicates" {
+  for_each = var.thresholds.duplicate_percent == null ? toset([]) : toset(local.operations)
+
+  alarm_name          = "${var.name}-${each.key}-Duplicates"
+  alarm_description   = "${each.key}: ${local.duplicates.advice} Severity: ${local.duplicates.severity}. ${local.catalog.documentation}${local.catalog.pages.operation}"
+  alarm_actions       = local.actions[local.duplicates.severity]
+  ok_actions          = local.actions[local.duplicates.severity]
+  comparison_operator = "GreaterThanOrEqualToThreshold"
+  evaluation_periods  = 1
+  tags                = var.tags
+  threshold           = var.thresholds.duplicate_percent
+  treat_missing_data  = "notBreaching"
+
+  metric_query {
+    id          = "expr_1"
+    expression  = local.duplicates.expression
+    label       = local.duplicates.label
+    return_data = true
+  }
+
+  dynamic "metric_query" {
+    for_each = merge({ calls = { operation = each.key } }, {
+      for outcome in ["conflict", "replayed"] : outcome => { operation = each.key, outcome = outcome }
+    })
 
     content {
       id          = metric_query.key

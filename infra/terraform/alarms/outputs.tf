@@ -3,6 +3,7 @@ output "alarm_names" {
   value = concat(
     [for alarm in aws_cloudwatch_metric_alarm.this : alarm.alarm_name],
     [for alarm in aws_cloudwatch_metric_alarm.conflicts : alarm.alarm_name],
+    [for alarm in aws_cloudwatch_metric_alarm.duplicates : alarm.alarm_name],
   )
 
   # Here it is reported once, and not for each alarm.

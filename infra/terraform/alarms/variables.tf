@@ -66,9 +66,10 @@ variable "tags" {
 }
 
 variable "thresholds" {
-  description = "From which numbers alarms ring: counts in 5 min, percent of calls (conflict_percent), or seconds (queue_age_seconds: by default 1 h, or half of a shorter retention). Default: those of alarms.json."
+  description = "From which numbers alarms ring: counts in 5 min, percent of calls (conflict_percent; duplicate_percent, without which no alarm watches the share of duplicates), or seconds (queue_age_seconds: by default 1 h, or half of a shorter retention). Default: those of alarms.json."
   type = object({
     conflict_percent  = optional(number)
+    duplicate_percent = optional(number)
     errors            = optional(number)
     lapsed_leases     = optional(number)
     mismatches        = optional(number)
@@ -82,8 +83,8 @@ variable "thresholds" {
   nullable = false
 
   validation {
-    condition     = var.thresholds.conflict_percent == null ? true : var.thresholds.conflict_percent >= 0 && var.thresholds.conflict_percent <= 100
-    error_message = "thresholds: conflict_percent must be 0 to 100."
+    condition     = alltrue([for share in [var.thresholds.conflict_percent, var.thresholds.duplicate_percent] : share == null ? true : share >= 0 && share <= 100])
+    error_message = "thresholds: conflict_percent and duplicate_percent must be 0 to 100."
   }
 
   validation {

@@ -28,6 +28,11 @@ run "alarms" {
   }
 
   assert {
+    condition     = length(aws_cloudwatch_metric_alarm.duplicates) == 0
+    error_message = "Without a threshold, no alarm watches the share of duplicates."
+  }
+
+  assert {
     condition     = aws_cloudwatch_metric_alarm.this["Pay-Errors"].dimensions.FunctionName == "pay"
     error_message = "AWS writes the metrics of an alias under the name of its function."
   }
@@ -44,7 +49,7 @@ run "accepts_the_limits" {
   variables {
     notify     = ["arn:aws:sns:eu-west-1:111122223333:all"]
     page       = ["arn:aws:sns:eu-west-1:111122223333:pager"]
-    thresholds = { queue_age_seconds = 599, conflict_percent = 100, errors = 0 }
+    thresholds = { queue_age_seconds = 599, conflict_percent = 100, duplicate_percent = 60, errors = 0 }
     ticket     = ["arn:aws:sns:eu-west-1:111122223333:mail"]
   }
 
@@ -60,6 +65,18 @@ run "accepts_the_limits" {
     condition     = aws_cloudwatch_metric_alarm.this["Pay-Errors"].threshold == 0 && aws_cloudwatch_metric_alarm.conflicts["pay"].threshold == 100
     error_message = "The thresholds are those of the variable."
   }
+
+  assert {
+    condition = keys(aws_cloudwatch_metric_alarm.duplicates) == ["pay", "refund"] && aws_cloudwatch_metric_alarm.duplicates["pay"].threshold == 60 && toset([
+      for query in aws_cloudwatch_metric_alarm.duplicates["pay"].metric_query : jsonencode([query.id, query.expression, [for metric in query.metric : metric.dimensions]])
+      ]) == toset([
+      jsonencode(["calls", null, [{ operation = "pay" }]]),
+      jsonencode(["conflict", null, [{ operation = "pay", outcome = "conflict" }]]),
+      jsonencode(["expr_1", "IF(calls >= 20, 100 * (FILL(replayed, 0) + FILL(conflict, 0)) / calls, 0)", []]),
+      jsonencode(["replayed", null, [{ operation = "pay", outcome = "replayed" }]]),
+    ])
+    error_message = "A threshold creates the alarms on the share of duplicates."
+  }
 }
 
 run "refuses_to_watch_nothing" {
@@ -69,7 +86,7 @@ run "refuses_to_watch_nothing" {
   variables {
     functions  = {}
     name       = "a b"
-    thresholds = { conflict_percent = 101 }
+    thresholds = { duplicate_percent = 101 }
   }
 }
 
