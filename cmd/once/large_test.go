@@ -3,10 +3,13 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,7 +35,8 @@ import (
 // once-large" has 100,000, for which DynamoDB Local takes a minute.
 const largeTable = 20_000
 
-// A table of any size is read in pages: with progress, and within memory.
+// A table of any size is read in pages: with progress, and within memory. A page of once ui
+// is bounded by its requests.
 func TestLargeTable(t *testing.T) {
 	n := largeTable
 	if s := os.Getenv("ONCE_RECORDS"); s != "" {
@@ -85,6 +89,36 @@ func TestLargeTable(t *testing.T) {
 		s.ok(append([]string{"inspect", "--endpoint", proxy}, args...)...)
 		check.Equal(t, sent.Load(), 1, args)
 	}
+
+	sent.Store(0)
+	began = time.Now()
+	check.Contains(t, s.page(binary, proxy), fmt.Sprintf("Looked at %d records.", n))
+	t.Logf("the first page of once ui: %.1f s, %d requests", time.Since(began).Seconds(), sent.Load())
+	check.True(t, sent.Load() <= 200, sent.Load(), "requests")
+}
+
+// page opens the first page of once ui as a browser does.
+func (s *scene) page(binary, endpoint string) string {
+	s.Helper()
+	cmd := s.command("ui", "--endpoint", endpoint, "--timeout", "5m") // which bounds the time of a page, too
+	cmd.Path = binary
+	out, err := cmd.StdoutPipe()
+	check.Must(s, err)
+	check.Must(s, cmd.Start())
+	defer func() {
+		check.Nil(s, cmd.Process.Signal(os.Interrupt))
+		check.Nil(s, cmd.Wait())
+	}()
+	address, err := bufio.NewReader(out).ReadString('\n')
+	check.Must(s, err)
+	cookies, err := cookiejar.New(nil)
+	check.Must(s, err)
+	answer, err := (&http.Client{Jar: cookies}).Get(strings.TrimSpace(address))
+	check.Must(s, err)
+	defer answer.Body.Close()
+	page, err := io.ReadAll(answer.Body)
+	check.Must(s, err)
+	return string(page)
 }
 
 // lines counts them, and keeps none.
