@@ -5,7 +5,7 @@ WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
 STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT     = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 ACTIONLINT    = github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
-MODULES       = . postgres redis examples infra proof local/sqslocal cmd/once
+MODULES       = . postgres redis tools examples infra proof local/sqslocal cmd/once
 # What is tested with the race detector, and the packages with files that it leaves out.
 RACED         = $(patsubst %,./%/...,$(filter-out infra,$(MODULES)))
 PARTLY_RACED  = $(sort $(dir $(shell grep -rl --include='*.go' '^//go:build !race' .)))
@@ -54,7 +54,7 @@ test:
 		rm -f "$$ONCE_NOT_RUN"; exit $$code
 
 # The longest steps first.
-TESTS   = test-proof test-infra test-root test-examples test-postgres test-sqslocal test-grouped test-once test-mutants test-bench test-explore test-redis
+TESTS   = test-proof test-infra test-root test-examples test-postgres test-sqslocal test-grouped test-once test-mutants test-bench test-explore test-redis test-tools
 GO_TEST = test -race $(IF_NEW)
 # Each test binary contains a number of the whole tree, so that go test repeats a result
 # only if nothing has changed. By itself it sees no change outside of the module of a
@@ -94,6 +94,10 @@ test-postgres:
 test-redis:
 	@echo "== the store on Redis, against a real server, a replica and a cluster"
 	@go -C redis $(GO_TEST) ./...
+
+test-tools:
+	@echo "== the tools of models"
+	@go -C tools $(GO_TEST) ./...
 
 test-examples:
 	@echo "== the examples, compiled, and the pages, against DynamoDB Local"
@@ -139,7 +143,7 @@ check:
 
 # Compiles all dependencies once more, so CI has a job of its own for it.
 check-windows:
-	@for module in . postgres local/sqslocal cmd/once; do GOOS=windows go -C $$module vet ./... || exit 1; done
+	@for module in . postgres tools local/sqslocal cmd/once; do GOOS=windows go -C $$module vet ./... || exit 1; done
 
 mutants:
 	@$(WITH_DYNAMODB) go -C proof run ./cmd/mutants

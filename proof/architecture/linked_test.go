@@ -44,6 +44,7 @@ var (
 		"github.com/jackc/", "github.com/redis/", "github.com/aws/aws-cdk-go", "github.com/aws/jsii-runtime-go",
 		"github.com/aws/constructs-go", "go.opentelemetry.io/otel/sdk", "github.com/johannesboyne/gofakes3",
 		"github.com/anishathalye/porcupine", "github.com/chromedp/", "github.com/stretchr/testify", "github.com/jmespath",
+		"github.com/modelcontextprotocol/", "github.com/google/jsonschema-go",
 	}
 	// Root packages that this user does not import need these modules.
 	unused = []string{"github.com/aws/aws-lambda-go", "github.com/lambda-once/once/internal/jmespath", "github.com/dunglas/httpsfv",

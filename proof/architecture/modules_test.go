@@ -15,7 +15,7 @@ import (
 
 // A library that only tests need would be in the module graph of every user.
 func TestModulesOfUsersRequireOnlyModulesThatTheirPackagesLink(t *testing.T) {
-	for _, module := range []string{"", "postgres", "redis"} {
+	for _, module := range []string{"", "postgres", "redis", "tools"} {
 		dir := filepath.Join(root, module)
 		linked := in(t, dir, "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./...")
 		for _, required := range requirements(t, dir) {

@@ -1,0 +1,70 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+)
+
+// Gateway serves tools as a Lambda target of Amazon Bedrock AgentCore Gateway. The event
+// is the arguments, and the client context has the tool's name behind that of the target.
+// The client's idempotency key is its header Idempotency-Key, if the target propagates it
+// (allowedRequestHeaders).
+//
+// The result is the tool's. A refusal is an object with the text in error and, if a later
+// repetition may overcome it, the seconds to wait in retryAfterSeconds. An error of the
+// function would reach a model as "internal error", without the text.
+//
+// Gateway panics with a [*driver.ConfigError] if an argument is wrong.
+func Gateway(scope Scope, tools ...*Tool) func(context.Context, json.RawMessage) (json.RawMessage, error) {
+	byName := named("Gateway", scope, tools)
+	return func(ctx context.Context, event json.RawMessage) (json.RawMessage, error) {
+		var custom map[string]string
+		if lc, ok := lambdacontext.FromContext(ctx); ok {
+			custom = lc.ClientContext.Custom
+		}
+		_, name, _ := strings.Cut(custom["bedrockAgentCoreToolName"], "___")
+		tool, ok := byName[name]
+		if !ok {
+			return nil, &UnknownToolError{Door: "Gateway"}
+		}
+		caller := Caller{
+			Tool: name, Header: propagated(custom["bedrockAgentCorePropagatedHeaders"]),
+			GatewayID: custom["bedrockAgentCoreGatewayId"], TargetID: custom["bedrockAgentCoreTargetId"],
+		}
+		a := tool.serve(ctx, &request{
+			arguments: event,
+			key:       func() (string, error) { return keyFrom(nil, caller.Header) },
+			scope:     func() (string, error) { return scope.find(ctx, caller) },
+		})
+		return a.toJSON()
+	}
+}
+
+// propagated returns the headers that the target propagates, from their JSON text.
+func propagated(text string) http.Header {
+	header := http.Header{}
+	var values map[string]string
+	if json.Unmarshal([]byte(text), &values) == nil {
+		for name, value := range values {
+			header.Add(name, value)
+		}
+	}
+	return header
+}
+
+func (a answer) toJSON() (json.RawMessage, error) {
+	if len(a.result) > mostBytes {
+		a = tooLarge(len(a.result))
+	}
+	if a.result != nil {
+		return a.result, nil
+	}
+	return json.Marshal(struct {
+		Error      string `json:"error"`
+		RetryAfter int    `json:"retryAfterSeconds,omitempty"`
+	}{a.text, a.retryAfter})
+}

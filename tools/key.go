@@ -1,0 +1,165 @@
+package tools
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// longestKey is the length in bytes of the longest key of a client, as in package httpapi.
+const longestKey = 255
+
+// call is one call of a tool on its way through the core.
+type call[In any] struct {
+	request *request
+	in      In
+	failed  error // of the last run of the tool
+}
+
+// identify reads the arguments and returns the key of the call. Nothing of the protocol
+// is in it: ids of requests and of a model's tool use, and times, differ between
+// repetitions.
+func (c *call[In]) identify(tool string, schema *jsonschema.Resolved, key func(In) (idempotent.Key, error)) (idempotent.Key, error) {
+	arguments, err := c.read(schema)
+	if err != nil {
+		return idempotent.Key{}, err
+	}
+	sent, err := c.request.key()
+	if err != nil {
+		return idempotent.Key{}, err
+	}
+	chosen, err := chosenBy(key, c.in)
+	if err != nil && (sent == "" || !errors.Is(err, idempotent.ErrMissingKey)) {
+		return idempotent.Key{}, err
+	}
+	compared, err := comparedWith(chosen, arguments)
+	if err != nil {
+		return idempotent.Key{}, err
+	}
+	scope, err := c.request.scope()
+	if err != nil {
+		return idempotent.Key{}, err
+	}
+	if sent == "" {
+		chosen.Scope, chosen.ID, chosen.Payload, chosen.Fingerprint = scope, tool+"/arguments/"+chosen.ID, nil, compared
+		return chosen, nil
+	}
+	// One key for two orders of the same amount is a mistake too, although the amount
+	// alone is compared for an order.
+	compared, err = idempotent.Fingerprint([]string{chosen.ID, compared})
+	return idempotent.Key{Scope: scope, ID: tool + "/key/" + sent, Fingerprint: compared}, err
+}
+
+// read decodes the arguments into c.in, and returns their text. Validation decodes them
+// a second time, with numbers that may lose digits.
+func (c *call[In]) read(schema *jsonschema.Resolved) (json.RawMessage, error) {
+	arguments := c.request.arguments
+	if len(arguments) == 0 || string(arguments) == "null" {
+		arguments = json.RawMessage("{}")
+	}
+	var value any
+	err := json.Unmarshal(arguments, &value)
+	if err == nil {
+		err = schema.Validate(value)
+	}
+	if err == nil {
+		err = json.Unmarshal(arguments, &c.in)
+	}
+	if err != nil {
+		return nil, &idempotent.InvalidPayloadError{Offset: -1, Reason: "the arguments do not fit the tool's schema", Err: err}
+	}
+	return arguments, nil
+}
+
+// chosenBy returns the key that the author's function makes of the arguments.
+func chosenBy[In any](key func(In) (idempotent.Key, error), in In) (idempotent.Key, error) {
+	missing := &idempotent.MissingKeyError{Part: "id"}
+	if key == nil {
+		return idempotent.Key{}, missing
+	}
+	chosen, err := key(in)
+	switch {
+	case errors.Is(err, idempotent.ErrMissingKey), err == nil && chosen.ID == "" && chosen.Scope == "" && chosen.Record == "":
+		return idempotent.Key{}, missing
+	case err != nil:
+		return idempotent.Key{}, err
+	case chosen.Scope != "", chosen.Record != "":
+		return idempotent.Key{}, &idempotent.InvalidKeyError{Part: "Scope", Reason: "or Record is set by the tool's key function; the Scope of the door names the owner"}
+	}
+	return chosen, nil
+}
+
+// comparedWith returns the fingerprint of what is compared: what the author chose, or
+// all arguments.
+func comparedWith(chosen idempotent.Key, arguments json.RawMessage) (string, error) {
+	if chosen.Fingerprint != "" {
+		return chosen.Fingerprint, nil
+	}
+	if chosen.Payload != nil {
+		return idempotent.Fingerprint(chosen.Payload)
+	}
+	return idempotent.Fingerprint(arguments)
+}
+
+// keyFrom returns the client's key in the value of _meta, or in the header of the
+// request, or "". They must be equal if there are both.
+func keyFrom(meta any, header http.Header) (string, error) {
+	var inMeta string
+	if meta != nil {
+		text, ok := meta.(string)
+		if !ok || text == "" {
+			return "", invalidKey("is not a text in _meta")
+		}
+		inMeta = text
+	}
+	values := header.Values("Idempotency-Key")
+	if len(values) == 0 {
+		return checkedKey(inMeta)
+	}
+	if len(values) > 1 {
+		return "", invalidKey("is given more than once")
+	}
+	inHeader, err := bareKey(strings.Trim(values[0], " \t"))
+	if err == nil && inMeta != "" && inMeta != inHeader {
+		err = invalidKey("in the header is not the one in _meta")
+	}
+	if err != nil {
+		return "", err
+	}
+	return checkedKey(inHeader)
+}
+
+// bareKey returns the key in a header: a string of RFC 8941, or the same text without
+// quotes, as most clients send it. Gateways join repeated headers with commas.
+func bareKey(value string) (string, error) {
+	if inner, ok := strings.CutPrefix(value, `"`); ok {
+		inner, ok = strings.CutSuffix(inner, `"`)
+		if !ok || strings.ContainsAny(inner, `"\`) {
+			return "", invalidKey("starts with a quote and is not one string")
+		}
+		value = inner
+	} else if strings.ContainsAny(value, ",;\"\\ ") {
+		return "", invalidKey("contains characters that a key without quotes cannot contain")
+	}
+	if value == "" {
+		return "", invalidKey("is empty")
+	}
+	return value, nil
+}
+
+func checkedKey(key string) (string, error) {
+	if len(key) > longestKey {
+		return "", invalidKey(fmt.Sprintf("has %d bytes, more than %d", len(key), longestKey))
+	}
+	return key, nil
+}
+
+func invalidKey(reason string) error {
+	return &idempotent.InvalidKeyError{Part: "ID", Reason: reason}
+}

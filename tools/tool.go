@@ -1,0 +1,168 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"unicode"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// A Tool is a function that models call, and that runs once for each key. It comes
+// from [New].
+type Tool struct {
+	definition *mcp.Tool
+	input      *jsonschema.Schema
+	serve      func(context.Context, *request) answer
+}
+
+// request is one call of a tool, as a door received it.
+type request struct {
+	arguments json.RawMessage
+	key       func() (string, error) // of the client, or ""
+	scope     func() (string, error)
+}
+
+// New declares a tool. The definition has its name and description. Its schemas are
+// those of In and Out, which must be structs or maps, unless it has schemas of its own.
+// The IdempotentHint is set, because it is true.
+//
+// key makes a key of the arguments that make two calls the same one, such as the number
+// of an order. It is used for calls without an idempotency key of the client. A call that
+// shall have an effect of its own needs another Key.ID: a model that repeats a call looks
+// like one that wants a second effect. The function must not set Scope or Record. If it
+// is nil, or finds no ID, only calls with the client's key run (see Config.OnMissingKey).
+//
+// All arguments are compared with those of the key's first use, and a call with others is
+// refused. If the key function sets Payload or Fingerprint, that is compared instead:
+// leave out what a model words differently each time, such as a reason.
+//
+// Arguments that do not fit the schema are refused before a record is claimed. Defaults
+// in a schema are not filled in.
+//
+// New panics with a [*driver.ConfigError] if an argument is wrong.
+func New[In, Out any](x *idempotent.Executor, definition *mcp.Tool, key func(In) (idempotent.Key, error), fn func(context.Context, In) (Out, error)) *Tool {
+	var mistakes driver.Mistakes
+	mistakes.If(x == nil, "tools: New: the executor is nil")
+	mistakes.If(x != nil && adapter.Resumes(x), "tools: New: Config.Resume is not for tools: the client repeats its call")
+	mistakes.If(fn == nil, "tools: New: the function is nil")
+	mistakes.If(definition == nil || !isName(definition.Name), "tools: New: the tool needs a name of at most 128 letters, digits, dots, hyphens and underscores")
+	mistakes.Panic()
+	own := *definition
+	input := schemaOf[In](own.InputSchema, "New: "+own.Name+": the input", &mistakes)
+	output := schemaOf[Out](own.OutputSchema, "New: "+own.Name+": the result", &mistakes)
+	mistakes.Panic()
+	mistakes.If(own.OutputSchema == nil && isEmpty(output), "tools: New: %s: the result has no exported field, so a model could read nothing", own.Name)
+	resolved, err := input.Resolve(nil)
+	mistakes.If(err != nil, "tools: New: %s: the input schema cannot be used: %v", own.Name, err)
+	mistakes.Panic()
+	own.InputSchema, own.OutputSchema, own.Annotations = input, output, annotated(own.Annotations)
+
+	protected := idempotent.Wrap(x,
+		func(c *call[In]) (idempotent.Key, error) { return c.identify(own.Name, resolved, key) },
+		func(ctx context.Context, c *call[In]) (json.RawMessage, error) {
+			out, err := fn(ctx, c.in)
+			if c.failed = err; err != nil {
+				return nil, err
+			}
+			return encoded(out), nil
+		})
+	return &Tool{definition: &own, input: input, serve: func(ctx context.Context, r *request) answer {
+		c := &call[In]{request: r}
+		ctx, event := adapter.WithEvent(ctx)
+		result, err := protected(ctx, c)
+		return answerOf(result, err, event, c.failed)
+	}}
+}
+
+// isName reports whether MCP takes a name. A slash separates it from the rest of a key.
+func isName(name string) bool {
+	return name != "" && len(name) <= 128 && !strings.ContainsFunc(name, func(r rune) bool {
+		return r > 'z' || !strings.ContainsRune("._-", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+}
+
+// encoded returns the result as JSON. If it does not encode, the work is done all the
+// same: an error would have it repeated. The text that is returned then does not encode
+// either, so that the record is completed without a result.
+func encoded(out any) json.RawMessage {
+	text, err := json.Marshal(out)
+	if err != nil {
+		return json.RawMessage("?")
+	}
+	return text
+}
+
+// schemaOf returns the schema given, or that of T. The root must be an object: older
+// clients take no other arguments and no other structured content.
+func schemaOf[T any](given any, of string, mistakes *driver.Mistakes) *jsonschema.Schema {
+	schema, ok := given.(*jsonschema.Schema)
+	if given == nil {
+		var err error
+		schema, err = jsonschema.For[T](nil)
+		mistakes.If(err != nil, "tools: %s has no schema: %v", of, err)
+		ok = err == nil
+	} else {
+		mistakes.If(!ok, "tools: %s has a schema of type %T, which must be a *jsonschema.Schema", of, given)
+	}
+	mistakes.If(ok && schema.Type != "object", "tools: %s must be a struct or a map", of)
+	return schema
+}
+
+// isEmpty reports whether no value of the schema has a member.
+func isEmpty(s *jsonschema.Schema) bool {
+	return len(s.Properties) == 0 && s.AdditionalProperties != nil && s.AdditionalProperties.Not != nil
+}
+
+// annotated returns a copy of the annotations with the hint that is true of every tool
+// of this package.
+func annotated(given *mcp.ToolAnnotations) *mcp.ToolAnnotations {
+	var own mcp.ToolAnnotations
+	if given != nil {
+		own = *given
+	}
+	own.IdempotentHint = true
+	return &own
+}
+
+// named returns the tools by their names.
+func named(door string, scope Scope, tools []*Tool) map[string]*Tool {
+	var mistakes driver.Mistakes
+	mistakes.If(scope.find == nil, "tools: %s: the Scope is missing; NoIdentity() states that all callers share their keys", door)
+	mistakes.If(len(tools) == 0, "tools: %s: there are no tools", door)
+	byName := make(map[string]*Tool, len(tools))
+	for _, t := range tools {
+		if t == nil || t.definition == nil {
+			mistakes.Add("tools: %s: a tool does not come from New", door)
+			continue
+		}
+		mistakes.If(byName[t.definition.Name] != nil, "tools: %s: two tools have the name %s", door, t.definition.Name)
+		byName[t.definition.Name] = t
+	}
+	mistakes.Panic()
+	return byName
+}
+
+// ErrUnknownTool matches errors of type [*UnknownToolError].
+var ErrUnknownTool = errors.New("tools: unknown tool")
+
+// UnknownToolError reports that an event names a tool that its door does not serve:
+// the gateway or the action group is configured with other tools. Nothing was run.
+type UnknownToolError struct{ Door string }
+
+func (e *UnknownToolError) Error() string {
+	return "tools: " + e.Door + ": the event names a tool that this function does not serve; compare the tools that are configured there"
+}
+
+// SafeText returns the whole text.
+func (e *UnknownToolError) SafeText() string { return e.Error() }
+
+// Is reports whether target is ErrUnknownTool.
+func (e *UnknownToolError) Is(target error) bool { return target == ErrUnknownTool }
