@@ -58,7 +58,9 @@ func MCP(scope Scope, o *Options, tools ...*Tool) func(context.Context, events.A
 		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		v := &visit{invocation: ctx, caller: callerOf(e)}
-		response := respond(context.WithValue(ctx, visitKey{}, v), handler, e, v.caller.Header)
+		// With the context's end the handler would return at once, with an empty response
+		// while the tool still runs.
+		response := respond(context.WithValue(context.WithoutCancel(ctx), visitKey{}, v), handler, e, v.caller.Header)
 		if panicked := v.panicked.Load(); panicked != nil {
 			panic(*panicked)
 		}

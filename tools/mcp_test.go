@@ -317,8 +317,9 @@ func TestTheInvocationBoundsACallAndNotTheClient(t *testing.T) {
 		"content-type": "application/json", "accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18",
 	}}
 	e.RequestContext.HTTP.Method = http.MethodPost
-	_, err := to(ctx, e)
+	got, err := to(ctx, e)
 	check.Must(t, err)
+	check.Contains(t, got.Body, `"structuredContent":{"id":"r"`, "a process that was frozen past the end of its invocation")
 	check.Equal(t, (<-d.calls).Outcome, idempotent.OutcomeExecuted)
 	check.Equal(t, call(t, to, `2`, arguments, "").text(), `{"id":"r","order":"","amount":0}`)
 	d.ran(1)

@@ -49,6 +49,9 @@ func (a *api) next(w http.ResponseWriter, r *http.Request) {
 	h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(inv.deadline.UnixMilli(), 10))
 	h.Set("Lambda-Runtime-Invoked-Function-Arn", a.arn)
 	h.Set("Lambda-Runtime-Trace-Id", inv.trace)
+	if inv.client != "" {
+		h.Set("Lambda-Runtime-Client-Context", inv.client)
+	}
 	if _, err := w.Write(inv.payload); err != nil {
 		panic(http.ErrAbortHandler) // the process died, which the sandbox notices
 	}

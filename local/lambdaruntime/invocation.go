@@ -1,6 +1,7 @@
 package lambdaruntime
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"time"
@@ -26,6 +27,7 @@ type invocation struct {
 	id      string
 	trace   string
 	payload []byte
+	client  string // the client context as JSON, or ""
 	// deadline is set when the function receives the event, as on AWS: the start
 	// of a process does not count.
 	deadline time.Time
@@ -34,11 +36,21 @@ type invocation struct {
 	answered chan Response
 }
 
-func newInvocation(payload []byte) *invocation {
+type clientContextKey struct{}
+
+// WithClientContext returns a context for Invoke, with the client context of the
+// invocation as JSON. AgentCore Gateway names the tool there, which it calls.
+func WithClientContext(ctx context.Context, text string) context.Context {
+	return context.WithValue(ctx, clientContextKey{}, text)
+}
+
+func newInvocation(ctx context.Context, payload []byte) *invocation {
+	client, _ := ctx.Value(clientContextKey{}).(string)
 	return &invocation{
 		id:       fmt.Sprintf("%x-%x-%x-%x-%x", random(4), random(2), random(2), random(2), random(6)),
 		trace:    fmt.Sprintf("Root=1-%x-%x;Parent=%x;Sampled=0", time.Now().Unix(), random(12), random(8)),
 		payload:  payload,
+		client:   client,
 		answered: make(chan Response, 1),
 	}
 }

@@ -108,7 +108,7 @@ func (r *Runtime) invoke(ctx context.Context, payload []byte, pick func() *Envir
 	go func() {
 		defer r.running.Done()
 		defer close(done)
-		res, err = e.run(newInvocation(payload))
+		res, err = e.run(newInvocation(ctx, payload))
 		r.release(e)
 	}()
 	select {
