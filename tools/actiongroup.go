@@ -27,18 +27,14 @@ func ActionGroup(scope Scope, tools ...*Tool) func(context.Context, json.RawMess
 			return nil, &UnknownToolError{Door: "ActionGroup"}
 		}
 		caller := Caller{
-			Tool: e.Function, AgentID: e.Agent.ID, AgentAlias: e.Agent.Alias, SessionID: e.SessionID,
+			AgentID: e.Agent.ID, AgentAlias: e.Agent.Alias, SessionID: e.SessionID,
 			SessionAttributes: e.SessionAttributes, PromptAttributes: e.PromptSessionAttributes,
 		}
 		arguments, err := e.arguments(tool.input)
 		if err != nil {
 			return nil, err
 		}
-		return json.Marshal(e.response(tool.serve(ctx, &request{
-			arguments: arguments,
-			key:       func() (string, error) { return "", nil },
-			scope:     func() (string, error) { return scope.find(ctx, caller) },
-		})))
+		return e.response(tool.serve(ctx, &request{arguments: arguments, caller: caller, scope: scope}))
 	}
 }
 
@@ -82,39 +78,19 @@ func (e *actionEvent) arguments(schema *jsonschema.Schema) (json.RawMessage, err
 // envelope.
 const mostActionBytes = 24_000
 
-// actionResponse is what Bedrock takes.
-type actionResponse struct {
-	MessageVersion          string            `json:"messageVersion"`
-	Response                actionResult      `json:"response"`
-	SessionAttributes       map[string]string `json:"sessionAttributes,omitempty"`
-	PromptSessionAttributes map[string]string `json:"promptSessionAttributes,omitempty"`
-}
-
-type actionResult struct {
-	ActionGroup      string         `json:"actionGroup"`
-	Function         string         `json:"function"`
-	FunctionResponse functionResult `json:"functionResponse"`
-}
-
-type functionResult struct {
-	ResponseState string              `json:"responseState,omitempty"`
-	ResponseBody  map[string]textBody `json:"responseBody"`
-}
-
-type textBody struct {
-	Body string `json:"body"`
-}
-
-func (e *actionEvent) response(a answer) actionResponse {
+// response returns the answer in the form that Bedrock takes.
+func (e *actionEvent) response(a answer) (json.RawMessage, error) {
 	if len(a.result) > mostActionBytes {
 		a = tooLarge(len(a.result))
 	}
-	text, state := string(a.result), ""
+	result := map[string]any{"responseBody": map[string]any{"TEXT": map[string]any{"body": string(a.result)}}}
 	if a.result == nil {
-		text, state = a.text, "REPROMPT"
+		result = map[string]any{"responseState": "REPROMPT", "responseBody": map[string]any{"TEXT": map[string]any{"body": a.text}}}
 	}
-	return actionResponse{
-		MessageVersion: "1.0", SessionAttributes: e.SessionAttributes, PromptSessionAttributes: e.PromptSessionAttributes,
-		Response: actionResult{e.ActionGroup, e.Function, functionResult{state, map[string]textBody{"TEXT": {text}}}},
-	}
+	return json.Marshal(map[string]any{
+		"messageVersion": "1.0",
+		"response":       map[string]any{"actionGroup": e.ActionGroup, "function": e.Function, "functionResponse": result},
+		// Bedrock keeps those that come back.
+		"sessionAttributes": e.SessionAttributes, "promptSessionAttributes": e.PromptSessionAttributes,
+	})
 }

@@ -32,15 +32,10 @@ func Gateway(scope Scope, tools ...*Tool) func(context.Context, json.RawMessage)
 			return nil, &UnknownToolError{Door: "Gateway"}
 		}
 		caller := Caller{
-			Tool: name, Header: propagated(custom["bedrockAgentCorePropagatedHeaders"]),
+			Header:    propagated(custom["bedrockAgentCorePropagatedHeaders"]),
 			GatewayID: custom["bedrockAgentCoreGatewayId"], TargetID: custom["bedrockAgentCoreTargetId"],
 		}
-		a := tool.serve(ctx, &request{
-			arguments: event,
-			key:       func() (string, error) { return keyFrom(nil, caller.Header) },
-			scope:     func() (string, error) { return scope.find(ctx, caller) },
-		})
-		return a.toJSON()
+		return tool.serve(ctx, &request{arguments: event, caller: caller, scope: scope}).toJSON()
 	}
 }
 

@@ -30,7 +30,7 @@ func (c *call[In]) identify(tool string, schema *jsonschema.Resolved, key func(I
 	if err != nil {
 		return idempotent.Key{}, err
 	}
-	sent, err := c.request.key()
+	sent, err := keyFrom(c.request.meta, c.request.caller.Header)
 	if err != nil {
 		return idempotent.Key{}, err
 	}
@@ -42,7 +42,7 @@ func (c *call[In]) identify(tool string, schema *jsonschema.Resolved, key func(I
 	if err != nil {
 		return idempotent.Key{}, err
 	}
-	scope, err := c.request.scope()
+	scope, err := c.request.scope.find(c.request.caller)
 	if err != nil {
 		return idempotent.Key{}, err
 	}

@@ -71,13 +71,7 @@ func MCP(scope Scope, o *Options, tools ...*Tool) func(context.Context, events.A
 func addTool(server *mcp.Server, t *Tool, scope Scope, metaKey string) {
 	server.AddTool(t.definition, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		v := ctx.Value(visitKey{}).(*visit)
-		caller := v.caller
-		caller.Tool = t.definition.Name
-		return v.serve(ctx, t, &request{
-			arguments: r.Params.Arguments,
-			key:       func() (string, error) { return keyFrom(r.Params.Meta[metaKey], caller.Header) },
-			scope:     func() (string, error) { return scope.find(ctx, caller) },
-		}), nil
+		return v.serve(ctx, t, &request{arguments: r.Params.Arguments, caller: v.caller, meta: r.Params.Meta[metaKey], scope: scope}), nil
 	})
 }
 

@@ -165,7 +165,7 @@ func TestMissingKeysRunUnprotectedIfTheConfigSaysSo(t *testing.T) {
 // Two customers with one key, and the same arguments.
 func TestCallersNeverShareAResult(t *testing.T) {
 	d := newDesk(t, byOrder)
-	to := tools.MCP(tools.ScopeFunc(func(_ context.Context, c tools.Caller) (string, error) { return c.Claims["sub"], nil }), nil, d.tool)
+	to := tools.MCP(tools.ScopeFunc(func(c tools.Caller) (string, error) { return c.Claims["sub"], nil }), nil, d.tool)
 	for _, meta := range []string{"", `"idempotencyKey":"k"`} {
 		before := d.runs.Load()
 		for _, sub := range []string{"ada", "eve", "ada"} {
@@ -179,7 +179,7 @@ func TestCallersNeverShareAResult(t *testing.T) {
 
 func TestAScopeThatFailsFailsTheCall(t *testing.T) {
 	d := newDesk(t, byOrder)
-	to := tools.MCP(tools.ScopeFunc(func(context.Context, tools.Caller) (string, error) { return "", errors.New("secret") }), nil, d.tool)
+	to := tools.MCP(tools.ScopeFunc(func(tools.Caller) (string, error) { return "", errors.New("secret") }), nil, d.tool)
 	refused(t, call(t, to, `1`, arguments, ""), "The call failed.", false)
 	d.ran(0)
 }

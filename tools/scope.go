@@ -16,25 +16,25 @@ import (
 //
 // Doors that return the same scope for a caller share its records.
 type Scope struct {
-	find func(context.Context, Caller) (string, error)
+	find func(Caller) (string, error)
 }
 
 // NoIdentity states that all callers share their keys, as when there is only one. A
 // caller that uses another's key, or the same arguments, receives the other's result.
 func NoIdentity() Scope {
-	return Scope{func(context.Context, Caller) (string, error) { return "", nil }}
+	return Scope{func(Caller) (string, error) { return "", nil }}
 }
 
 // ScopeFunc identifies a caller by the result of find, which is "" for an unknown one.
 // It is called for repetitions too, and by many calls at once. Do not return the id of a
 // connection or a session that a repetition does not have. An error that matches
 // [idempotent.ErrMissingKey] is an unknown caller; any other one fails the call.
-func ScopeFunc(find func(context.Context, Caller) (string, error)) Scope {
+func ScopeFunc(find func(Caller) (string, error)) Scope {
 	var mistakes driver.Mistakes
 	mistakes.If(find == nil, "tools: ScopeFunc: the function is nil")
 	mistakes.Panic()
-	return Scope{func(ctx context.Context, c Caller) (string, error) {
-		scope, err := find(ctx, c)
+	return Scope{func(c Caller) (string, error) {
+		scope, err := find(c)
 		if errors.Is(err, idempotent.ErrMissingKey) || err == nil && scope == "" {
 			err = &idempotent.MissingKeyError{Part: "scope"}
 		}
@@ -44,9 +44,6 @@ func ScopeFunc(find func(context.Context, Caller) (string, error)) Scope {
 
 // Caller is what a door knows of a caller. Fields of other doors are empty.
 type Caller struct {
-	// Tool is the name of the tool.
-	Tool string
-
 	// Claims are the claims of a JWT that an authorizer of API Gateway has verified.
 	Claims map[string]string
 	// Authorizer is what a Lambda authorizer of API Gateway returned. Numbers are
@@ -69,4 +66,18 @@ type Caller struct {
 	// SessionAttributes and PromptAttributes come from the application that calls the
 	// agent.
 	SessionAttributes, PromptAttributes map[string]string
+}
+
+type callerKey struct{}
+
+// in returns the context of the tool.
+func (r *request) in(ctx context.Context) context.Context {
+	return context.WithValue(ctx, callerKey{}, r.caller)
+}
+
+// CallerOf returns the caller of the tool that ctx belongs to, or the zero Caller. A tool
+// decides by it what the caller may do: a [Scope] only separates keys.
+func CallerOf(ctx context.Context) Caller {
+	c, _ := ctx.Value(callerKey{}).(Caller)
+	return c
 }

@@ -26,8 +26,9 @@ type Tool struct {
 // request is one call of a tool, as a door received it.
 type request struct {
 	arguments json.RawMessage
-	key       func() (string, error) // of the client, or ""
-	scope     func() (string, error)
+	caller    Caller
+	meta      any // of _meta: the client's key, or nil
+	scope     Scope
 }
 
 // New declares a tool. The definition has its name and description. Its schemas are
@@ -52,7 +53,49 @@ func New[In, Out any](x *idempotent.Executor, definition *mcp.Tool, key func(In)
 	var mistakes driver.Mistakes
 	mistakes.If(x == nil, "tools: New: the executor is nil")
 	mistakes.If(x != nil && adapter.Resumes(x), "tools: New: Config.Resume is not for tools: the client repeats its call")
-	mistakes.If(fn == nil, "tools: New: the function is nil")
+	t, schema := declare[In, Out](definition, fn == nil, mistakes)
+	protected := idempotent.Wrap(x,
+		func(c *call[In]) (idempotent.Key, error) { return c.identify(t.definition.Name, schema, key) },
+		func(ctx context.Context, c *call[In]) (json.RawMessage, error) {
+			out, err := fn(ctx, c.in)
+			if c.failed = err; err != nil {
+				return nil, err
+			}
+			return encoded(out), nil
+		})
+	t.serve = func(ctx context.Context, r *request) answer {
+		c := &call[In]{request: r}
+		ctx, event := adapter.WithEvent(r.in(ctx))
+		result, err := protected(ctx, c)
+		return answerOf(result, err, event, c.failed)
+	}
+	return t
+}
+
+// Read declares a tool without an effect, such as the status of work that another tool has
+// started. It runs at each call, without a key and a record, and its ReadOnlyHint is set.
+// An error's text does not reach the model. Everything else is as in [New].
+func Read[In, Out any](definition *mcp.Tool, fn func(context.Context, In) (Out, error)) *Tool {
+	t, schema := declare[In, Out](definition, fn == nil, nil)
+	t.definition.Annotations.ReadOnlyHint = true
+	t.serve = func(ctx context.Context, r *request) answer {
+		c := &call[In]{request: r}
+		if _, err := c.read(schema); err != nil {
+			return refusal(err)
+		}
+		out, err := fn(r.in(ctx), c.in)
+		if err != nil {
+			return again(1, "The tool failed. Call it again.")
+		}
+		return answerOf(encoded(out), nil, nil, nil)
+	}
+	return t
+}
+
+// declare returns a tool that does not serve yet, and the schema of its arguments. It
+// panics with the mistakes, and those that it finds.
+func declare[In, Out any](definition *mcp.Tool, noFunction bool, mistakes driver.Mistakes) (*Tool, *jsonschema.Resolved) {
+	mistakes.If(noFunction, "tools: New: the function is nil")
 	mistakes.If(definition == nil || !isName(definition.Name), "tools: New: the tool needs a name of at most 128 letters, digits, dots, hyphens and underscores")
 	mistakes.Panic()
 	own := *definition
@@ -64,22 +107,7 @@ func New[In, Out any](x *idempotent.Executor, definition *mcp.Tool, key func(In)
 	mistakes.If(err != nil, "tools: New: %s: the input schema cannot be used: %v", own.Name, err)
 	mistakes.Panic()
 	own.InputSchema, own.OutputSchema, own.Annotations = input, output, annotated(own.Annotations)
-
-	protected := idempotent.Wrap(x,
-		func(c *call[In]) (idempotent.Key, error) { return c.identify(own.Name, resolved, key) },
-		func(ctx context.Context, c *call[In]) (json.RawMessage, error) {
-			out, err := fn(ctx, c.in)
-			if c.failed = err; err != nil {
-				return nil, err
-			}
-			return encoded(out), nil
-		})
-	return &Tool{definition: &own, input: input, serve: func(ctx context.Context, r *request) answer {
-		c := &call[In]{request: r}
-		ctx, event := adapter.WithEvent(ctx)
-		result, err := protected(ctx, c)
-		return answerOf(result, err, event, c.failed)
-	}}
+	return &Tool{definition: &own, input: input}, resolved
 }
 
 // isName reports whether MCP takes a name. A slash separates it from the rest of a key.

@@ -99,3 +99,31 @@ func TestWrongDeclarationsAreConfigErrors(t *testing.T) {
 		}()
 	}
 }
+
+// A status is read anew at each call.
+func TestAToolThatReadsRunsAtEachCall(t *testing.T) {
+	runs := 0
+	tool := tools.Read(&mcp.Tool{Name: "refund"}, func(ctx context.Context, r refund) (receipt, error) {
+		runs++
+		if runs == 3 {
+			return receipt{}, errors.New("secret")
+		}
+		return receipt{ID: tools.CallerOf(ctx).Claims["sub"], Amount: int64(runs)}, nil
+	})
+	to := tools.MCP(tools.NoIdentity(), nil, tool)
+	check.Equal(t, call(t, to, `1`, arguments, "", subject("ada")).text(), `{"id":"ada","order":"","amount":1}`)
+	check.Equal(t, call(t, to, `2`, arguments, "", subject("eve")).text(), `{"id":"eve","order":"","amount":2}`)
+	refused(t, call(t, to, `3`, arguments, ""), "The tool failed. Call it again.", true)
+	refused(t, call(t, to, `4`, `{}`, ""), "do not fit the tool's schema", false)
+	check.Contains(t, post(t, to, "2025-06-18", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).Body, `"readOnlyHint":true`)
+	check.Equal(t, runs, 3, "runs")
+}
+
+func TestAToolKnowsItsCaller(t *testing.T) {
+	d := newDesk(t, byOrder)
+	d.work = func(ctx context.Context, _ refund) (receipt, error) {
+		return receipt{ID: tools.CallerOf(ctx).Claims["sub"]}, nil
+	}
+	check.Contains(t, call(t, tools.MCP(tools.NoIdentity(), nil, d.tool), `1`, arguments, "", subject("ada")).text(), `"ada"`)
+	check.Equal(t, tools.CallerOf(t.Context()).UserARN, "", "of a context without one")
+}

@@ -87,7 +87,7 @@ func doorOf(name string, refund *tools.Tool) (any, error) {
 // caller identifies whom the refunds belong to: the role whose signature a function URL
 // has verified, without the name of its session, which a repetition does not have; the
 // gateway; the customer that the application in front of the agent has named.
-func caller(_ context.Context, c tools.Caller) (string, error) {
+func caller(c tools.Caller) (string, error) {
 	if role, _, ok := strings.Cut(c.UserARN, ":assumed-role/"); ok {
 		name, _, _ := strings.Cut(c.UserARN[len(role)+len(":assumed-role/"):], "/")
 		return role + ":assumed-role/" + name, nil
