@@ -19,7 +19,7 @@ compile       = CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go -C examples build -trim
 # Compiles an example for SAM. Without ARTIFACTS_DIR, it would write /bootstrap.
 artifact      = $(if $(filter /%,$(firstword $(ARTIFACTS_DIR))),,$(error ARTIFACTS_DIR must be an absolute path: run "sam build", which sets it, or make $@ ARTIFACTS_DIR=$(CURDIR)/build/$(1)))$(call compile,$(1),$(ARTIFACTS_DIR)/bootstrap)
 
-.PHONY: demo crash-matrix queue-kills once once-large test test-short check check-windows mutants torture bench bench-compare fuzz version tidy release-check binaries workflows build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-SharedFunction build-CheckoutFunction build-RelayFunction site
+.PHONY: demo crash-matrix queue-kills once once-large test test-short check check-windows mutants torture bench bench-compare fuzz version tidy release-check binaries workflows build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-SharedFunction build-CheckoutFunction build-RelayFunction build-RefundsFunction site
 
 demo:
 	@local/needs.sh demo
@@ -247,6 +247,9 @@ build-SharedFunction:
 
 build-CheckoutFunction:
 	@$(call artifact,checkout)
+
+build-RefundsFunction:
+	@$(call artifact,refunds)
 
 build-RelayFunction:
 	@$(call artifact,relay)

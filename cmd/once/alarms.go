@@ -20,7 +20,7 @@ end of its name. They are those of the CDK constructs and of the Terraform modul
 	once alarms --function OrdersFunction --operation place-order --queue OrdersQueue --dead-letters OrdersQueueDeadLetters --notify OnCall
 
 For a function of handlers.Resume, --resumes takes the place of --operation.
-Each flag but these two names a resource by its logical ID in the template. The
+Each flag but these and --url names a resource by its logical ID in the template. The
 alarms of operations need the metrics of package emf. QueueAge rings after 1 h:
 lower it for a queue that keeps its messages for less than 2 h.
 `
@@ -55,7 +55,7 @@ func (a *alarm) Seconds() int {
 
 type alarmFlags struct {
 	format, function, api, queue, deadLetters, failures string
-	stream, relay                                       bool
+	stream, relay, url                                  bool
 	operations, resumes, notify, page, ticket           []string
 	duplicates                                          float64 // 0: no alarm
 
@@ -75,6 +75,7 @@ func (o *alarmFlags) flags(c *cli.Call) {
 	c.List("operation", "the `name` of an operation that writes metrics", &o.operations)
 	c.List("resumes", "the `name` of an operation, of a function of handlers.Resume that is invoked every 5 min", &o.resumes)
 	c.StringVar(&o.api, "api", "", "the `id` of an HTTP API in front of it")
+	c.BoolVar(&o.url, "url", false, "it has a function URL")
 	c.StringVar(&o.queue, "queue", "", "the `id` of a queue that feeds it")
 	c.StringVar(&o.deadLetters, "dead-letters", "", "the `id` of the dead-letter queue of that queue")
 	c.StringVar(&o.failures, "failures", "", "the `id` of a queue with events that Lambda gave up")

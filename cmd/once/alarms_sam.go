@@ -47,10 +47,19 @@ func (o *alarmFlags) ofFunction() {
 	of(true, "Throttles", function)
 	of(len(o.operations) > 0 && len(o.operations) <= 8, "Silent", function) // an alarm compares ten metrics
 	of(o.api != "", "ServerErrors", "!Ref "+o.api)
+	all["URLErrors"] = ofURL(all["ServerErrors"])
+	of(o.url, "URLErrors", function)
 	of(o.deadLetters != "", "DeadLetters", "!GetAtt "+o.deadLetters+".QueueName")
 	of(o.queue != "", "QueueAge", "!GetAtt "+o.queue+".QueueName")
 	of(o.failures != "", "Failures", "!GetAtt "+o.failures+".QueueName")
 	of(o.stream || o.relay, "IteratorAge", function)
+}
+
+// ofURL returns the alarm of an API for a function URL.
+func ofURL(a alarm) alarm {
+	a.Advice = strings.Replace(a.Advice, "the API", "the URL", 1)
+	a.Namespace, a.Metric, a.Dimension = "AWS/Lambda", "Url5xxCount", "FunctionName"
+	return a
 }
 
 func (o *alarmFlags) silent(function string) alarm {

@@ -23,7 +23,7 @@ func TestTemplateHasThePrintedAlarms(t *testing.T) {
 		want += "  # once " + command + "\n\n" + out.String()
 	}
 	want += text[strings.Index(text, "\nOutputs:")+1:]
-	if n := strings.Count(want, "AWS::CloudWatch::Alarm"); n != 87 {
+	if n := strings.Count(want, "AWS::CloudWatch::Alarm"); n != 104 {
 		t.Errorf("%d alarms", n)
 	}
 	if want != text && os.Getenv("UPDATE_GOLDEN") == "" {

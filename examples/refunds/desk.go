@@ -48,7 +48,7 @@ func (d *desk) refund(ctx context.Context, r request) (refunded, error) {
 	}
 	tx := dynamo.Collect(ctx)
 	tx.Put(d.table, done)
-	tx.Publish(driver.OutboxMessage{Aggregate: r.Charge, Destination: "refund-events", Type: "RefundMade", Body: body})
+	tx.Publish(driver.OutboxMessage{Aggregate: r.Charge, Destination: "order-events", Type: "RefundMade", Body: body})
 	return done, nil
 }
 

@@ -34,7 +34,7 @@ func TestSAMBuilds(t *testing.T) {
 		})
 		built++
 	}
-	check.Equal(t, built, 6)
+	check.Equal(t, built, 7)
 }
 
 // Without the folder that SAM names, a build would be written to the root of

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 
@@ -10,8 +11,7 @@ import (
 
 // checkout adds a function that is invoked directly, and the relay of its messages
 // to a queue. It adds no reader of the queue.
-func checkout(stack awscdk.Stack, table *infra.IdempotencyTable, build string) (*infra.IdempotentFunction, *infra.Relay) {
-	outbox := infra.NewOutbox(stack, "Outbox", nil)
+func checkout(stack awscdk.Stack, table *infra.IdempotencyTable, outbox *infra.Outbox, build string) (*infra.IdempotentFunction, *infra.Relay) {
 	ordered := business(stack, "CheckedOut")
 	function := infra.NewIdempotentFunction(stack, "Checkout", &infra.IdempotentFunctionProps{
 		Code: build + "checkout/bootstrap.zip",
@@ -37,6 +37,27 @@ func checkout(stack awscdk.Stack, table *infra.IdempotencyTable, build string) (
 	output(stack, "CheckoutFunction", function.Function.FunctionName())
 	output(stack, "OrderEventsQueue", events.QueueUrl())
 	return function, relay
+}
+
+// refunds adds a tool that models call, at a URL whose callers IAM identifies. Its messages
+// share the outbox of checkout.
+func refunds(stack awscdk.Stack, table *infra.IdempotencyTable, outbox *infra.Outbox, build string) *infra.IdempotentFunction {
+	made := business(stack, "RefundsMade")
+	function := infra.NewIdempotentFunction(stack, "Refunds", &infra.IdempotentFunctionProps{
+		Code: build + "refunds/bootstrap.zip",
+		Environment: map[string]string{
+			"OUTBOX_TABLE":  *outbox.Table.TableName(),
+			"PROVIDER_URL":  "https://provider.example", // replace it
+			"REFUNDS_TABLE": *made.TableName(),
+		},
+		Execute: &infra.ExecuteOptions{Operations: []string{"refund"}, Transactions: true},
+		Table:   table,
+	})
+	infra.GrantTransact(function.Function, made, infra.TransactPut)
+	outbox.GrantPublish(function.Function)
+	url := function.Function.AddFunctionUrl(&awslambda.FunctionUrlOptions{AuthType: awslambda.FunctionUrlAuthType_AWS_IAM})
+	output(stack, "RefundsURL", url.Url())
+	return function
 }
 
 // shared adds a function that is invoked directly, and whose records functions with

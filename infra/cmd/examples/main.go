@@ -1,6 +1,6 @@
 // Command examples is the CDK app of the functions in examples: payments behind
-// an HTTP API, orders behind a queue, transfer, shared, and checkout with the relay of
-// its outbox. Run it after "make build": with "npx aws-cdk deploy" in the folder infra,
+// an HTTP API, orders behind a queue, transfer, shared, checkout with the relay of its
+// outbox, and refunds, a tool of models. Run it after "make build": with "npx aws-cdk deploy" in the folder infra,
 // or with "make synth", which writes templates and deploys nothing.
 package main
 
@@ -53,9 +53,11 @@ func examples(app awscdk.App, build string) awscdk.Stack {
 	queue := orders.AddQueue("Queue", &infra.QueueProps{Retention: 14 * 24 * time.Hour})
 
 	moved, both := transfer(stack, table, build), shared(stack, table, build)
-	bought, relay := checkout(stack, table, build)
+	outbox := infra.NewOutbox(stack, "Outbox", nil)
+	bought, relay := checkout(stack, table, outbox, build)
+	refunded := refunds(stack, table, outbox, build)
 
-	functions, relays := []*infra.IdempotentFunction{payments, orders, moved, both, bought}, []*infra.Relay{relay}
+	functions, relays := []*infra.IdempotentFunction{payments, orders, moved, both, bought, refunded}, []*infra.Relay{relay}
 	onCall := infra.NewAlarmTopic(stack, "OnCall", nil)
 	infra.NewAlarms(stack, "Alarms", &infra.AlarmsProps{Functions: functions, Notify: []awssns.ITopic{onCall}, Relays: relays})
 	infra.NewDashboard(stack, "Dashboard", &infra.DashboardProps{Functions: functions, Relays: relays})

@@ -38,7 +38,7 @@ var synthesized = sync.OnceValues(func() (template.Template, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(build)
-	for _, name := range []string{"payments", "orders", "transfer", "shared", "checkout", "relay"} {
+	for _, name := range []string{"payments", "orders", "transfer", "shared", "checkout", "refunds", "relay"} {
 		folder := filepath.Join(build, name)
 		if err := errors.Join(os.MkdirAll(folder, 0o755), fake.WriteFunction(filepath.Join(folder, "bootstrap.zip"))); err != nil {
 			return nil, err

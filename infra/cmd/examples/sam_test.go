@@ -23,6 +23,7 @@ func TestSAMHasTheResourcesOfCDK(t *testing.T) {
 		"AWS::Lambda::EventSourceMapping": func(_ string, r template.Resource) string {
 			return fmt.Sprint(r.Properties()["FunctionName"], r.Properties()["EventSourceArn"])
 		},
+		"AWS::Lambda::Url":      func(string, template.Resource) string { return "the only one" },
 		"AWS::Logs::LogGroup":   named,
 		"AWS::SNS::Topic":       named,
 		"AWS::SNS::TopicPolicy": named,
