@@ -38,7 +38,7 @@ var ids = map[string]string{
 // onlyInCDK are the beginnings of ids that the example of Terraform lacks: it deploys payments and
 // orders alone.
 var onlyInCDK = []string{
-	"Accounts", "CheckedOut", "Checkout", "Executions", "OrderEvents", "Outbox", "Relay", "Shared", "Transfer", "checkout", "shared", "transfer",
+	"Accounts", "CheckedOut", "Checkout", "Executions", "OrderEvents", "Outbox", "Refund", "Relay", "Shared", "Transfer", "checkout", "refund", "shared", "transfer",
 }
 
 // properties writes what Terraform states of a resource as CloudFormation does. It leaves names out, which
