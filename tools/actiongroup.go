@@ -74,15 +74,19 @@ func (e *actionEvent) arguments(schema *jsonschema.Schema) (json.RawMessage, err
 	return json.Marshal(arguments)
 }
 
-// mostActionBytes is the size of the largest result that Bedrock takes, 25 KB, with the
-// envelope.
-const mostActionBytes = 24_000
+// mostActionBytes is the size of the largest response that Bedrock takes.
+const mostActionBytes = 25_000
 
-// response returns the answer in the form that Bedrock takes.
+// response returns the answer in the form that Bedrock takes, if it takes that much.
 func (e *actionEvent) response(a answer) (json.RawMessage, error) {
-	if len(a.result) > mostActionBytes {
-		a = tooLarge(len(a.result))
+	text, err := e.encode(a)
+	if a.result != nil && len(text) > mostActionBytes {
+		return e.encode(tooLarge(len(a.result)))
 	}
+	return text, err
+}
+
+func (e *actionEvent) encode(a answer) (json.RawMessage, error) {
 	result := map[string]any{"responseBody": map[string]any{"TEXT": map[string]any{"body": string(a.result)}}}
 	if a.result == nil {
 		result = map[string]any{"responseState": "REPROMPT", "responseBody": map[string]any{"TEXT": map[string]any{"body": a.text}}}

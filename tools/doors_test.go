@@ -76,6 +76,9 @@ func TestTheKeyAtAGatewayIsThePropagatedHeaderOrTheArguments(t *testing.T) {
 		check.Must(t, err)
 	}
 	d.ran(3)
+	got, err := door(throughGateway(t, `"k-1"`, `["k-1", "k-2"]`), golden(t, "gateway.json"))
+	check.Must(t, err)
+	check.Contains(t, string(got), "is given more than once")
 }
 
 func TestDoorsTellTheScopeWhoCalls(t *testing.T) {
@@ -124,7 +127,7 @@ func TestParametersThatDoNotFitAreRefused(t *testing.T) {
 
 func TestAResultBeyondTheLimitOfBedrockIsNotMadeAgain(t *testing.T) {
 	d := newDesk(t, byOrder)
-	d.work = func(context.Context, refund) (receipt, error) { return receipt{ID: strings.Repeat("x", 25_000)}, nil }
+	d.work = func(context.Context, refund) (receipt, error) { return receipt{ID: strings.Repeat(`"`, 6500)}, nil }
 	for range 2 {
 		got, err := tools.ActionGroup(tools.NoIdentity(), d.tool)(t.Context(), golden(t, "actiongroup.json"))
 		check.Must(t, err)

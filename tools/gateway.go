@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -15,8 +16,8 @@ import (
 // (allowedRequestHeaders).
 //
 // The result is the tool's. A refusal is an object with the text in error and, if a later
-// repetition may overcome it, the seconds to wait in retryAfterSeconds. An error of the
-// function would reach a model as "internal error", without the text.
+// repetition may overcome it, the seconds to wait in retryAfterSeconds: a gateway need not
+// pass the text of a function's error to the model.
 //
 // Gateway panics with a [*driver.ConfigError] if an argument is wrong.
 func Gateway(scope Scope, tools ...*Tool) func(context.Context, json.RawMessage) (json.RawMessage, error) {
@@ -42,10 +43,17 @@ func Gateway(scope Scope, tools ...*Tool) func(context.Context, json.RawMessage)
 // propagated returns the headers that the target propagates, from their JSON text.
 func propagated(text string) http.Header {
 	header := http.Header{}
-	var values map[string]string
-	if json.Unmarshal([]byte(text), &values) == nil {
-		for name, value := range values {
-			header.Add(name, value)
+	var values map[string]any
+	if json.Unmarshal([]byte(text), &values) != nil {
+		return header // there are none
+	}
+	for name, value := range values {
+		several, ok := value.([]any)
+		if !ok {
+			several = []any{value}
+		}
+		for _, one := range several {
+			header.Add(name, fmt.Sprint(one))
 		}
 	}
 	return header
