@@ -11,7 +11,8 @@ import (
 
 // checkout adds a function that is invoked directly, and the relay of its messages
 // to a queue. It adds no reader of the queue.
-func checkout(stack awscdk.Stack, table *infra.IdempotencyTable, outbox *infra.Outbox, build string) (*infra.IdempotentFunction, *infra.Relay) {
+func checkout(stack awscdk.Stack, table *infra.IdempotencyTable, build string) (*infra.IdempotentFunction, *infra.Relay, *infra.Outbox) {
+	outbox := infra.NewOutbox(stack, "Outbox", nil)
 	ordered := business(stack, "CheckedOut")
 	function := infra.NewIdempotentFunction(stack, "Checkout", &infra.IdempotentFunctionProps{
 		Code: build + "checkout/bootstrap.zip",
@@ -36,7 +37,7 @@ func checkout(stack awscdk.Stack, table *infra.IdempotencyTable, outbox *infra.O
 
 	output(stack, "CheckoutFunction", function.Function.FunctionName())
 	output(stack, "OrderEventsQueue", events.QueueUrl())
-	return function, relay
+	return function, relay, outbox
 }
 
 // refunds adds a tool that models call, at a URL whose callers IAM identifies. Its messages

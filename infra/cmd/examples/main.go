@@ -53,8 +53,7 @@ func examples(app awscdk.App, build string) awscdk.Stack {
 	queue := orders.AddQueue("Queue", &infra.QueueProps{Retention: 14 * 24 * time.Hour})
 
 	moved, both := transfer(stack, table, build), shared(stack, table, build)
-	outbox := infra.NewOutbox(stack, "Outbox", nil)
-	bought, relay := checkout(stack, table, outbox, build)
+	bought, relay, outbox := checkout(stack, table, build)
 	refunded := refunds(stack, table, outbox, build)
 
 	functions, relays := []*infra.IdempotentFunction{payments, orders, moved, both, bought, refunded}, []*infra.Relay{relay}
