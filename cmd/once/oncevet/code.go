@@ -1,0 +1,118 @@
+package oncevet
+
+import (
+	"go/ast"
+	"go/types"
+	"reflect"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+const project = "github.com/lambda-once/once/"
+
+// reader reads each package once, for all rules.
+var reader = &analysis.Analyzer{
+	Name: "oncecode", Doc: "read the handlers of a package for the rules of oncevet", ResultType: reflect.TypeFor[*code](),
+	Run: func(pass *analysis.Pass) (any, error) { return read(pass), nil },
+}
+
+// code is a package that uses Once. It is empty for every other package.
+type code struct {
+	pkg   *types.Package
+	info  *types.Info
+	files []*ast.File
+	decls map[*types.Func]*ast.FuncDecl
+	calls []*ast.CallExpr
+	// sets has the values that the package assigns to a variable, a field or a parameter,
+	// wherever it does. flows has what is put into a variable: its fields and elements,
+	// and the calls of its methods.
+	sets     map[types.Object][]ast.Expr
+	flows    map[types.Object][]ast.Node
+	handlers []*handler
+}
+
+func read(pass *analysis.Pass) *code {
+	c := &code{pkg: pass.Pkg, info: pass.TypesInfo, decls: map[*types.Func]*ast.FuncDecl{}, sets: map[types.Object][]ast.Expr{}, flows: map[types.Object][]ast.Node{}}
+	uses := func(p *types.Package) bool { return strings.HasPrefix(p.Path(), project) }
+	if !uses(pass.Pkg) && !slices.ContainsFunc(pass.Pkg.Imports(), uses) {
+		return c
+	}
+	c.files = pass.Files
+	c.inspect(c.note)
+	// The parameters come last, because a callee may be a variable.
+	for _, call := range c.calls {
+		for _, f := range c.functions(call.Fun) {
+			for i, name := range f.params() {
+				if i < len(call.Args) {
+					c.set(name, call.Args[i])
+				}
+			}
+		}
+	}
+	for _, call := range c.calls {
+		if h := c.protects(call); h != nil {
+			c.handlers = append(c.handlers, h)
+		}
+	}
+	return c
+}
+
+func (c *code) inspect(visit func(ast.Node)) {
+	for _, file := range c.files {
+		ast.Inspect(file, func(n ast.Node) bool { visit(n); return true })
+	}
+}
+
+func (c *code) note(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		if f, ok := c.info.Defs[n.Name].(*types.Func); ok && n.Body != nil {
+			c.decls[f] = n
+		}
+	case *ast.AssignStmt:
+		for i, left := range n.Lhs {
+			c.set(left, n.Rhs[min(i, len(n.Rhs)-1)])
+			if _, whole := left.(*ast.Ident); !whole {
+				c.flow(left, n)
+			}
+		}
+	case *ast.ValueSpec:
+		for i, name := range n.Names {
+			if len(n.Values) > 0 {
+				c.set(name, n.Values[min(i, len(n.Values)-1)])
+			}
+		}
+	case *ast.RangeStmt:
+		c.set(n.Key, n.X)
+		c.set(n.Value, n.X)
+	case *ast.KeyValueExpr:
+		c.set(n.Key, n.Value)
+	case *ast.CallExpr:
+		c.calls = append(c.calls, n)
+		if s, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr); ok {
+			c.flow(s.X, n)
+		}
+	case *ast.ExprStmt: // SetChainHeaders(ctx, request.Header, name)
+		if call, ok := n.X.(*ast.CallExpr); ok {
+			for _, arg := range call.Args {
+				c.flow(arg, call)
+			}
+		}
+	}
+}
+
+// set notes a value of a variable, or of a field that this package declares: one of
+// another package has the values of all of its users.
+func (c *code) set(left, value ast.Expr) {
+	if v, ok := c.object(left).(*types.Var); ok && (!v.IsField() || v.Pkg() == c.pkg) {
+		c.sets[v] = append(c.sets[v], value)
+	}
+}
+
+func (c *code) flow(into ast.Expr, n ast.Node) {
+	if root := c.root(into); root != nil {
+		c.flows[root] = append(c.flows[root], n)
+	}
+}

@@ -1,0 +1,80 @@
+package oncevet
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// transactions reports transactions that are used, or kept, past their handler.
+func transactions(c *code, report report) {
+	const then = "its methods panic or fail after the handler has returned, and the write is lost. "
+	for _, h := range c.handlers {
+		for _, f := range h.fns {
+			waits := waits(f)
+			c.walk(f, func(n ast.Node, _ spot) {
+				switch n := n.(type) {
+				case *ast.GoStmt:
+					ast.Inspect(n, func(inner ast.Node) bool {
+						if e, ok := inner.(ast.Expr); ok && !waits && c.isTransaction(e) {
+							report(e.Pos(), "a goroutine that the handler does not wait for uses the transaction of the record: "+then+"Add the writes before the handler returns, or wait")
+							return false
+						}
+						return true
+					})
+				case *ast.AssignStmt:
+					for i, left := range n.Lhs {
+						if len(n.Lhs) == len(n.Rhs) && c.isTransaction(n.Rhs[i]) && c.outlives(left, f) {
+							report(left.Pos(), "the transaction of the record is kept in a variable that outlives the handler: "+then+"Take it from the handler's context where it is used")
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// waits reports whether a function waits for anything, which may be its goroutines.
+func waits(f function) (found bool) {
+	ast.Inspect(f.body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			found = found || n.Sel.Name == "Wait"
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.ARROW
+		}
+		return !found
+	})
+	return found
+}
+
+// isTransaction reports whether an expression is the transaction of a record.
+func (c *code) isTransaction(e ast.Expr) bool {
+	tv := c.info.Types[e]
+	if id, ok := e.(*ast.Ident); ok && c.info.Uses[id] != nil {
+		tv.Type = c.info.Uses[id].Type()
+	}
+	if tv.Type == nil || tv.IsType() {
+		return false
+	}
+	return isNamed(tv.Type, "dynamo.Tx") || isNamed(tv.Type, "postgres.Tx") || strings.HasSuffix(tv.Type.String(), "pgx/v5.Tx") && c.is(e, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		return ok && c.once(call) == "postgres.Transaction"
+	})
+}
+
+// outlives reports whether an assignment in a handler is to a variable that was there
+// before it: of the package, of the function around it, or of its receiver.
+func (c *code) outlives(left ast.Expr, f function) bool {
+	root := c.root(left)
+	if root == nil || root.Parent() == c.pkg.Scope() {
+		return root != nil
+	}
+	if f.node.Pos() > left.Pos() || left.Pos() >= f.node.End() { // in a function that the handler calls
+		return false
+	}
+	_, isPointer := root.Type().(*types.Pointer)
+	d, ok := f.node.(*ast.FuncDecl)
+	return root.Pos() < f.node.Pos() || root.Pos() >= f.node.End() || ok && d.Recv != nil && root.Pos() < d.Recv.End() && isPointer
+}
