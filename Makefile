@@ -134,12 +134,13 @@ test-short:
 
 # With the race detector, vet and staticcheck compile what the tests link.
 check:
-	@echo "== gofmt, vet, staticcheck"
+	@echo "== gofmt, vet, staticcheck, oncevet"
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }
 	@go vet -race $(RACED)
 	@go vet ./infra/... $(PARTLY_RACED)
 	@go run -exec "env 'GOFLAGS=$$GOFLAGS -race'" $(STATICCHECK) $$(go list $(RACED) | grep -vxF "$$(go list $(PARTLY_RACED))")
 	@go run $(STATICCHECK) ./infra/... $(PARTLY_RACED)
+	@mkdir -p build && go build -o build/oncevet ./cmd/once/cmd/oncevet && go vet -race -vettool=$(CURDIR)/build/oncevet ./examples/...
 
 # Compiles all dependencies once more, so CI has a job of its own for it.
 check-windows:

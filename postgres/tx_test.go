@@ -161,6 +161,7 @@ func TestTxAfterTheDeadlineIsNotWritten(t *testing.T) {
 func TestTxPanicsAfterTheHandler(t *testing.T) {
 	b := newBench(t, nil, nil)
 	var tx *Tx
+	//oncevet:ignore txafter the test uses it late
 	_, err := b.do(func(ctx context.Context) (string, error) { tx = Collect(ctx); return "", nil })
 	check.Must(t, err)
 	for name, late := range map[string]func(){

@@ -88,6 +88,8 @@ var unlinked = map[string]string{
 	"handlers/relay/eventbridgepublisher": "service/dynamodb service/sqs service/sns aws-sdk-go-v2/config aws-cdk httpsfv testing... testify",
 	"httpclient":                          "aws lambda-once/once/idempotent lambda-once/once/handlers testing... testify",
 	"local/crashtest":                     "aws testify",
+	"cmd/once":                            "golang.org/x/tools... golangci",
+	"cmd/once/cmd/oncevet":                "aws-sdk-go jackc redis golangci lambda-once/once/idempotent testing... testify",
 }
 
 func TestPackagesImportOnlyThoseBelow(t *testing.T) {

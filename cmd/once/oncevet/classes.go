@@ -33,7 +33,7 @@ func classes(c *code, report report) {
 			}
 		}
 	}
-	c.inspect(func(n ast.Node) {
+	c.inspect(func(n ast.Node, _ []ast.Node) {
 		if s, ok := n.(*ast.ExprStmt); ok && isClass(s.X) {
 			report(s.Pos(), "the class is set on a copy of the error, which is dropped here: %sReturn the result", then)
 		}

@@ -40,7 +40,7 @@ func read(pass *analysis.Pass) *code {
 		return c
 	}
 	c.files = pass.Files
-	c.inspect(c.note)
+	c.inspect(func(n ast.Node, _ []ast.Node) { c.note(n) })
 	// The parameters come last, because a callee may be a variable.
 	for _, call := range c.calls {
 		for _, f := range c.functions(call.Fun) {
@@ -59,9 +59,9 @@ func read(pass *analysis.Pass) *code {
 	return c
 }
 
-func (c *code) inspect(visit func(ast.Node)) {
+func (c *code) inspect(visit func(n ast.Node, stack []ast.Node)) {
 	for _, file := range c.files {
-		ast.Inspect(file, func(n ast.Node) bool { visit(n); return true })
+		ast.PreorderStack(file, nil, func(n ast.Node, stack []ast.Node) bool { visit(n, stack); return true })
 	}
 }
 

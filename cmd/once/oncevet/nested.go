@@ -12,6 +12,9 @@ func nestedKeys(c *code, report report) {
 		if c.once(call) != "idempotent.Do" || h.x == nil || h.key == nil || c.object(h.x) == nil || c.object(h.x) != c.object(call.Args[1]) {
 			return
 		}
+		if c.part(call.Args[0], s.handler) != "·" { // another context makes a call of its own
+			return
+		}
 		if id := c.id(call.Args[2], s.handler); id != "" && id == c.id(h.key, s.handler) {
 			report(call.Args[2].Pos(), "the call has the executor and the key of the call that it is part of: it would wait for itself, and is refused with a NestedCallError. "+
 				"Use idempotent.Step, or an executor of its own")

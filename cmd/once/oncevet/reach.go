@@ -73,7 +73,7 @@ func (c *code) keyed(e ast.Expr) bool {
 			return slices.Contains(makers, c.once(n))
 		case *ast.Ident:
 			v, ok := c.info.ObjectOf(n).(*types.Var)
-			return ok && !v.IsField() && isString(v.Type()) && len(c.sets[v]) == 0 && strings.HasSuffix(strings.ToLower(n.Name), "key")
+			return ok && isNamed(v.Type(), "idempotent.Key") || ok && !v.IsField() && isString(v.Type()) && len(c.sets[v]) == 0 && strings.HasSuffix(strings.ToLower(n.Name), "key")
 		}
 		return false
 	})

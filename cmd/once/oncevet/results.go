@@ -10,7 +10,7 @@ import (
 // its own may store them.
 func results(c *code, report report) {
 	codec := false
-	c.inspect(func(n ast.Node) { codec = codec || c.isField("Codec")(n) })
+	c.inspect(func(n ast.Node, _ []ast.Node) { codec = codec || c.isField("Codec")(n) })
 	payload := func(e ast.Expr) {
 		if e != nil && isEmpty(c.info.TypeOf(e)) {
 			report(e.Pos(), "the payload has no exported field: any two would be equal, so it is refused. Export the fields that a repetition must have in common")
@@ -35,7 +35,7 @@ func results(c *code, report report) {
 			}
 		}
 	}
-	c.inspect(func(n ast.Node) { payload(c.literal(n)["Payload"]) })
+	c.inspect(func(n ast.Node, _ []ast.Node) { payload(c.literal(n)["Payload"]) })
 }
 
 // isEmpty reports whether a type is a struct with fields, of which encoding/json writes

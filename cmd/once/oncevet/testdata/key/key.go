@@ -62,3 +62,18 @@ func Handle(ctx context.Context, x *idempotent.Executor, o order) (string, error
 	}
 	return idempotent.Do(ctx, x, idempotent.Key{ID: lc.InvokedFunctionArn + o.ID}, work) // near
 }
+
+// The key stays the same while the program repeats its call.
+func Repeat(x *idempotent.Executor, work func(context.Context) (string, error)) {
+	id := uuid.NewString()
+	for range 3 {
+		_, _ = idempotent.Do(context.Background(), x, idempotent.Key{ID: id}, work) // near
+	}
+}
+
+func Batch() func(order) (idempotent.Key, error) {
+	run := uuid.NewString()
+	return func(o order) (idempotent.Key, error) {
+		return idempotent.Key{ID: run + o.ID}, nil // near
+	}
+}
