@@ -1,0 +1,5 @@
+//go:build race
+
+package oncevet_test
+
+func init() { flags = []string{"-race"} }
