@@ -24,11 +24,18 @@ func effects(c *code, report report) {
 	})
 }
 
-// recognised reports whether the service recognises a repetition of a request by itself.
+// recognised reports whether the service recognises a repetition of a request by itself,
+// or may: one that another package passes is not seen.
 func (c *code) recognised(arg ast.Expr) bool {
 	isToken := c.isField("ClientRequestToken", "ClientToken", "ConditionExpression", "DurableExecutionName", "Expected", "IdempotencyKey", "IdempotencyToken", "MessageDeduplicationId")
 	isExecution := isNamed(c.info.TypeOf(arg), "github.com/aws/aws-sdk-go-v2/service/sfn.StartExecutionInput")
 	return c.flowsFrom(arg, func(n ast.Node) bool {
+		if name, ok := n.(*ast.Ident); ok {
+			v, ok := c.info.ObjectOf(name).(*types.Var)
+			if ok && !v.IsField() && len(c.sets[v]) == 0 && operations.MatchString(strings.TrimPrefix(v.Type().String(), "*")) && v.Type().String()[0] == '*' {
+				return true
+			}
+		}
 		e, ok := n.(ast.Expr)
 		return ok && strings.Contains(strings.ToLower(c.text(e)), "idempoten") || isToken(n) || isExecution && c.isField("Name")(n)
 	})
