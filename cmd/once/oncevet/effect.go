@@ -19,7 +19,7 @@ func effects(c *code, report report) {
 			passesKey(call) || slices.ContainsFunc(s.stack, passesKey) || slices.ContainsFunc(call.Args, c.recognised) {
 			return
 		}
-		report(call.Pos(), "%s in a handler of %s is in no step and carries no key: an attempt that dies after it is repeated, and the effect happens twice. "+
+		report(call.Pos(), "%s in a handler of %s is in no step and carries no key: an attempt that dies after it is repeated, and so is the effect. "+
 			"Put it into idempotent.Step, send an idempotent.DownstreamKey, add a condition, or write it in the transaction of the record", what, h.name)
 	})
 }

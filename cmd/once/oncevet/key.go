@@ -94,9 +94,10 @@ func (c *code) literal(n ast.Node) map[string]ast.Expr {
 		return nil
 	}
 	key := map[string]ast.Expr{}
-	for _, element := range slices.DeleteFunc(slices.Clone(l.Elts), func(e ast.Expr) bool { _, ok := e.(*ast.KeyValueExpr); return !ok }) {
-		field := element.(*ast.KeyValueExpr)
-		key[field.Key.(*ast.Ident).Name] = field.Value
+	for _, element := range l.Elts {
+		if field, ok := element.(*ast.KeyValueExpr); ok {
+			key[field.Key.(*ast.Ident).Name] = field.Value
+		}
 	}
 	return key
 }

@@ -51,14 +51,11 @@ func waits(f function) (found bool) {
 
 // isTransaction reports whether an expression is the transaction of a record.
 func (c *code) isTransaction(e ast.Expr) bool {
-	tv := c.info.Types[e]
-	if id, ok := e.(*ast.Ident); ok && c.info.Uses[id] != nil {
-		tv.Type = c.info.Uses[id].Type()
-	}
-	if tv.Type == nil || tv.IsType() {
+	t := c.info.TypeOf(e)
+	if t == nil || c.info.Types[e].IsType() {
 		return false
 	}
-	return isNamed(tv.Type, "dynamo.Tx") || isNamed(tv.Type, "postgres.Tx") || strings.HasSuffix(tv.Type.String(), "pgx/v5.Tx") && c.is(e, func(n ast.Node) bool {
+	return isNamed(t, "dynamo.Tx") || isNamed(t, "postgres.Tx") || strings.HasSuffix(t.String(), "pgx/v5.Tx") && c.is(e, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		return ok && c.once(call) == "postgres.Transaction"
 	})
