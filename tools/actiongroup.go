@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -61,7 +62,8 @@ func (e *actionEvent) arguments(schema *jsonschema.Schema) (json.RawMessage, err
 	arguments := make(map[string]json.RawMessage, len(e.Parameters))
 	for _, p := range e.Parameters {
 		property := schema.Properties[p.Name]
-		if property != nil && property.Type != "string" && json.Valid([]byte(p.Value)) {
+		isText := property == nil || property.Type == "string" || slices.Contains(property.Types, "string")
+		if !isText && json.Valid([]byte(p.Value)) {
 			arguments[p.Name] = json.RawMessage(p.Value)
 			continue
 		}
@@ -91,10 +93,16 @@ func (e *actionEvent) encode(a answer) (json.RawMessage, error) {
 	if a.result == nil {
 		result = map[string]any{"responseState": "REPROMPT", "responseBody": map[string]any{"TEXT": map[string]any{"body": a.text}}}
 	}
-	return json.Marshal(map[string]any{
+	response := map[string]any{
 		"messageVersion": "1.0",
 		"response":       map[string]any{"actionGroup": e.ActionGroup, "function": e.Function, "functionResponse": result},
-		// Bedrock keeps those that come back.
-		"sessionAttributes": e.SessionAttributes, "promptSessionAttributes": e.PromptSessionAttributes,
-	})
+	}
+	// Bedrock keeps those that come back.
+	if e.SessionAttributes != nil {
+		response["sessionAttributes"] = e.SessionAttributes
+	}
+	if e.PromptSessionAttributes != nil {
+		response["promptSessionAttributes"] = e.PromptSessionAttributes
+	}
+	return json.Marshal(response)
 }

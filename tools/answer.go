@@ -31,7 +31,7 @@ func answerOf(result json.RawMessage, err error, event *idempotent.Event, failed
 		return answer{result: result}
 	case err == nil:
 		return refuse(carriedOut)
-	case event.Permanent:
+	case event.Permanent && (event.Outcome == idempotent.OutcomeFailed || event.Outcome == idempotent.OutcomeBypassed): // otherwise it is not stored
 		return refuse(messageOf(err))
 	case failed != nil && event.Outcome != idempotent.OutcomeLeaseLost && event.Outcome != idempotent.OutcomeUnknown:
 		// The tool may have returned an error of the core, of a call within it.
@@ -59,9 +59,9 @@ func refusal(err error) answer {
 		return refuse("The idempotency key " + e.Reason + ". The tool has not run.")
 	case *idempotent.InvalidPayloadError:
 		if e.Err != nil {
-			return refuse(cut("The tool has not run: " + e.Reason + ": " + e.Err.Error()))
+			return refuse(cut("This call has not run the tool: " + e.Reason + ": " + e.Err.Error()))
 		}
-		return refuse("The tool has not run: the arguments cannot be read: " + e.Reason + ".")
+		return refuse("This call has not run the tool: the arguments cannot be read: " + e.Reason + ".")
 	case *idempotent.InProgressError:
 		return again(secondsUntil(e.Until), "An earlier call of the tool is still running. Call it again with the same arguments to get its result.")
 	case *idempotent.LeaseLostError:

@@ -19,6 +19,7 @@ const longestKey = 255
 type call[In any] struct {
 	request *request
 	in      In
+	keyed   bool  // by the client
 	failed  error // of the last run of the tool
 }
 
@@ -30,10 +31,11 @@ func (c *call[In]) identify(tool string, schema *jsonschema.Resolved, key func(I
 	if err != nil {
 		return idempotent.Key{}, err
 	}
-	sent, err := keyFrom(c.request.meta, c.request.caller.Header)
+	sent, err := c.request.key()
 	if err != nil {
 		return idempotent.Key{}, err
 	}
+	c.keyed = sent != ""
 	chosen, err := chosenBy(key, c.in)
 	if err != nil && (sent == "" || !errors.Is(err, idempotent.ErrMissingKey)) {
 		return idempotent.Key{}, err
@@ -53,7 +55,7 @@ func (c *call[In]) identify(tool string, schema *jsonschema.Resolved, key func(I
 	// One key for two orders of the same amount is a mistake too, although the amount
 	// alone is compared for an order.
 	compared, err = idempotent.Fingerprint([]string{chosen.ID, compared})
-	return idempotent.Key{Scope: scope, ID: tool + "/key/" + sent, Fingerprint: compared}, err
+	return idempotent.Key{Scope: scope, ID: tool + "/key/" + sent, Fingerprint: compared, Issued: chosen.Issued}, err
 }
 
 // read decodes the arguments into c.in, and returns their text. Validation decodes them
@@ -86,7 +88,7 @@ func chosenBy[In any](key func(In) (idempotent.Key, error), in In) (idempotent.K
 	chosen, err := key(in)
 	switch {
 	case errors.Is(err, idempotent.ErrMissingKey), err == nil && chosen.ID == "" && chosen.Scope == "" && chosen.Record == "":
-		return idempotent.Key{}, missing
+		return chosen, missing
 	case err != nil:
 		return idempotent.Key{}, err
 	case chosen.Scope != "", chosen.Record != "":
@@ -96,15 +98,27 @@ func chosenBy[In any](key func(In) (idempotent.Key, error), in In) (idempotent.K
 }
 
 // comparedWith returns the fingerprint of what is compared: what the author chose, or
-// all arguments.
+// all arguments. Arguments without a fingerprint are refused all the same: of a member
+// that they have twice, a gateway may have judged the other value.
 func comparedWith(chosen idempotent.Key, arguments json.RawMessage) (string, error) {
-	if chosen.Fingerprint != "" {
+	all, err := idempotent.Fingerprint(arguments)
+	switch {
+	case err != nil:
+		return "", err
+	case chosen.Fingerprint != "":
 		return chosen.Fingerprint, nil
-	}
-	if chosen.Payload != nil {
+	case chosen.Payload != nil:
 		return idempotent.Fingerprint(chosen.Payload)
 	}
-	return idempotent.Fingerprint(arguments)
+	return all, nil
+}
+
+// key returns the client's key, or "".
+func (r *request) key() (string, error) {
+	if r.byArguments {
+		return "", nil
+	}
+	return keyFrom(r.meta, r.caller.Header)
 }
 
 // keyFrom returns the client's key in the value of _meta, or in the header of the

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -53,6 +54,7 @@ func MCP(scope Scope, o *Options, tools ...*Tool) func(context.Context, events.A
 	for _, t := range tools {
 		addTool(server, t, scope, cmp.Or(o.MetaKey, "idempotencyKey"))
 	}
+	server.AddReceivingMiddleware(withoutSubscriptions)
 	// PropagateRequestCancellation stays off: it would end a tool with its client.
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
 		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
@@ -65,6 +67,17 @@ func MCP(scope Scope, o *Options, tools ...*Tool) func(context.Context, events.A
 			panic(*panicked)
 		}
 		return response, nil
+	}
+}
+
+// withoutSubscriptions refuses a request that is answered when the tools change. They do
+// not, and the invocation would last until its timeout.
+func withoutSubscriptions(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		if method == "subscriptions/listen" {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound}
+		}
+		return next(ctx, method, r)
 	}
 }
 

@@ -29,6 +29,8 @@ type request struct {
 	caller    Caller
 	meta      any // of _meta: the client's key, or nil
 	scope     Scope
+	// byArguments has the client's key ignored.
+	byArguments bool
 }
 
 // New declares a tool. The definition has its name and description. Its schemas are
@@ -41,12 +43,16 @@ type request struct {
 // like one that wants a second effect. The function must not set Scope or Record. If it
 // is nil, or finds no ID, only calls with the client's key run (see Config.OnMissingKey).
 //
+// So a client that sends a new key for a call that it repeats has a second effect. If the
+// arguments name the effect, use [NewByArguments].
+//
 // All arguments are compared with those of the key's first use, and a call with others is
 // refused. If the key function sets Payload or Fingerprint, that is compared instead:
 // leave out what a model words differently each time, such as a reason.
 //
 // Arguments that do not fit the schema are refused before a record is claimed. Defaults
-// in a schema are not filled in.
+// in a schema are not filled in. Stored results keep the members that Out had, so a new
+// member must be optional in its schema.
 //
 // New panics with a [*driver.ConfigError] if an argument is wrong.
 func New[In, Out any](x *idempotent.Executor, definition *mcp.Tool, key func(In) (idempotent.Key, error), fn func(context.Context, In) (Out, error)) *Tool {
@@ -67,7 +73,27 @@ func New[In, Out any](x *idempotent.Executor, definition *mcp.Tool, key func(In)
 		c := &call[In]{request: r}
 		ctx, event := adapter.WithEvent(r.in(ctx))
 		result, err := protected(ctx, c)
-		return answerOf(result, err, event, c.failed)
+		a := answerOf(result, err, event, c.failed)
+		if c.keyed {
+			a.text = strings.Replace(a.text, "the same arguments", "the same arguments and the same idempotency key", 1)
+		}
+		return a
+	}
+	return t
+}
+
+// NewByArguments declares a tool of which the arguments alone make two calls the same
+// one, whatever key a client sends: one refund a charge, also of clients that make a key
+// for each request. Everything else is as in [New]; key must not be nil.
+func NewByArguments[In, Out any](x *idempotent.Executor, definition *mcp.Tool, key func(In) (idempotent.Key, error), fn func(context.Context, In) (Out, error)) *Tool {
+	var mistakes driver.Mistakes
+	mistakes.If(key == nil, "tools: NewByArguments: the key function is nil")
+	mistakes.Panic()
+	t := New(x, definition, key, fn)
+	serve := t.serve
+	t.serve = func(ctx context.Context, r *request) answer {
+		r.byArguments = true
+		return serve(ctx, r)
 	}
 	return t
 }

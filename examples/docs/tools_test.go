@@ -34,7 +34,7 @@ func byCharge(r RefundRequest) (idempotent.Key, error) {
 }
 
 func refundTool(x *idempotent.Executor) *tools.Tool {
-	return tools.New(x, &mcp.Tool{Name: "refund", Description: "Refunds a charge."}, byCharge, refund)
+	return tools.NewByArguments(x, &mcp.Tool{Name: "refund", Description: "Refunds a charge."}, byCharge, refund)
 }
 
 func refund(ctx context.Context, r RefundRequest) (Refund, error) {

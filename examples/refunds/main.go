@@ -59,7 +59,7 @@ func setUp(ctx context.Context) (any, error) {
 }
 
 func tool(x *idempotent.Executor, d *desk) *tools.Tool {
-	return tools.New(x, &mcp.Tool{
+	return tools.NewByArguments(x, &mcp.Tool{
 		Name:        "refund",
 		Description: "Refunds a charge, as a whole or in part. One refund a charge.",
 	}, byCharge, d.refund)
