@@ -54,7 +54,7 @@ const (
 //   - after an error of next, such as a broken connection or a timeout, and after a
 //     response that breaks off within its first 6 MB, which are read at once.
 //
-// It waits as long as Retry-After says or, without one, longer after each attempt. All
+// It waits longer after each attempt, and at least as long as Retry-After says. All
 // other responses are final, such as a 400 and a 422. So are these if the wait would end
 // after [Options].MaxTime or the context's deadline, and if the body cannot be read
 // again: see [http.Request.GetBody], which http.NewRequest sets for bytes and strings.
@@ -62,7 +62,8 @@ const (
 // A key that the request has is kept, and repeating the request in the caller's own loop
 // needs one. Requests with safe methods, such as GET, go to next unchanged.
 //
-// Use it only for services that recognize the key: others carry out each repetition.
+// Use it only for services that recognize the key: others carry out each repetition. A
+// streamed response is returned when 6 MB have come, or its end.
 //
 // A nil next is that of net/http, with 30 s for the answer: with the ResponseHeaderTimeout
 // of a http.Transport, a connection that is silent counts as broken.
@@ -158,9 +159,7 @@ func pauseAfter(response *http.Response, err error, backoff time.Duration) (paus
 		return pause, true
 	}
 	after, told := retryAfter(response.Header.Get("Retry-After"))
-	if told {
-		pause = after
-	}
+	pause = max(pause, after) // a Retry-After of 0 is no reason to ask all the time
 	switch response.StatusCode {
 	case http.StatusConflict:
 		return pause, told

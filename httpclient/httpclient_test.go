@@ -102,6 +102,7 @@ func TestOnlyWhatMayHaveNoAnswerIsRepeated(t *testing.T) {
 		"a conflict of the service": {answer(409), 1, 0},
 		"unavailable":               {answer(503, "Retry-After", "1"), 2, time.Second},
 		"unavailable, for how long": {answer(503), 2, 50 * time.Millisecond},
+		"unavailable, without wait": {answer(503, "Retry-After", "0"), 2, 50 * time.Millisecond},
 		"a stored refusal":          {answer(503, "Idempotent-Replayed", "true"), 1, 0},
 		"no answer of a function":   {answer(502), 2, 50 * time.Millisecond},
 		"a timeout of the gateway":  {answer(504), 2, 50 * time.Millisecond},
