@@ -29,14 +29,14 @@ Idempotency-Key. $KEY in the event stands for the key.
 
 All that the function does, it does: use a stage whose effects are harmless. --charge
 selects what differs between two charges, in the JSON of the body or the result. load
-ends with 1 if answers with one key are different, or have two charges. It needs the
-permission lambda:InvokeFunction.
+ends with 1 if answers with one key are different or have two charges, if all failed, or
+if --charge finds none. It needs the permission lambda:InvokeFunction.
 `
 
 // An answer is the response of HTTP, or 200 and what a function returned.
 type answer struct {
-	status int // 0 if there is none
-	body   string
+	status int    // 0 if there is none
+	body   string // or why there is none
 }
 
 func load(ctx context.Context, c *cli.Call) error {
@@ -88,22 +88,26 @@ func load(ctx context.Context, c *cli.Call) error {
 		})
 	}
 	all.Wait()
-	counts := map[string]int{}
+	counts, failure := map[string]int{}, ""
 	for _, answers := range results {
-		count(answers, charged, counts)
+		failure = cmp.Or(failure, count(answers, charged, counts))
 	}
 	fmt.Fprintf(c.Out, "answers: %d equal, %d different, %d in progress, %d failed\n", counts["equal"], counts["different"], counts["in progress"], counts["failed"])
 	if *charge != "null" {
 		fmt.Fprintf(c.Out, "charges: %d, and %d keys with more than one\n", counts["charges"], counts["charged again"])
 	}
-	if counts["different"] > 0 || counts["charged again"] > 0 || ctx.Err() != nil {
+	if failure != "" {
+		fmt.Fprintf(c.Err, "a failure: %s\n", failure)
+	}
+	if counts["different"] > 0 || counts["charged again"] > 0 || counts["equal"] == 0 || *charge != "null" && counts["charges"] == 0 || ctx.Err() != nil {
 		return &cli.Ending{Code: cli.CodeFailed} // the counts say it
 	}
 	return nil
 }
 
-// count counts the answers with one key, and the charges in them.
-func count(answers []answer, charged *jmespath.Expression, counts map[string]int) {
+// count counts the answers with one key, and the charges in them. It returns the first
+// failure.
+func count(answers []answer, charged *jmespath.Expression, counts map[string]int) (failure string) {
 	first, charges := answer{}, map[string]bool{}
 	for _, a := range answers {
 		switch {
@@ -112,6 +116,7 @@ func count(answers []answer, charged *jmespath.Expression, counts map[string]int
 			continue
 		case a.status == 0, a.status == http.StatusTooManyRequests, a.status >= http.StatusInternalServerError:
 			counts["failed"]++
+			failure = cmp.Or(failure, a.failure())
 			continue
 		}
 		first = cmp.Or(first, a)
@@ -125,12 +130,21 @@ func count(answers []answer, charged *jmespath.Expression, counts map[string]int
 	if len(charges) > 1 {
 		counts["charged again"]++
 	}
+	return failure
+}
+
+// failure is without what the function says of itself, which may be personal data.
+func (a answer) failure() string {
+	if a.status == 0 {
+		return a.body
+	}
+	return fmt.Sprint("HTTP ", a.status)
 }
 
 func invoked(ctx context.Context, client *lambda.Client, function, event string) answer {
 	out, err := client.Invoke(ctx, &lambda.InvokeInput{FunctionName: &function, Payload: []byte(event)})
 	if err != nil {
-		return answer{}
+		return answer{body: err.Error()}
 	}
 	var returned struct {
 		StatusCode      int
@@ -141,7 +155,7 @@ func invoked(ctx context.Context, client *lambda.Client, function, event string)
 	case out.FunctionError != nil && returned.ErrorType == "InProgressError":
 		return answer{status: http.StatusConflict}
 	case out.FunctionError != nil:
-		return answer{}
+		return answer{body: "the function ended with a " + returned.ErrorType}
 	case returned.StatusCode != 0: // the headers say which is a replay, so two differ
 		return answer{returned.StatusCode, returned.Body}
 	}
@@ -151,16 +165,16 @@ func invoked(ctx context.Context, client *lambda.Client, function, event string)
 func post(ctx context.Context, url, key, body string) answer {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
-		return answer{}
+		return answer{body: err.Error()}
 	}
 	r.Header = http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {key}}
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return answer{}
+		return answer{body: err.Error()}
 	}
 	text, err := io.ReadAll(response.Body)
-	if cmp.Or(err, response.Body.Close()) != nil {
-		return answer{}
+	if err = cmp.Or(err, response.Body.Close()); err != nil {
+		return answer{body: err.Error()}
 	}
 	return answer{response.StatusCode, string(text)}
 }

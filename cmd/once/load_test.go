@@ -66,14 +66,15 @@ func TestLoadOfAnURL(t *testing.T) {
 	}{
 		"protected":   {httpapi.Middleware(x, httpapi.NoIdentity(), nil)(pay), 0, "charges: 3, and 0 keys with more than one\n"},
 		"unprotected": {pay, cli.CodeFailed, "answers: 3 equal, 6 different, 0 in progress, 0 failed\ncharges: 9, and 3 keys with more than one\n"},
-		"broken":      {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }), 0, "answers: 0 equal, 0 different, 0 in progress, 9 failed\ncharges: 0, and 0 keys with more than one\n"},
-		"busy":        {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(409) }), 0, "answers: 0 equal, 0 different, 9 in progress, 0 failed\ncharges: 0, and 0 keys with more than one\n"},
+		"broken":      {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }), cli.CodeFailed, "answers: 0 equal, 0 different, 0 in progress, 9 failed\ncharges: 0, and 0 keys with more than one\n"},
+		"busy":        {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(409) }), cli.CodeFailed, "answers: 0 equal, 0 different, 9 in progress, 0 failed\ncharges: 0, and 0 keys with more than one\n"},
 	} {
 		server := httptest.NewServer(c.handler)
 		t.Cleanup(server.Close)
 		r := s.typing("{}", "load", server.URL, "--event", "-", "--keys", "3", "--duplicates", "2", "--charge", "charge")
 		check.Equal(t, r.code, c.code, name, r.err)
 		check.Contains(t, r.out, c.out, name)
+		check.Equal(t, strings.Contains(r.err, "a failure: HTTP 500\n"), name == "broken", r.err)
 	}
 }
 
