@@ -80,7 +80,7 @@ func (o *alarmFlags) flags(c *cli.Call) {
 	c.StringVar(&o.deadLetters, "dead-letters", "", "the `id` of the dead-letter queue of that queue")
 	c.StringVar(&o.failures, "failures", "", "the `id` of a queue with events that Lambda gave up")
 	c.BoolVar(&o.stream, "stream", false, "a stream feeds it")
-	c.Float64Var(&o.duplicates, "duplicates", 0, "the `percent` of duplicates among the calls of an operation from which an alarm rings")
+	c.Float64Var(&o.duplicates, "duplicates", 0, "the `number` of percent of the calls of an operation: an alarm rings at as many duplicates")
 	c.BoolVar(&o.relay, "relay", false, "it is the relay of an outbox")
 	c.List("notify", "the `id` of a topic for all alarms", &o.notify)
 	c.List("page", "the `id` of a topic for those that need a person now", &o.page)

@@ -16,7 +16,7 @@ func effects(c *code, report report) {
 			return ok && slices.ContainsFunc(call.Args, c.keyed)
 		}
 		if what == "" || s.step != nil || h.x != nil && c.flowsFrom(h.x, c.isField("MaxAttempts")) ||
-			passesKey(call) || slices.ContainsFunc(s.stack, passesKey) || slices.ContainsFunc(call.Args, c.recognised) {
+			passesKey(call) || slices.ContainsFunc(s.stack, passesKey) || slices.ContainsFunc(call.Args, c.recognized) {
 			return
 		}
 		report(call.Pos(), "%s in a handler of %s is in no step and carries no key: an attempt that dies after it is repeated, and so is the effect. "+
@@ -24,9 +24,9 @@ func effects(c *code, report report) {
 	})
 }
 
-// recognised reports whether the service recognises a repetition of a request by itself,
+// recognized reports whether the service recognizes a repetition of a request by itself,
 // or may: one that another package passes is not seen.
-func (c *code) recognised(arg ast.Expr) bool {
+func (c *code) recognized(arg ast.Expr) bool {
 	isToken := c.isField("ClientRequestToken", "ClientToken", "ConditionExpression", "DurableExecutionName", "Expected", "IdempotencyKey", "IdempotencyToken", "MessageDeduplicationId")
 	isExecution := isNamed(c.info.TypeOf(arg), "github.com/aws/aws-sdk-go-v2/service/sfn.StartExecutionInput")
 	return c.flowsFrom(arg, func(n ast.Node) bool {
