@@ -96,8 +96,8 @@ func (s *Stored) Left() time.Duration {
 // It returns an [*InProgressError] for a record whose lease is live, has no end, or
 // belongs to a durable execution, which may be paused: two calls would run. It returns a
 // [*RecordChangedError] if the record was written since, and a [*StoreError] if the store
-// fails. Processes with a cache (Config.CacheEntries) other than this one replay a finished
-// result until its retention ends.
+// fails. A process with a cache (Config.CacheEntries) replays a finished result until its
+// retention ends: other processes, and this one if a call had read the record already.
 func (s *Stored) Evict(ctx context.Context) error {
 	if s.Status == driver.InProgress && (s.Lease.IsZero() || !s.entry.Lapsed(s.cutoff()) || strings.HasPrefix(s.entry.Owner, "execution-")) {
 		return &InProgressError{RecordID: s.shown, Until: s.Lease}
