@@ -29,6 +29,7 @@ import (
 	"github.com/lambda-once/once/cmd/once/internal/store"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
+	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
 // Records of TestLargeTable, unless ONCE_RECORDS is set: "make
@@ -47,14 +48,16 @@ func TestLargeTable(t *testing.T) {
 	}
 	s := newScene(t)
 	began := time.Now()
-	binary := filepath.Join(t.TempDir(), "once") // without the race detector, which takes memory
+	binary := "" // without the race detector, which takes memory; compiled as the functions of other tests are
 	var building sync.WaitGroup
 	building.Go(func() {
-		said, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
-		check.Nil(t, err, string(said))
+		var err error
+		binary, err = lambdaruntime.Build(t.Context(), ".", ".")
+		check.Nil(t, err)
 	})
 	s.fill(n)
 	building.Wait()
+	t.Cleanup(func() { check.Nil(t, os.RemoveAll(filepath.Dir(binary))) })
 	t.Logf("%d records written in %v", n, time.Since(began).Round(time.Second))
 
 	var all, stuck lines

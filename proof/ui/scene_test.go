@@ -25,6 +25,7 @@ import (
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/notrun"
 	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/postgreslocal"
 	"github.com/lambda-once/once/postgres"
 	"github.com/lambda-once/once/redis"
@@ -37,17 +38,12 @@ var command, chromium string
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "once-ui-")
-	if err != nil {
+	var err error // the functions of other tests are compiled in the same way, and once
+	if command, err = lambdaruntime.Build(context.Background(), "../../cmd/once", "."); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
-	command = filepath.Join(dir, "once")
-	if said, err := exec.Command("go", "build", "-C", "../../cmd/once", "-o", command, ".").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%v\n%s", err, said)
-		return 1
-	}
+	defer os.RemoveAll(filepath.Dir(command))
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil && chromium == "" {
 			chromium = path
