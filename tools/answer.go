@@ -67,7 +67,7 @@ func refusal(err error) answer {
 	case *idempotent.LeaseLostError:
 		return again(1, "Another call of the tool has taken over. Call it again with the same arguments to get its result.")
 	case *idempotent.KeyReusedError:
-		return refuse("The tool has not run: the same request was made before with other arguments, and that call stands. To get its result, repeat it with the first arguments. Only for a new request, send a new idempotency key or the arguments of that request.")
+		return refuse("The tool has not run: the same request was made before with other arguments, and that call stands. To get its result, repeat it with the first arguments. Only for a new request, send the arguments of that request.")
 	case *idempotent.KeyExpiredError:
 		return refuse("The tool has not run: the idempotency key is too old to know whether the request was carried out. Check, and send a new key if it was not.")
 	case *idempotent.OutcomeUnknownError:

@@ -75,12 +75,18 @@ func New[In, Out any](x *idempotent.Executor, definition *mcp.Tool, key func(In)
 		result, err := protected(ctx, c)
 		a := answerOf(result, err, event, c.failed)
 		if c.keyed {
-			a.text = strings.Replace(a.text, "the same arguments", "the same arguments and the same idempotency key", 1)
+			a.text = withKey.Replace(a.text)
 		}
 		return a
 	}
 	return t
 }
+
+// withKey names the client's key in a refusal.
+var withKey = strings.NewReplacer(
+	"the same arguments", "the same arguments and the same idempotency key",
+	"send the arguments of that request", "send a new idempotency key",
+)
 
 // NewByArguments declares a tool of which the arguments alone make two calls the same
 // one, whatever key a client sends: one refund a charge, also of clients that make a key
