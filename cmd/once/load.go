@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,8 +30,8 @@ Idempotency-Key. $KEY in the event stands for the key.
 
 All that the function does, it does: use a stage whose effects are harmless. --charge
 selects what differs between two charges, in the JSON of the body or the result. load
-ends with 1 if answers with one key are different or have two charges, if all failed, or
-if --charge finds none. It needs the permission lambda:InvokeFunction.
+ends with 1 if answers with one key are different or have two charges, if none succeeds,
+or if --charge finds none. It needs the permission lambda:InvokeFunction.
 `
 
 // An answer is the response of HTTP, or 200 and what a function returned.
@@ -46,6 +47,15 @@ func load(ctx context.Context, c *cli.Call) error {
 	keys := c.Int("keys", 1, "the `number` of keys, ten at a time")
 	duplicates := c.Int("duplicates", 3, "the `number` of requests at once with each key")
 	charge := c.String("charge", "null", "a JMESPath `expression` for what an answer says of a charge")
+	headers := http.Header{"Content-Type": {"application/json"}}
+	c.Func("header", "a header of each request to a URL, as `name:value`", func(text string) error {
+		name, value, found := strings.Cut(text, ":")
+		if !found {
+			return errors.New("it has no colon")
+		}
+		headers.Set(name, strings.TrimSpace(value))
+		return nil
+	})
 	rest, err := c.Arguments(1)
 	if err != nil {
 		return err
@@ -58,7 +68,8 @@ func load(ctx context.Context, c *cli.Call) error {
 	if err := cmp.Or(err, invalid); err != nil {
 		return cli.Misuse(err)
 	}
-	target, send := rest[0], post
+	target := rest[0]
+	send := func(ctx context.Context, url, key, body string) answer { return post(ctx, url, key, body, headers) }
 	if !strings.HasPrefix(target, "http://") && !strings.HasPrefix(target, "https://") {
 		if *keys > 1 && !strings.Contains(string(event), "$KEY") {
 			return cli.Endf(cli.CodeUsage, "without $KEY in the event, all have one key")
@@ -99,7 +110,7 @@ func load(ctx context.Context, c *cli.Call) error {
 	if failure != "" {
 		fmt.Fprintf(c.Err, "a failure: %s\n", failure)
 	}
-	if counts["different"] > 0 || counts["charged again"] > 0 || counts["equal"] == 0 || *charge != "null" && counts["charges"] == 0 || ctx.Err() != nil {
+	if counts["different"] > 0 || counts["charged again"] > 0 || counts["succeeded"] == 0 || *charge != "null" && counts["charges"] == 0 || ctx.Err() != nil {
 		return &cli.Ending{Code: cli.CodeFailed} // the counts say it
 	}
 	return nil
@@ -119,7 +130,11 @@ func count(answers []answer, charged *jmespath.Expression, counts map[string]int
 			failure = cmp.Or(failure, a.failure())
 			continue
 		}
-		first = cmp.Or(first, a)
+		if first = cmp.Or(first, a); a.status < http.StatusBadRequest {
+			counts["succeeded"]++
+		} else {
+			failure = cmp.Or(failure, a.failure()) // such as a refused caller, alike at each repetition
+		}
 		counts[map[bool]string{true: "equal", false: "different"}[a == first]]++
 		decoded, err := jmespath.Decode(jmespath.Exact, a.body)
 		if value, searchErr := charged.Search(decoded); cmp.Or(err, searchErr) == nil && value != nil {
@@ -162,12 +177,13 @@ func invoked(ctx context.Context, client *lambda.Client, function, event string)
 	return answer{http.StatusOK, string(out.Payload)}
 }
 
-func post(ctx context.Context, url, key, body string) answer {
+func post(ctx context.Context, url, key, body string, headers http.Header) answer {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		return answer{body: err.Error()}
 	}
-	r.Header = http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {key}}
+	r.Header = headers.Clone()
+	r.Header.Set("Idempotency-Key", key)
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return answer{body: err.Error()}

@@ -67,6 +67,7 @@ func TestLoadOfAnURL(t *testing.T) {
 		"protected":   {httpapi.Middleware(x, httpapi.NoIdentity(), nil)(pay), 0, "charges: 3, and 0 keys with more than one\n"},
 		"unprotected": {pay, cli.CodeFailed, "answers: 3 equal, 6 different, 0 in progress, 0 failed\ncharges: 9, and 3 keys with more than one\n"},
 		"broken":      {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }), cli.CodeFailed, "answers: 0 equal, 0 different, 0 in progress, 9 failed\ncharges: 0, and 0 keys with more than one\n"},
+		"not allowed": {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }), cli.CodeFailed, "answers: 9 equal, 0 different, 0 in progress, 0 failed\ncharges: 0, and 0 keys with more than one\n"},
 		"busy":        {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(409) }), cli.CodeFailed, "answers: 0 equal, 0 different, 9 in progress, 0 failed\ncharges: 0, and 0 keys with more than one\n"},
 	} {
 		server := httptest.NewServer(c.handler)
@@ -75,12 +76,22 @@ func TestLoadOfAnURL(t *testing.T) {
 		check.Equal(t, r.code, c.code, name, r.err)
 		check.Contains(t, r.out, c.out, name)
 		check.Equal(t, strings.Contains(r.err, "a failure: HTTP 500\n"), name == "broken", r.err)
+		check.Equal(t, strings.Contains(r.err, "a failure: HTTP 401\n"), name == "not allowed", r.err)
 	}
+}
+
+func TestLoadSendsHeaders(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		check.Equal(t, r.Header.Get("Authorization"), "Bearer ada")
+		check.Differ(t, r.Header.Get("Idempotency-Key"), "")
+	}))
+	defer server.Close()
+	check.Equal(t, (&scene{T: t}).typing("{}", "load", server.URL, "--event", "-", "--header", "Authorization: Bearer ada").code, 0)
 }
 
 func TestLoadIsUsedWrongly(t *testing.T) {
 	s := &scene{T: t}
-	for _, args := range [][]string{{}, {"orders"}, {"orders", "--event", "-", "--keys", "0"}, {"orders", "--event", "-", "--charge", "]"}, {"orders", "--event", "none"}} {
+	for _, args := range [][]string{{}, {"orders"}, {"orders", "--event", "-", "--keys", "0"}, {"orders", "--event", "-", "--charge", "]"}, {"orders", "--event", "none"}, {"orders", "--event", "-", "--header", "x"}} {
 		check.Equal(t, s.run(append([]string{"load"}, args...)...).code, cli.CodeUsage, args)
 	}
 	_, err := os.Stat("none")
