@@ -19,9 +19,8 @@ end of its name. They are those of the CDK constructs and of the Terraform modul
 
 	once alarms --function OrdersFunction --operation place-order --queue OrdersQueue --dead-letters OrdersQueueDeadLetters --notify OnCall
 
-For a function of handlers.Resume, --resumes takes the place of --operation.
-Each flag but these and --url names a resource by its logical ID in the template. The
-alarms of operations need the metrics of package emf. QueueAge rings after 1 h:
+The operations of a function of handlers.Resume are those of --resumes. Resources are
+named by their logical IDs in the template. The alarms of operations need the metrics of package emf. QueueAge rings after 1 h:
 lower it for a queue that keeps its messages for less than 2 h.
 `
 
@@ -80,7 +79,7 @@ func (o *alarmFlags) flags(c *cli.Call) {
 	c.StringVar(&o.deadLetters, "dead-letters", "", "the `id` of the dead-letter queue of that queue")
 	c.StringVar(&o.failures, "failures", "", "the `id` of a queue with events that Lambda gave up")
 	c.BoolVar(&o.stream, "stream", false, "a stream feeds it")
-	c.Float64Var(&o.duplicates, "duplicates", 0, "the `number` of percent of the calls of an operation: an alarm rings at as many duplicates")
+	c.Float64Var(&o.duplicates, "duplicates", 0, "an alarm rings at this `number` of duplicates in 100 calls of an operation; 0: none")
 	c.BoolVar(&o.relay, "relay", false, "it is the relay of an outbox")
 	c.List("notify", "the `id` of a topic for all alarms", &o.notify)
 	c.List("page", "the `id` of a topic for those that need a person now", &o.page)

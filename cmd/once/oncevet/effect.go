@@ -20,7 +20,7 @@ func effects(c *code, report report) {
 			return
 		}
 		report(call.Pos(), "%s in a handler of %s is in no step and carries no key: an attempt that dies after it is repeated, and so is the effect. "+
-			"Put it into idempotent.Step, send an idempotent.DownstreamKey, add a condition, or write it in the transaction of the record", what, h.name)
+			"Send an idempotent.DownstreamKey, add a condition, write it in the transaction of the record, or put it into idempotent.Step, where only a crash in the step repeats it", what, h.name)
 	})
 }
 
