@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -303,24 +304,27 @@ func TestAPanicReleasesTheKeyAndReachesLambda(t *testing.T) {
 
 // The function URL of a client that goes away, and the end of the invocation.
 func TestTheInvocationBoundsACallAndNotTheClient(t *testing.T) {
-	d := newDesk(t, byOrder)
-	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(time.Hour))
-	want, _ := ctx.Deadline()
-	d.work = func(ctx context.Context, _ refund) (receipt, error) {
-		got, ok := ctx.Deadline()
-		check.True(t, ok && !got.After(want), "the deadline", got, want)
-		cancel()
-		return receipt{ID: "r"}, ctx.Err()
-	}
-	to := tools.MCP(tools.NoIdentity(), nil, d.tool)
-	e := events.APIGatewayV2HTTPRequest{Body: callOf("1", arguments, ""), Headers: map[string]string{
-		"content-type": "application/json", "accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18",
-	}}
-	e.RequestContext.HTTP.Method = http.MethodPost
-	got, err := to(ctx, e)
-	check.Must(t, err)
-	check.Contains(t, got.Body, `"structuredContent":{"id":"r"`, "a process that was frozen past the end of its invocation")
-	check.Equal(t, (<-d.calls).Outcome, idempotent.OutcomeExecuted)
-	check.Equal(t, call(t, to, `2`, arguments, "").text(), `{"id":"r","order":"","amount":0}`)
-	d.ran(1)
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, byOrder)
+		ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(time.Hour))
+		want, _ := ctx.Deadline()
+		d.work = func(ctx context.Context, _ refund) (receipt, error) {
+			got, ok := ctx.Deadline()
+			check.True(t, ok && !got.After(want), "the deadline", got, want)
+			cancel()
+			time.Sleep(time.Second) // in which a door that heeds the end would answer
+			return receipt{ID: "r"}, ctx.Err()
+		}
+		to := tools.MCP(tools.NoIdentity(), nil, d.tool)
+		e := events.APIGatewayV2HTTPRequest{Body: callOf("1", arguments, ""), Headers: map[string]string{
+			"content-type": "application/json", "accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18",
+		}}
+		e.RequestContext.HTTP.Method = http.MethodPost
+		got, err := to(ctx, e)
+		check.Must(t, err)
+		check.Contains(t, got.Body, `"structuredContent":{"id":"r"`, "a process that was frozen past the end of its invocation")
+		check.Equal(t, (<-d.calls).Outcome, idempotent.OutcomeExecuted)
+		check.Equal(t, call(t, to, `2`, arguments, "").text(), `{"id":"r","order":"","amount":0}`)
+		d.ran(1)
+	})
 }
