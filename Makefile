@@ -111,7 +111,8 @@ test-sqslocal:
 
 test-once:
 	@echo "== the operator's command, against DynamoDB Local"
-	@$(WITH_DYNAMODB) go -C cmd/once $(GO_TEST) -timeout 20m ./...
+	@$(WITH_DYNAMODB) go -C cmd/once $(GO_TEST) -timeout 20m $$(go -C cmd/once list ./... | grep -v '/oncevet$$')
+	@go -C cmd/once test $(IF_NEW) ./oncevet
 
 test-proof:
 	@echo "== the proof: faults, crash matrix, and 300 concurrent histories of all stores, each linearizable"

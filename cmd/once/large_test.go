@@ -171,7 +171,7 @@ func init() {
 	os.Exit(0)
 }
 
-// measured runs the command, bounds its memory and answers its progress.
+// measured runs the command, bounds its memory and returns its progress.
 func (s *scene) measured(out io.Writer, binary string, args ...string) string {
 	s.Helper()
 	cmd := s.command(args...)

@@ -81,12 +81,11 @@ func marks(pkg *packages.Package, file *ast.File) map[string]string {
 
 type finding struct{ at, rule, message string }
 
-// flags are those of this test, so that it compiles nothing anew.
-var flags []string
-
+// load reads what other tests have compiled with the race detector. This one runs without:
+// go/types itself writes to aliases (Unalias) while packages.Load reads packages at once.
 func load(t *testing.T, dir string, patterns ...string) []*packages.Package {
 	t.Helper()
-	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: dir, Tests: true, BuildFlags: flags}, patterns...)
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: dir, Tests: true, BuildFlags: []string{"-race"}}, patterns...)
 	check.Must(t, err)
 	for _, pkg := range pkgs {
 		for _, err := range pkg.Errors {

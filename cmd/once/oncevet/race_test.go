@@ -1,5 +1,0 @@
-//go:build race
-
-package oncevet_test
-
-func init() { flags = []string{"-race"} }
