@@ -13,10 +13,13 @@ PARTLY_RACED  = $(sort $(dir $(shell grep -rl --include='*.go' '^//go:build !rac
 WITHOUT       = -tags=nomsgpack
 FUZZTIME     ?= 2m
 
+# The architecture of the functions: arm64 or amd64.
+ARCH         ?= arm64
+
 # Compiles an example for Lambda: $(call compile,<example>,<absolute path of the bootstrap>).
 # The binary contains neither the folder nor the commit, so that an unchanged
 # function is not deployed again.
-compile       = CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go -C examples build -trimpath -buildvcs=false -tags lambda.norpc -ldflags '-s -w' -o "$(2)" ./$(1)
+compile       = CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) go -C examples build -trimpath -buildvcs=false -tags lambda.norpc -ldflags '-s -w' -o "$(2)" ./$(1)
 
 # Compiles an example for SAM. Without ARTIFACTS_DIR, it would write /bootstrap.
 artifact      = $(if $(filter /%,$(firstword $(ARTIFACTS_DIR))),,$(error ARTIFACTS_DIR must be an absolute path: run "sam build", which sets it, or make $@ ARTIFACTS_DIR=$(CURDIR)/build/$(1)))$(call compile,$(1),$(ARTIFACTS_DIR)/bootstrap)
@@ -215,7 +218,7 @@ fuzz:
 	@for target in FuzzDecode FuzzResult; do \
 		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./dynamo/internal/recorditem || exit 1; done
 
-# One folder a function: build/<function>/bootstrap.zip, for provided.al2023 on arm64.
+# One folder a function: build/<function>/bootstrap.zip, for provided.al2023 on ARCH.
 build:
 	@for main in examples/*/main.go; do \
 		name=$$(basename $$(dirname $$main)); mkdir -p build/$$name; \

@@ -4,13 +4,15 @@ import (
 	"debug/elf"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/lambda-once/once/infra/internal/check"
 )
 
 // SAM calls make build-<logical id> for each function whose build method is
-// makefile, and uploads the contents of ARTIFACTS_DIR.
+// makefile, and uploads the contents of ARTIFACTS_DIR. Here they are for this machine, whose
+// packages the other tests compile too.
 func TestSAMBuilds(t *testing.T) {
 	built := 0
 	for id, r := range sam(t).Resources("AWS::Serverless::Function") {
@@ -19,14 +21,14 @@ func TestSAMBuilds(t *testing.T) {
 			artifacts := t.TempDir()
 			build := exec.CommandContext(t.Context(), "make", "build-"+id)
 			build.Dir = filepath.Join("../../..", r.Properties()["CodeUri"].(string))
-			build.Env = append(build.Environ(), "ARTIFACTS_DIR="+artifacts)
+			build.Env = append(build.Environ(), "ARTIFACTS_DIR="+artifacts, "ARCH="+runtime.GOARCH)
 			if out, err := build.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			program, err := elf.Open(filepath.Join(artifacts, "bootstrap"))
 			check.Must(t, err)
 			defer program.Close()
-			check.Equal(t, program.Machine, elf.EM_AARCH64)
+			check.Equal(t, program.Machine, machine[runtime.GOARCH])
 			check.Equal(t, program.Type, elf.ET_EXEC)
 			libraries, err := program.ImportedLibraries()
 			check.Equal(t, err, nil)
@@ -35,6 +37,19 @@ func TestSAMBuilds(t *testing.T) {
 		built++
 	}
 	check.Equal(t, built, 7)
+}
+
+var machine = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
+
+func TestSAMBuildsForArm64ByDefault(t *testing.T) {
+	for id := range sam(t).Resources("AWS::Serverless::Function") {
+		build := exec.CommandContext(t.Context(), "make", "-n", "build-"+id)
+		build.Dir = "../../.."
+		build.Env = append(build.Environ(), "ARTIFACTS_DIR="+t.TempDir())
+		out, err := build.CombinedOutput()
+		check.Must(t, err)
+		check.Contains(t, string(out), " GOOS=linux GOARCH=arm64 go ", id)
+	}
 }
 
 // Without the folder that SAM names, a build would be written to the root of

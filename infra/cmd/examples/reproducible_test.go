@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func builds(t *testing.T, before string, environment ...string) map[string][]byt
 	check.Must(t, err)
 	copied := t.TempDir()
 	check.Must(t, copySources(copied, root))
-	build := exec.CommandContext(t.Context(), "sh", "-c", before+" && exec make build")
+	build := exec.CommandContext(t.Context(), "sh", "-c", before+" && exec make build ARCH="+runtime.GOARCH)
 	build.Dir = copied
 	build.Env = append(build.Environ(), environment...)
 	if out, err := build.CombinedOutput(); err != nil {
