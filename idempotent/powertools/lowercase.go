@@ -35,13 +35,6 @@ func sortedTypeScriptKeys(o *jmespath.Object) []string {
 // toLowerCase is that of ECMAScript: package unicode, the one letter that
 // becomes two, and the sigma that ends a word.
 func toLowerCase(s string) string {
-	ascii := true
-	for i := range len(s) {
-		ascii = ascii && s[i] < 0x80
-	}
-	if ascii {
-		return strings.ToLower(s)
-	}
 	list := jmespath.Runes(s)
 	dst := make([]byte, 0, len(s)+2)
 	for i, r := range list {
