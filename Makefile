@@ -204,10 +204,9 @@ workflows:
 fuzz:
 	@for target in FuzzCanonicalEquality FuzzCanonicalIdempotent; do \
 		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./internal/canonical || exit 1; done
-	@go test -run '^$$' -fuzz '^FuzzCanonical$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./internal/jmespath
-	@go test -run '^$$' -fuzz '^FuzzPath$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/keypath
-	@for target in FuzzCanonicalText FuzzExpression; do \
-		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/powertools || exit 1; done
+	@for target in FuzzCanonical FuzzSelection; do \
+		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./internal/jmespath || exit 1; done
+	@go test -run '^$$' -fuzz '^FuzzCanonicalText$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/powertools
 	@go test -run '^$$' -fuzz '^FuzzPreimage$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/internal/ids
 	@go test -run '^$$' -fuzz '^FuzzOpen$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/seal
 	@go test -run '^$$' -fuzz '^FuzzBatchEvent$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./handlers

@@ -60,25 +60,3 @@ func FuzzCanonicalText(f *testing.F) {
 		}
 	})
 }
-
-// No expression and no event panics.
-func FuzzExpression(f *testing.F) {
-	for _, s := range selections {
-		f.Add(s.paths[0], s.event)
-	}
-	f.Add("a[?b < `1`].{c: [d, e][::-1]} | max_by(@, &c[0])", `{"a": [{"b": 0, "d": 1, "e": "x"}]}`)
-	f.Add(`map(&powertools_json(@), values(@)) || not_null("\ud800", 'it\'s')`, `{"a": "[1]"}`)
-	f.Fuzz(func(t *testing.T, path, event string) {
-		for d := powertools.TypeScript; d <= powertools.Python; d++ {
-			keyer, err := powertools.New(d, "p", path, nil)
-			if err != nil {
-				continue
-			}
-			first, err := keyer.Key([]byte(event))
-			second, again := keyer.Key([]byte(event))
-			if first != second || (err == nil) != (again == nil) {
-				t.Fatalf("%v: %v, %v, and again %v, %v", d, first, err, second, again)
-			}
-		}
-	})
-}
