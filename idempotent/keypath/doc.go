@@ -19,28 +19,21 @@
 // []byte, json.Number and integers are exact. A map[string]any that Lambda
 // decoded contains float64s, in which 9007199254740993 equals 9007199254740992.
 //
-// Functions compute with exact decimals. avg rounds at the twentieth decimal place
-// after those of its numbers. sum and avg refuse numbers of more than 1,000 places
-// before or after the point. == compares numbers exactly.
+// == compares numbers exactly.
 //
 // # Expressions
 //
-// Path supports the functions of JMESPath Community. sort takes only strings: use
-// sort_by(list, &@) for numbers. find_first and find_last count code points, and
-// pad_left and pad_right bytes.
+// Expressions select. Path refuses arithmetic, variables, the operators <, <=, >, >=, &
+// and $, and all functions but join, to_string and those below: write a key function in
+// Go for them.
 //
-// A slice of a string is a string: id[:3]. A function of it follows a pipe, as in
-// id[:3] | lower(@). With anything else after the slice, as in id[:3].lower(@), every
-// request whose id is a string is refused.
-//
-// Path refuses arithmetic, variables, the comparisons <, <=, > and >=, and number
-// literals, except for the counts and positions that functions such as pad_left and
-// find_first take.
+// A slice of a string is a string: id[:3]. With anything but a pipe after the slice, as in
+// id[:3].a, every request whose id is a string is refused.
 //
 // powertools_json(s), powertools_base64(s) and powertools_base64_gzip(s) decode a
 // string as in Powertools for AWS Lambda: JSON, base64, and base64 of at most 10
 // MiB compressed with gzip. If their argument is null, the key is missing.
 //
-// In values, keys, items and for *, the values of an object come in the order of
-// its keys. So equal requests have equal keys.
+// For *, the values of an object come in the order of its keys. So equal requests have
+// equal keys.
 package keypath

@@ -25,7 +25,7 @@ func TestPath(t *testing.T) {
 		"tenth": 0.10000000000000000000001, "unicode": {"😀": 1, "\ue000": 2}
 	}`
 	for expr, want := range map[string]string{
-		"id": "o-1", "@.id": "o-1", "$.id": "o-1", `"id"`: "o-1", "null || id": "o-1", "not_null(null, id)": "o-1",
+		"id": "o-1", "@.id": "o-1", `"id"`: "o-1", "null || id": "o-1",
 		"n": "1", "big": "9007199254740993", "zero": "0", "no": "false", "yes": "true",
 		"[id, n]": `["o-1",1]`, "[id, null]": `["o-1",null]`, "{b: id, a: n}": `{"a":1,"b":"o-1"}`, "[no]": "[false]", "[zero]": "[0]",
 		// No string is the ID of another type but a number or a boolean.
@@ -33,36 +33,21 @@ func TestPath(t *testing.T) {
 		"'1'": "1", "'true'": "true",
 		// Numbers are exact wherever they pass.
 		"big == other": "false", "big == big": "true", "n == items[0].qty": "false", "items[0].qty == `null`": "false",
-		"items[?qty == `null`] | length(@)": "0", "items[?sku != 's1'].qty": "[3]", "items[?p == {v: p.v}].sku": `["s1","s2"]`,
+		"[id, items[?qty == `null`]]": `["o-1",[]]`, "items[?qty == `2`].sku": `["s1"]`, "big == `9007199254740993.0`": "true", "big == `9007199254740992`": "false", "`[1.50]`": "[1.5]",
+		"items[?sku != 's1'].qty": "[3]", "items[?p == {v: p.v}].sku": `["s1","s2"]`,
 		"to_string(big)": "9007199254740993", "to_string(map)": `"{\"a\":[2],\"b\":\"x\",\"z\":1}"`, "to_string(tenant)": "t<1>",
-		"to_string([tenant])": `"[\"t<1>\"]"`,
-		"type(big)":           "number", "type(@)": "object", "type(tags)": "array", "type(null)": "null", "type(no)": "boolean", "type(id)": "string",
-		"contains(items[].qty, n)": "false", "contains([n, big], big)": "true", "contains([big], other)": "false",
-		"contains([map], map)": "true", "contains(id, '-')": "true", "contains(id, n)": "false",
-		"join('-', [id, to_string(n)])": "o-1-1", "to_array(n)": "[1]", "reverse([n, big])": "[9007199254740993,1]",
-		"length(tags)": "2", "length(tags) == length(items)": "true", "length('é')": "1", "length(map)": "3",
-		"not_null(n)": "1", "merge(map, {z: big}).z": "9007199254740993", "map(&qty, items)": "[2,3]",
-		"zip(tags, [n, big])": `[["b",1],["a",9007199254740993]]`, "from_items(zip(tags, [n, big]))": `{"a":9007199254740993,"b":1}`,
-		"group_by(items, &sku).s1[0].qty": "2", "items[].p.v": "[1,2]", "items[0:1].qty": "[2]", "items[::-1].qty": "[3,2]",
+		"to_string([tenant])": `"[\"t<1>\"]"`, "join('-', [id, to_string(n)])": "o-1-1", "items[*].qty": "[2,3]", "items[].p.v": "[1,2]", "items[0:1].qty": "[2]", "items[::-1].qty": "[3,2]",
 		// Go maps have no order; IDs do.
-		"map.*": `[[2],"x",1]`, "values(map)": `[[2],"x",1]`, "keys(map)": `["a","b","z"]`, "items(map)": `[["a",[2]],["b","x"],["z",1]]`,
-		"{b: id, a: n}.*": `[1,"o-1"]`, "keys(unicode)": "[\"\ue000\",\"😀\"]",
+		"map.*": `[[2],"x",1]`, "{b: id, a: n}.*": `[1,"o-1"]`, "unicode.*": "[2,1]",
 		"items[*].p.*": "[[1],[2]]", "id.* || n": "1", "map.* | [0]": "[2]",
-		"sort(tags)": `["a","b"]`, "deep.a.b[0]": "é", "pad_left(id, `5`, '0')": "00o-1", "split(id, '-', `1`)": `["o","1"]`,
-		"replace(id, 'o', 'p', `1`)": "p-1", "upper(id)": "O-1", "pad_right(id, `5`, '0')": "o-100", "reverse(id)": "1-o",
-		// pad_left counts bytes, of which é has two.
-		"pad_left(deep.a.b[0], `3`)": " é",
+		"deep.a.b[0]": "é",
 		// Nothing is found, and the list has it as null or empty.
-		"[id, not_null(null, tags[9])]": `["o-1",null]`, "[id, tags[-9]]": `["o-1",null]`, "[id, group_by(`[]`, &sku)]": `["o-1",null]`, "[id, split('', '-')]": `["o-1",[]]`,
-		"to_array(tags)": `["b","a"]`, "[tags, tags] | []": `["b","a","b","a"]`, "tags | [*]": `["b","a"]`, "contains([tags, map], tags)": "true", "contains(tags, map)": "false",
+		"[id, null || tags[9]]": `["o-1",null]`, "[id, tags[-9]]": `["o-1",null]`,
+		"[tags, tags] | []": `["b","a","b","a"]`, "tags | [*]": `["b","a"]`, "[tags, map] == [tags, map]": "true", "tags == map": "false",
 		"zero && id": "o-1", "id == n": "false", "{a: n} == {a: n}": "true", "[n] == [big]": "false",
 		// A slice of a string is a string.
-		"id[:1]": "o", "id[:1] | upper(@)": "O", "upper(id[:1])": "O", "(id[:1]).upper(@)": "O", "tags[:1].upper(@)": `["B"]`, "tags[*].[@[:1]]": `[["b"],["a"]]`,
-		// Functions compute with exact decimals.
-		"tenth": "0.10000000000000000000001", "sum([tenth, big])": "9007199254740993.10000000000000000000001", "avg([big, other])": "9007199254740992.5",
-		"max([other, big])": "9007199254740993", "min([other, big])": "9007199254740992", "max_by(items, &qty).sku": "s2", "min_by(items, &p.v).sku": "s1",
-		"sort_by([big, n, other], &@)": "[1,9007199254740992,9007199254740993]", "abs(n)": "1", "ceil(tenth)": "1", "floor(tenth)": "0",
-		"to_number('1.50')": "1.5", "find_first(id, '-')": "1", "find_last(id, 'o', `-1`, `3`)": "0",
+		"id[:1]": "o", "id[::-1]": "1-o", "id[:1] | [@, n]": `["o",null]`, "to_string(id[:1])": "o", "(id[:1]).to_string(@)": "o", "items[:1].to_string(qty)": `["2"]`, "tags[*].[@[:1]]": `[["b"],["a"]]`,
+		"tenth":                    "0.10000000000000000000001",
 		"powertools_json(body).id": "inner", "powertools_json(body).big": "9007199254740993", "powertools_json(body).n == n": "true",
 		"powertools_json(body).[id, n]": `["inner",1]`, "powertools_json(powertools_base64(base64)).id": "b64",
 	} {
@@ -122,20 +107,13 @@ func TestPathPanics(t *testing.T) {
 		"a['b":        "syntax error at byte 4, where the expression ends: unclosed '",
 		"a\xff":       "UTF-8",
 		"a\u0080":     "syntax error at byte 1",
-		"nope(a)":     "unknown function nope",
-		"length()":    "does not take 0",
-		"length(a,b)": "does not take 2",
-		"a > b":       "not supported", "a < `1`": "not supported", "a[?b >= c]": "not supported", "a <= b": "not supported",
-		"a + b": "syntax error", "a - b": "syntax error", "a * b": "syntax error", "a / b": "syntax error", "-a": "syntax error", "a % b": "syntax error",
-		"a == `1`": "number literal", "`[{\"a\":1}]`": "number literal", "contains(a, `1`)": "number literal", "[a, `1`]": "number literal",
-		"abs(`1`)": "number literal", "find_first(a, b, `1.5`)": "literal integer", "find_last(a, b, c, `'d'`)": "syntax error", "find_first(a)": "does not take 1",
-		"map(&f(b), a)": "unknown function", "a[?f(b)]": "unknown function", "{a: f(b)}": "unknown function", "!f(a)": "unknown function", "a.*.f(@)": "unknown function",
-		"* | f(@)": "unknown function", "a[].f(@)": "unknown function", "a || f(b)": "unknown function", "length(f(a))": "unknown function",
-		"pad_left(a, b)": "literal integer", "pad_left(a, `-1`)": "literal integer", "pad_left(a, `1.5`)": "literal integer",
-		"pad_left(a, `1e9`)": "literal integer", "split(a, b, c)": "literal integer",
-		"a[::0]": "step", "a[::9223372036854775807]": "step",
-		"&a": "reference", "to_string(&a)": "reference", "map(a, b)": "reference",
-		"let $x = a in $x": "syntax error", "$x": "syntax error", "a = b": "syntax error", "let $x in @": "syntax error",
+		"nope(a)":     "the function nope is not supported: write a key function in Go",
+		"to_string()": "does not take 0",
+		"join(a)":     "does not take 1",
+		"a > b":       "the operator > is not supported",
+		"a + b":       "syntax error", "a - b": "syntax error", "a * b": "syntax error", "a / b": "syntax error", "-a": "syntax error", "a % b": "syntax error",
+		"{a: b c: d}": "syntax error", "join(a b)": "syntax error", "`01`": "syntax error", "`1e1000000000000000001`": "syntax error", "\"\\ud800\"": "syntax error",
+		"a[::0]": "step", "a = b": "syntax error",
 	} {
 		func() {
 			defer func() {
@@ -154,16 +132,14 @@ func TestPathErrors(t *testing.T) {
 	request := `{"s":"` + secret + `","n":` + secret + `,"text":"` + secret + `x","b":"/` + secret + `=","invalid":"{\"` + secret +
 		`\":1,\"` + secret + `\":2}","latin":"/w=="}`
 	for _, expr := range []string{
-		"length(n)", "join(',', [n])", "upper(n)", "sort([n])", "keys(s)", "merge(@, s)",
-		"sum([s])", "max([n, s])", "ceil(s)", "sort_by([@], &@)", "to_number('1e1000000000000000001')", "find_first(s, 'a', s)",
-		"map(&upper(n), [@])", "group_by([@], &n)", "from_items([[s]])", "from_items([[n, s]])", "pad_left(s, `9`, s)",
+		"join(',', [n])", "join(n, [s])", "join(',', s)", "join(',', absent)",
 		"powertools_json(text)", "powertools_json(invalid)", "powertools_json(n)", "powertools_base64(text)",
 		"powertools_base64(latin)", "powertools_base64_gzip(latin)", "powertools_base64_gzip(b)",
 		// To the left of these, other implementations turn errors into null.
-		"[s, powertools_json(text)[]]", "[s, powertools_json(text)[?a]]", "[s, powertools_json(text).*]", "[s, upper(n)[]]",
+		"[s, powertools_json(text)[]]", "[s, powertools_json(text)[?a]]", "[s, powertools_json(text).*]", "[s, join(n, [s])[]]",
 		// Their first engine leaves out what follows the slice.
-		"s[:3].lower(@)", "s[:3].a", "s[:3][0]", "s[:3][1:]", "s[:3].[@]", "s[:3].{a: @}", "s[:3].*", "s[:3][*]", "s[:3][?a]", "[n, s[:3].lower(@)]",
-		"[s][*][:3].lower(@)", "[@][?s[:1].lower(@) == 'a'].n", "[s[9:].lower(@), n]",
+		"s[:3].to_string(@)", "s[:3].a", "s[:3][0]", "s[:3][1:]", "s[:3].[@]", "s[:3].{a: @}", "s[:3].*", "s[:3][*]", "s[:3][?a]", "[n, s[:3].to_string(@)]",
+		"[s][*][:3].to_string(@)", "[@][?s[:1].to_string(@) == 'a'].n", "[s[9:].to_string(@), n]",
 	} {
 		key, err := Path[json.RawMessage](expr)(json.RawMessage(request))
 		if err == nil || key != (idempotent.Key{}) || !errors.Is(err, idempotent.ErrInvalidPayload) || errors.Is(err, idempotent.ErrMissingKey) {
@@ -198,11 +174,10 @@ func TestPathGzip(t *testing.T) {
 	if err != nil || got.ID != "g" {
 		t.Errorf("got %v, %v", got, err)
 	}
-	text := Path[map[string]string]("length(powertools_base64_gzip(data))")
+	text := Path[map[string]string]("powertools_base64_gzip(data)[:-2]")
 	got, err = text(map[string]string{"data": gzipped(t, strings.Repeat("a", 10<<20))})
-	if err != nil || got.ID != "10485760" {
-		t.Errorf("10 MiB: got %v, %v", got, err)
-	}
+	check.Nil(t, err, "10 MiB")
+	check.Equal(t, len(got.ID), 10<<20-2, "10 MiB")
 	got, err = text(map[string]string{"data": gzipped(t, strings.Repeat("a", 10<<20+1))})
 	check.Is(t, err, idempotent.ErrInvalidPayload, "over 10 MiB", got)
 	whole, decodeErr := base64.StdEncoding.DecodeString(gzipped(t, "text"))
@@ -211,19 +186,20 @@ func TestPathGzip(t *testing.T) {
 	check.Is(t, err, idempotent.ErrInvalidPayload, "truncated", got)
 	got, err = text(map[string]string{"data": base64.StdEncoding.EncodeToString(append(whole, whole...))})
 	check.Nil(t, err, "two members")
-	check.Equal(t, got.ID, "8", "two members")
+	check.Equal(t, got.ID, "textte", "two members")
 	got, err = text(map[string]string{"data": base64.StdEncoding.EncodeToString(append(whole, 0, 0, 0))})
-	check.Is(t, err, idempotent.ErrInvalidPayload, "zeros behind a member", got)
+	check.Nil(t, err, "padding")
+	check.Equal(t, got.ID, "te", "padding")
 }
 
 func TestPathIsSafeForConcurrentUse(t *testing.T) {
-	key := Path[json.RawMessage]("[*.a, sort(`[\"b\",\"a\"]`), powertools_json(s)]")
+	key := Path[json.RawMessage]("[*.a, `[\"b\",\"a\"]`, powertools_json(s)]")
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
 			for range 100 {
 				got, err := key(json.RawMessage(`{"y":{"a":1},"x":{"a":2},"s":"{\"k\":1.0}"}`))
-				if err != nil || got.ID != `[[2,1],["a","b"],{"k":1}]` {
+				if err != nil || got.ID != `[[2,1],["b","a"],{"k":1}]` {
 					t.Errorf("got %v, %v", got, err)
 					return
 				}

@@ -24,8 +24,10 @@
 // The package refuses expressions and events whose keys depend on a version or on an
 // accident. [Key] panics and [New] returns an error for these parts of an expression:
 //
-//   - in TypeScript, the functions reverse and sort, which change the event while
-//     it is hashed, and members that every object inherits, such as constructor;
+//   - the functions other than join, to_string and the three of Powertools, and the
+//     operators <, <=, >, >= and &: expressions select. Change such an expression in all
+//     functions that share the table;
+//   - in TypeScript, members that every object inherits, such as constructor;
 //   - in Python, the functions of Powertools in Options.Validation, where
 //     Powertools itself does not know them.
 //
@@ -41,10 +43,6 @@
 //     (Garay, Beria Erfe, seven Latin and a Cyrillic one), or with a capital
 //     sigma and a code point that Unicode 15 lacks: their order depends on the
 //     version of Node;
-//   - floats for the functions avg and sum in Python, whose result depends on its
-//     version, and text for to_number that is not a number as in JSON;
-//   - integers for avg in Python whose sum is beyond 2^53: the result depends on
-//     the version of jmespath;
 //   - arguments of the wrong type for a function. Some of them mean something in
 //     one language by accident.
 //

@@ -98,11 +98,8 @@ func New(d Dialect, prefix, path string, opts *Options) (*Keyer, error) {
 	if err := mistakes.Err(); err != nil {
 		return nil, err
 	}
-	switch {
-	case k.path != nil && k.validation != nil:
+	if k.path != nil {
 		k.reads = jmespath.Select(k.path, k.validation)
-	case k.path != nil:
-		k.reads = jmespath.Select(k.path)
 	}
 	return k, nil
 }

@@ -14,7 +14,7 @@ func (k *Keyer) missing(v any) bool {
 		// Powertools checks only the selection of a path before.
 		return k.path != nil && (v == nil || v == (jmespath.Undefined{}))
 	case k.dialect == TypeScript:
-		return consistsOf(v, jmespath.Falsy)
+		return consistsOf(v, falsy)
 	case object: // Python compares its keys with None
 		return len(o.Keys) == 0
 	}
@@ -40,3 +40,18 @@ func consistsOf(v any, empty func(any) bool) bool {
 }
 
 func isNull(v any) bool { return v == nil }
+
+// falsy is that of JavaScript, where [] and {} are true.
+func falsy(v any) bool {
+	switch v := v.(type) {
+	case nil, jmespath.Undefined:
+		return true
+	case bool:
+		return !v
+	case float64:
+		return v == 0
+	case string:
+		return v == ""
+	}
+	return false
+}

@@ -9,12 +9,21 @@ import (
 // maxNesting is the limit of encoding/json.
 const maxNesting = 10000
 
-// Decode returns the value of a JSON text in a dialect. Errors are of type
-// [*canonical.Error].
-func Decode(d Dialect, text string) (any, error) { return (*Selection)(nil).Decode(d, text) }
+// Decode returns the value of a JSON text in a dialect. Exact refuses texts without
+// canonical JSON. Errors are of type [*canonical.Error].
+func Decode(d Dialect, text string) (any, error) {
+	if d == Exact {
+		b, err := canonical.Append(nil, []byte(text))
+		if err != nil {
+			return nil, err
+		}
+		text = string(b)
+	}
+	return (*Selection)(nil).Decode(d, text)
+}
 
-// Decode is [Decode] with the selected members alone. Its errors are those of the whole
-// text.
+// Decode returns the value of a JSON text with the selected members alone. Its errors are
+// those of the whole text. In Exact, the text is canonical.
 func (s *Selection) Decode(d Dialect, text string) (v any, err error) {
 	defer catch(&err)
 	p := decoder{dialect: d, text: text}
@@ -48,20 +57,6 @@ func (p *decoder) value(selected *Selection) any {
 		return p.number()
 	default:
 		return p.word()
-	}
-}
-
-// word decodes a value without digits, quotes and brackets.
-func (p *decoder) word() any {
-	switch p.peek() {
-	case 't':
-		return p.literal("true", true)
-	case 'f':
-		return p.literal("false", false)
-	case 'n':
-		return p.literal("null", nil)
-	default:
-		return p.notNumber()
 	}
 }
 
@@ -134,14 +129,6 @@ func (p *decoder) more(end byte) bool {
 		p.depth--
 	}
 	return b == ','
-}
-
-func (p *decoder) literal(word string, v any) any {
-	if !strings.HasPrefix(p.text[p.pos:], word) {
-		panic(p.failure("expected a value"))
-	}
-	p.pos += len(word)
-	return v
 }
 
 func (p *decoder) space() {

@@ -5,11 +5,15 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
-	"unicode/utf8"
 )
 
 // maxDigits is the limit of Python, which does not decode a longer integer.
 const maxDigits = 4300
+
+// A Number is a number that is exact: in Exact any, in the canonical form of
+// package canonical; in Python an integer. All numbers of TypeScript, and those of
+// Python with a fraction or an exponent, are float64s.
+type Number string
 
 // string decodes a string. One without escapes is a part of the text.
 func (p *decoder) string() string {
@@ -31,11 +35,7 @@ func (p *decoder) string() string {
 			return s
 		case '\\':
 			dst = append(dst, p.text[start:p.pos-1]...)
-			if r := p.escape(); p.dialect == Exact {
-				dst = utf8.AppendRune(dst, r) // U+FFFD for a lone surrogate
-			} else {
-				dst = AppendRune(dst, r)
-			}
+			dst = AppendRune(dst, p.escape())
 			start = p.pos
 		}
 	}
@@ -90,9 +90,7 @@ func (p *decoder) atNumber() bool {
 func (p *decoder) number() any {
 	token, integer := p.token()
 	switch {
-	case p.dialect == Exact:
-		return exactNumber(token)
-	case p.dialect == TypeScript || !integer:
+	case p.dialect == TypeScript || p.dialect == Python && !integer:
 		// The error of a number that is out of range comes with the infinity
 		// that both languages have then.
 		f, _ := strconv.ParseFloat(token, 64)
@@ -133,13 +131,22 @@ func (p *decoder) token() (text string, integer bool) {
 	return p.text[start:p.pos], integer
 }
 
-// notNumber decodes the three words that only Python takes for numbers.
-func (p *decoder) notNumber() any {
-	if p.dialect == Python {
-		for word, f := range map[string]float64{"NaN": math.NaN(), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1)} {
-			if strings.HasPrefix(p.text[p.pos:], word) {
-				return p.literal(word, f)
-			}
+// words are the values without digits, quotes and brackets. Only Python takes three of
+// them for numbers.
+var words = []struct {
+	text  string
+	value any
+}{
+	{"true", true}, {"false", false}, {"null", nil},
+	{"NaN", math.NaN()}, {"Infinity", math.Inf(1)}, {"-Infinity", math.Inf(-1)},
+}
+
+func (p *decoder) word() any {
+	for _, w := range words {
+		_, number := w.value.(float64)
+		if strings.HasPrefix(p.text[p.pos:], w.text) && (!number || p.dialect == Python) {
+			p.pos += len(w.text)
+			return w.value
 		}
 	}
 	panic(p.failure("expected a value"))

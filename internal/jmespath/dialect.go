@@ -1,16 +1,16 @@
-// Package jmespath evaluates JMESPath expressions on JSON, with the numbers,
-// strings and functions of a [Dialect]. An expression that is compiled is checked:
-// it fails later only because of the JSON.
+// Package jmespath evaluates JMESPath expressions on JSON, with the numbers and strings
+// of a [Dialect]. It has the part of the language that selects a key. An expression that
+// is compiled is checked: it fails later only because of the JSON.
 package jmespath
 
 // A Dialect is the implementation of JMESPath whose results an expression has.
-// They differ in their numbers, the order of an object's members, the functions,
-// and a few points of the grammar.
+// They differ in their numbers, the order of an object's members, and a few points of
+// the grammar.
 type Dialect uint8
 
 const (
-	// Exact is JMESPath Community, with numbers that are exact decimals and
-	// objects in the order of their keys.
+	// Exact has numbers that are exact decimals, objects in the order of their keys,
+	// and the slices of strings of JMESPath Community.
 	Exact Dialect = iota
 	// TypeScript is @aws-lambda-powertools/jmespath.
 	TypeScript
@@ -33,8 +33,7 @@ type Expression struct {
 // Powertools adds.
 func Compile(d Dialect, text string, decoders bool) (e *Expression, err error) {
 	defer catch(&err)
-	root := parse(d, text)
-	return &Expression{root, d}, checkNode(d, root, decoders)
+	return &Expression{parse(d, text, decoders), d}, nil
 }
 
 // Search applies the expression to a decoded value.
@@ -42,7 +41,7 @@ func Compile(d Dialect, text string, decoders bool) (e *Expression, err error) {
 // Its errors are of type [*canonical.Error], except for [ErrNoContent].
 func (e *Expression) Search(v any) (result any, err error) {
 	defer catch(&err)
-	return e.root.evaluate(scope{e.dialect, v}, v), nil
+	return e.root.evaluate(e.dialect, v), nil
 }
 
 // A failure is the panic with which the decoder, the parser and the functions end

@@ -62,17 +62,6 @@ func (c call) content() (string, error) {
 	return text, nil
 }
 
-func decodeJSON(d Dialect, text string) (any, error) {
-	if d == Exact { // refuses texts without canonical JSON
-		b, err := canonical.Append(nil, []byte(text))
-		if err != nil {
-			return nil, err
-		}
-		text = string(b)
-	}
-	return Decode(d, text)
-}
-
 func decodeBase64(d Dialect, text string) (any, error) {
 	b, err := fromBase64(d, text)
 	if d == TypeScript {
@@ -112,8 +101,8 @@ func fromBase64(d Dialect, text string) ([]byte, error) {
 }
 
 // gunzip inflates all members of a gzip file. Zeros after a member are padding,
-// which compress/gzip would take for a member, as Exact does. Node stops
-// there; Python looks for a member behind them.
+// which compress/gzip would take for a member. Node stops there; Python looks for a
+// member behind them, as Exact does.
 func gunzip(d Dialect, b []byte) ([]byte, error) {
 	file := bytes.NewReader(b)
 	r, err := gzip.NewReader(file)
@@ -131,10 +120,7 @@ func gunzip(d Dialect, b []byte) ([]byte, error) {
 			return nil, errTooLarge
 		}
 		rest := b[len(b)-file.Len():]
-		next := rest
-		if d != Exact {
-			next = bytes.TrimLeft(rest, "\x00")
-		}
+		next := bytes.TrimLeft(rest, "\x00")
 		if len(next) == 0 || d == TypeScript && len(next) < len(rest) {
 			return text, nil
 		}

@@ -1,24 +1,14 @@
 package jmespath
 
-import "math"
-
-// A scope holds the constants of a search.
-type scope struct {
-	dialect Dialect
-	root    any
-}
-
 // evaluate applies an expression to a value.
-func (n *node) evaluate(in scope, v any) any {
+func (n *node) evaluate(d Dialect, v any) any {
 	switch n.kind {
 	case "literal":
 		return n.value
 	case "@":
 		return v
-	case "$":
-		return in.root
 	case "identifier":
-		if o, ok := v.(*Object); ok && (n.text != "" || in.dialect != TypeScript) {
+		if o, ok := v.(*Object); ok && (n.text != "" || d != TypeScript) {
 			return o.Members[n.text]
 		}
 		return nil
@@ -37,36 +27,36 @@ func (n *node) evaluate(in scope, v any) any {
 		case []any:
 			return slice(n, v)
 		case string:
-			if in.dialect == Exact {
+			if d == Exact {
 				return string(slice(n, []rune(v)))
 			}
 		}
 		return nil
 	case "list", "object":
-		return n.build(in, v)
+		return n.build(d, v)
 	case "call":
-		return n.call(in, v)
+		return n.call(d, v)
 	case "each", "values", "filter", "flatten":
-		return n.project(in, v)
+		return n.project(d, v)
 	}
-	left := n.children[0].evaluate(in, v)
+	left := n.children[0].evaluate(d, v)
 	switch n.kind {
 	case "chain", "index chain":
-		if left == nil && in.dialect == Exact {
+		if left == nil && d == Exact {
 			return nil
 		}
 		fallthrough
 	case "|":
-		return n.children[1].evaluate(in, left)
+		return n.children[1].evaluate(d, left)
 	case "!":
 		return !truthy(left)
 	case "||", "&&":
 		if truthy(left) == (n.kind == "||") {
 			return left
 		}
-		return n.children[1].evaluate(in, v)
+		return n.children[1].evaluate(d, v)
 	}
-	return compare(in.dialect, n.kind, left, n.children[1].evaluate(in, v))
+	return equal(d, left, n.children[1].evaluate(d, v)) == (n.kind == "==")
 }
 
 // truthy is that of JMESPath, where 0 is true.
@@ -86,47 +76,32 @@ func truthy(v any) bool {
 	return true
 }
 
-// Falsy is that of JavaScript, where [] and {} are true.
-func Falsy(v any) bool {
-	switch v := v.(type) {
-	case nil, Undefined:
-		return true
-	case bool:
-		return !v
-	case float64:
-		return v == 0 || math.IsNaN(v)
-	case string:
-		return v == ""
-	}
-	return false
-}
-
 // build evaluates a list or an object of expressions.
-func (n *node) build(in scope, v any) any {
-	if v == nil && in.dialect != Exact {
+func (n *node) build(d Dialect, v any) any {
+	if v == nil && d != Exact {
 		return nil
 	}
 	if n.kind == "list" {
 		list := make([]any, len(n.children))
 		for i, child := range n.children {
-			list[i] = child.evaluate(in, v)
+			list[i] = child.evaluate(d, v)
 		}
 		return list
 	}
 	o := newObject(len(n.children))
 	for _, child := range n.children {
-		o.set(child.text, child.children[0].evaluate(in, v))
+		o.set(child.text, child.children[0].evaluate(d, v))
 	}
 	return o
 }
 
 // project applies an expression to each element, and leaves out null results.
-func (n *node) project(in scope, v any) any {
+func (n *node) project(d Dialect, v any) any {
 	left := n.children[0]
-	v = left.evaluate(in, v)
+	v = left.evaluate(d, v)
 	var elements []any
 	if o, ok := v.(*Object); ok && n.kind == "values" {
-		elements = valuesOf(in.dialect, o)
+		elements = valuesOf(d, o)
 	} else if _, text := v.(string); text && left.kind == "index chain" && n.kind == "each" && left.children[1].kind == "slice" {
 		// Where a list would be projected. Without the rest, two requests could have one
 		// key, or one request two.
@@ -142,10 +117,10 @@ func (n *node) project(in scope, v any) any {
 	}
 	selected := []any{}
 	for _, e := range elements {
-		if n.kind == "filter" && !truthy(n.children[2].evaluate(in, e)) {
+		if n.kind == "filter" && !truthy(n.children[2].evaluate(d, e)) {
 			continue
 		}
-		if e := n.children[1].evaluate(in, e); e != nil {
+		if e := n.children[1].evaluate(d, e); e != nil {
 			selected = append(selected, e)
 		}
 	}

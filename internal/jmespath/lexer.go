@@ -22,14 +22,15 @@ type token struct {
 
 // powers says how tightly a token binds the expression to its left.
 var powers = map[kind]int{
-	"|": 1, "||": 2, "&&": 3, "==": 5, "!=": 5, "<": 5, "<=": 5, ">": 5, ">=": 5,
+	"|": 1, "||": 2, "&&": 3, "==": 5, "!=": 5,
 	"[]": 9, "*": 20, "[?": 21, ".": 40, "!": 45, "{": 50, "[": 55, "(": 60,
 }
 
 // stopsProjection is the power below which a token ends a projection.
 const stopsProjection = 10
 
-// symbols are the tokens without content, longer ones first.
+// symbols are the tokens without content, longer ones first. The parser refuses those of
+// operators that keys do not need.
 var symbols = []kind{
 	"[?", "[]", "||", "&&", "==", "!=", "<=", ">=",
 	".", "*", "]", ",", ":", "@", "(", ")", "{", "}", "[", "|", "&", "<", ">", "!", "$",
@@ -51,12 +52,10 @@ func tokenize(d Dialect, text string) (tokens []token) {
 	return tokens
 }
 
-// The tokens whose content is no text in quotes, and a variable. Variables are not
-// supported.
+// The tokens whose content is no text in quotes.
 var (
 	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
 	integer    = regexp.MustCompile(`^(-[0-9]*|[0-9]+)`)
-	variable   = regexp.MustCompile(`^\$[A-Za-z0-9_]`)
 )
 
 func (l *lexer) next() token {
@@ -67,7 +66,7 @@ func (l *lexer) next() token {
 		return t
 	}
 	for _, s := range symbols {
-		if strings.HasPrefix(rest, string(s)) && (s != "$" || l.dialect == Exact && !variable.MatchString(rest)) {
+		if strings.HasPrefix(rest, string(s)) {
 			l.pos += len(s)
 			t.kind = s
 			return t

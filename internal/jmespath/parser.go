@@ -1,10 +1,14 @@
 package jmespath
 
-import "unicode/utf8"
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
 
 // A node is a part of a compiled expression. Its kind is that of the token that
 // makes it, or one of: chain, index, slice, each, values, filter, flatten, list,
-// object, call, reference.
+// object, call.
 type node struct {
 	kind     kind
 	text     string // name of a member or function
@@ -17,17 +21,19 @@ type node struct {
 // A parser builds the nodes of an expression: Pratt's algorithm, with the
 // binding powers and the quirks that all dialects share.
 type parser struct {
-	dialect Dialect
-	text    string
-	tokens  []token
+	dialect  Dialect
+	text     string
+	tokens   []token
+	decoders bool // whether the functions that Powertools adds are known
 }
 
-// parse returns the node of an expression.
-func parse(d Dialect, expr string) *node {
+// parse returns the node of an expression, and fails for one that is not well defined in
+// the dialect: no key is an approximation, and no mistake shows only when events come.
+func parse(d Dialect, expr string, decoders bool) *node {
 	if !utf8.ValidString(expr) {
 		fail(errNotUTF8)
 	}
-	p := parser{d, expr, tokenize(d, expr)}
+	p := parser{d, expr, tokenize(d, expr), decoders}
 	n := p.expression(0)
 	p.expect("end")
 	return n
@@ -60,7 +66,21 @@ func (p *parser) expect(k kind) {
 	}
 }
 
-func (p *parser) unexpected(t token) failure { return syntaxError(p.text, t.at) }
+func (p *parser) unexpected(t token) failure {
+	if slices.Contains([]kind{"<", "<=", ">", ">=", "&", "$"}, t.kind) {
+		return p.unsupported("the operator " + string(t.kind))
+	}
+	return syntaxError(p.text, t.at)
+}
+
+// unsupported refuses a part of JMESPath that computes more than a selection.
+func (p *parser) unsupported(part string) failure {
+	advice := "write a key function in Go"
+	if p.dialect != Exact {
+		advice = "change the expression in all functions that share the table"
+	}
+	return failure{fmt.Errorf("%s is not supported: %s", part, advice)}
+}
 
 func (p *parser) expression(power int) *node {
 	left := p.prefix()
@@ -79,17 +99,14 @@ func (p *parser) prefix() *node {
 	case "literal":
 		return &node{kind: "literal", value: t.value}
 	case "identifier":
-		return &node{kind: "identifier", text: t.text}
+		return &node{kind: "identifier", text: p.name(t)}
 	case "quoted":
 		if p.peek() != "(" {
-			return &node{kind: "identifier", text: t.text}
+			return &node{kind: "identifier", text: p.name(t)}
 		}
-	case "@", "$":
-		return &node{kind: t.kind}
+	case "@":
+		return current()
 	case "*":
-		if p.peek() == "]" {
-			return &node{kind: "values", children: []*node{current(), current()}}
-		}
 		return p.project("values", current(), powers["*"])
 	case "[?":
 		return p.filter(current())
@@ -97,7 +114,7 @@ func (p *parser) prefix() *node {
 		return p.flatten(current())
 	case "{":
 		return p.object()
-	case "!", "&":
+	case "!":
 		return &node{kind: t.kind, children: []*node{p.expression(powers[t.kind])}}
 	case "(":
 		inner := p.expression(0)
@@ -121,7 +138,7 @@ func (p *parser) infix(left *node) *node {
 			return p.project("values", left, powers["."])
 		}
 		return &node{kind: "chain", children: []*node{left, p.member(powers["."])}}
-	case "|", "||", "&&", "==", "!=", "<", "<=", ">", ">=":
+	case "|", "||", "&&", "==", "!=":
 		return &node{kind: t.kind, children: []*node{left, p.expression(powers[t.kind])}}
 	case "[?":
 		return p.filter(left)

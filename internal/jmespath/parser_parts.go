@@ -1,5 +1,27 @@
 package jmespath
 
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// inherited are the names that every object of TypeScript has. In an event without
+// such a member, the name selects an inherited function or object.
+var inherited = []string{
+	"__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__", "constructor",
+	"hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
+}
+
+// name returns the name of a member.
+func (p *parser) name(t token) string {
+	if p.dialect == TypeScript && slices.Contains(inherited, t.text) {
+		fail(fmt.Errorf("%s is refused: every object of TypeScript inherits it", t.text))
+	}
+	return t.text
+}
+
 // project parses the expression that is applied to each element of left.
 func (p *parser) project(k kind, left *node, power int) *node {
 	return &node{kind: k, children: []*node{left, p.projected(power)}}
@@ -23,15 +45,11 @@ func (p *parser) flatten(left *node) *node {
 func (p *parser) filter(left *node) *node {
 	condition := p.expression(0)
 	p.expect("]")
-	right := current()
-	if p.peek() != "[]" {
-		power := powers["[?"]
-		if p.dialect == TypeScript {
-			power = powers["[]"] // a second filter belongs to the elements of the first
-		}
-		right = p.projected(power)
+	power := powers["[?"]
+	if p.dialect == TypeScript {
+		power = powers["[]"] // a second filter belongs to the elements of the first
 	}
-	return &node{kind: "filter", children: []*node{left, right, condition}}
+	return &node{kind: "filter", children: []*node{left, p.projected(power), condition}}
 }
 
 // member parses the expression after a dot.
@@ -69,6 +87,9 @@ func (p *parser) bracket(left *node) *node {
 		}
 	}
 	p.expect("]")
+	if step := part.bounds[2]; step != nil && *step == 0 {
+		fail(errors.New("the step of a slice is 0"))
+	}
 	chain := &node{kind: "index chain", children: []*node{left, part}}
 	if part.kind == "index" || left.kind == "index chain" && p.dialect != Exact {
 		return chain
@@ -87,7 +108,6 @@ func (p *parser) list() *node {
 	}
 }
 
-// object parses an object. Exact takes no comma for one.
 func (p *parser) object() *node {
 	o := &node{kind: "object"}
 	for {
@@ -96,23 +116,31 @@ func (p *parser) object() *node {
 			panic(p.unexpected(key))
 		}
 		p.expect(":")
-		o.children = append(o.children, &node{kind: "member", text: key.text, children: []*node{p.expression(0)}})
+		o.children = append(o.children, &node{kind: "member", text: p.name(key), children: []*node{p.expression(0)}})
 		if p.accept("}") {
 			return o
 		}
-		if p.dialect != Exact || p.peek() == "," {
-			p.expect(",")
-		}
+		p.expect(",")
 	}
 }
 
 func (p *parser) call(name string) *node {
+	f, known := functions[name]
+	if !known {
+		panic(p.unsupported("the function " + name))
+	}
+	if !p.decoders && strings.HasPrefix(name, "powertools_") {
+		fail(fmt.Errorf("the function %s is unknown in payload_validation_jmespath, where Powertools for Python does not add it", name))
+	}
 	call := &node{kind: "call", text: name}
 	for !p.accept(")") {
 		call.children = append(call.children, p.expression(0))
-		if !p.accept(",") && p.peek() != ")" && p.dialect != Exact {
+		if !p.accept(",") && p.peek() != ")" {
 			panic(p.unexpected(p.tokens[0]))
 		}
+	}
+	if n := len(call.children); n != f.parameters {
+		fail(fmt.Errorf("the function %s does not take %d arguments", name, n))
 	}
 	return call
 }

@@ -1,7 +1,5 @@
 package jmespath
 
-import "slices"
-
 // A Selection is the part of a value that expressions may read. Decode checks a member
 // that it leaves out, and builds nothing of it. The nil Selection is the whole value.
 type Selection struct {
@@ -9,14 +7,13 @@ type Selection struct {
 	members map[string]*Selection
 }
 
-// Select returns the part of an event that the expressions may read.
+// Select returns the part of an event that the expressions may read. Nil reads nothing.
 func Select(expressions ...*Expression) *Selection {
 	s := new(Selection)
 	for _, e := range expressions {
-		if e.root.mentions("$") {
-			s.all = true
+		if e != nil {
+			s.add(e.root)
 		}
-		s.add(e.root)
 	}
 	return s
 }
@@ -34,14 +31,14 @@ func (s *Selection) part(key string) (of *Selection, selected bool) {
 // value is then complete.
 func (s *Selection) add(n *node) {
 	switch n.kind {
-	case "literal", "&": // a reference is applied to parts of other arguments, which are complete
+	case "literal":
 	case "chain", "|":
 		if of := s.path(n.children[0]); of != nil {
 			of.add(n.children[1])
 			return
 		}
 		s.add(n.children[0]) // the rest is applied to its value
-	case "list", "object", "member", "call", "!", "||", "&&", "==", "!=", "<", "<=", ">", ">=":
+	case "list", "object", "member", "call", "!", "||", "&&", "==", "!=":
 		for _, child := range n.children {
 			s.add(child)
 		}
@@ -75,8 +72,4 @@ func (s *Selection) path(n *node) *Selection {
 		}
 	}
 	return nil
-}
-
-func (n *node) mentions(k kind) bool {
-	return n.kind == k || slices.ContainsFunc(n.children, func(child *node) bool { return child.mentions(k) })
 }

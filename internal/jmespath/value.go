@@ -137,11 +137,3 @@ func joinSurrogates(s string) string {
 	}
 	return string(dst)
 }
-
-// compareStrings orders strings by code point, and those of TypeScript by UTF-16.
-func compareStrings(d Dialect, a, b string) int {
-	if d == TypeScript {
-		return slices.Compare(Units(a), Units(b))
-	}
-	return cmp.Compare(a, b)
-}
