@@ -9,8 +9,12 @@ MODULES       = . postgres redis tools examples infra proof local/sqslocal cmd/o
 # What is tested with the race detector, and the packages with files that it leaves out.
 RACED         = $(patsubst %,./%/...,$(filter-out infra,$(MODULES)))
 PARTLY_RACED  = $(sort $(dir $(shell grep -rl --include='*.go' '^//go:build !race' .)))
-# A codec of gin, which takes longer to compile than the AWS SDK.
-WITHOUT       = -tags=nomsgpack
+# How packages are compiled for the tests: each at most twice. Inlining would double the time
+# that packages of others take with the race detector. The tag leaves out a codec of gin,
+# which takes longer to compile than the AWS SDK.
+RACE          = -race -tags=nomsgpack -gcflags=all=-l -gcflags=std= -gcflags=github.com/lambda-once/once/...=
+# As functions are compiled.
+PLAIN         = env CGO_ENABLED=0 go
 FUZZTIME     ?= 2m
 
 # The architecture of the functions: arm64 or amd64.
@@ -60,7 +64,7 @@ test:
 
 # The longest steps first.
 TESTS   = test-proof test-infra test-root test-examples test-postgres test-sqslocal test-grouped test-once test-mutants test-bench test-explore test-redis test-tools
-GO_TEST = test -race $(IF_NEW)
+GO_TEST = test $(RACE) $(IF_NEW)
 # Each test binary contains a number of the whole tree, so that go test repeats a result
 # only if nothing has changed. By itself it sees no change outside of the module of a
 # test, nor in what the test compiles. macOS has room for 32 digits.
@@ -70,7 +74,7 @@ IF_NEW  = -vet=off $(if $(TREE),-ldflags "-B 0x$(TREE)",-count=1)
 .PHONY: $(TESTS)
 
 # The server's client is compiled for the tests.
-$(TESTS): WITH_DYNAMODB = go run -race ./local/cmd/dynamodblocal --
+$(TESTS): WITH_DYNAMODB = go run $(RACE) ./local/cmd/dynamodblocal --
 
 # Their tests run one call after the other, and hardly anything but computes: the race
 # detector would only take minutes.
@@ -80,8 +84,8 @@ SEQUENTIAL = ./idempotent/powertools ./idempotent/storetest ./internal/canonical
 # memory in short.
 test-explore:
 	@echo "== the explored schedules, the orders of small events, and the allocations of a duplicate"
-	@go test $(IF_NEW) -run '^(TestExploreSchedules|TestDuplicateAllocations|TestPromisesHoldInEveryOrderOfSmallEvents)$$' ./idempotent ./handlers/internal/lanes
-	@go test $(IF_NEW) ./idempotent/memory $(SEQUENTIAL)
+	@$(PLAIN) test $(IF_NEW) -run '^(TestExploreSchedules|TestDuplicateAllocations|TestPromisesHoldInEveryOrderOfSmallEvents)$$' ./idempotent ./handlers/internal/lanes
+	@$(PLAIN) test $(IF_NEW) ./idempotent/memory $(SEQUENTIAL)
 
 test-root:
 	@echo "== the library, against DynamoDB Local"
@@ -115,24 +119,24 @@ test-sqslocal:
 test-once:
 	@echo "== the operator's command, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go -C cmd/once $(GO_TEST) -timeout 20m $$(go -C cmd/once list ./... | grep -v '/oncevet$$')
-	@go -C cmd/once test $(IF_NEW) ./oncevet
+	@$(PLAIN) -C cmd/once test $(IF_NEW) ./oncevet
 
 test-proof:
 	@echo "== the proof: faults, crash matrix, and 300 concurrent histories of all stores, each linearizable"
-	@$(WITH_DYNAMODB) go -C proof $(GO_TEST) $(WITHOUT) -timeout 30m $$(go -C proof list ./... | grep -Ev "/(bench|mutants)$$")
+	@$(WITH_DYNAMODB) go -C proof $(GO_TEST) -timeout 30m $$(go -C proof list ./... | grep -Ev "/(bench|mutants)$$")
 
 # The compiler's own checks, hundreds of times: the race detector would make them minutes.
 test-mutants:
 	@echo "== the mutants fit the code and compile"
-	@go -C proof test $(IF_NEW) ./mutants
+	@$(PLAIN) -C proof test $(IF_NEW) ./mutants
 
 test-bench:
 	@echo "== the bench, in its short form"
-	@go -C proof test -race -vet=off -count=1 -short -bench . -benchtime 1x ./bench
+	@go -C proof test $(RACE) -vet=off -count=1 -short -bench . -benchtime 1x ./bench
 
 test-infra:
 	@echo "== the deployment, synthesized"
-	@go -C infra test $(IF_NEW) ./...
+	@$(PLAIN) -C infra test $(IF_NEW) ./...
 
 # For the daily loop: the root module alone, with the deep explorations cut short.
 test-short:
@@ -142,11 +146,11 @@ test-short:
 check:
 	@echo "== gofmt, vet, staticcheck, oncevet"
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }
-	@go vet -race $(WITHOUT) $(RACED)
-	@go vet ./infra/... $(PARTLY_RACED)
-	@go run -exec "env 'GOFLAGS=$$GOFLAGS -race $(WITHOUT)'" $(STATICCHECK) $$(go list $(RACED) | grep -vxF "$$(go list $(PARTLY_RACED))")
-	@go run $(STATICCHECK) ./infra/... $(PARTLY_RACED)
-	@mkdir -p build && go build -o build/oncevet ./cmd/once/cmd/oncevet && go vet -race -vettool=$(CURDIR)/build/oncevet ./examples/...
+	@go vet $(RACE) $(RACED)
+	@$(PLAIN) vet ./infra/... $(PARTLY_RACED)
+	@$(PLAIN) run -exec "env CGO_ENABLED=1 'GOFLAGS=$$GOFLAGS $(RACE)'" $(STATICCHECK) $$(go list $(RACED) | grep -vxF "$$(go list $(PARTLY_RACED))")
+	@$(PLAIN) run $(STATICCHECK) ./infra/... $(PARTLY_RACED)
+	@mkdir -p build && $(PLAIN) build -o build/oncevet ./cmd/once/cmd/oncevet && go vet $(RACE) -vettool=$(CURDIR)/build/oncevet ./examples/...
 
 # Compiles all dependencies once more, so CI has a job of its own for it.
 check-windows:
