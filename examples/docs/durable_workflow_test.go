@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 
 	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/handlers/stepfunc"
+	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/moto"
@@ -40,8 +40,8 @@ func (w workflows) ExecutionInput(ctx context.Context, execution string) (string
 }
 
 func dispatchWorkflows(w workflows, stateMachine string) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-	start := stepfunc.StartExecution[handlers.SQSMessage[durableOrder]](w, stateMachine, nil)
-	return stepfunc.Dispatch("pay", handlers.SQS, durableOrderOf, start, nil)
+	start := durablefunc.StartWorkflow[handlers.SQSMessage[durableOrder]](w, stateMachine, nil)
+	return durablefunc.Dispatch("pay", handlers.SQS, durableOrderOf, start, nil)
 }
 
 // The service of moto keeps the names of executions, and refuses them after the end.
@@ -71,7 +71,7 @@ func TestDispatcherOfThePageStartsOneWorkflow(t *testing.T) {
 		check.Nil(t, err)
 		check.Equal(t, len(response.BatchItemFailures), failed, body)
 	}
-	name, err := stepfunc.ExecutionName("pay", idempotent.Key{ID: "o-1"})
+	name, err := durablefunc.ExecutionName("pay", idempotent.Key{ID: "o-1"})
 	check.Must(t, err)
 	execution := strings.Replace(*made.StateMachineArn, "stateMachine", "execution", 1) + ":" + name
 	started := `StartExecution {"input":"{\"ID\":\"o-1\",\"Cents\":1}","name":"` + name + `","stateMachineArn":"` + *made.StateMachineArn + `"}`

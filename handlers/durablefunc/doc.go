@@ -12,5 +12,6 @@
 // [Dispatch] returns the handler of an ordinary function that starts the
 // executions, for work that takes longer than its source waits. [StartExecution]
 // starts each under a name that is derived from its key, so that the service
-// recognizes duplicates.
+// recognizes duplicates. [StartWorkflow] does the same for Standard workflows of
+// AWS Step Functions.
 package durablefunc

@@ -1,10 +1,13 @@
 package durablefunc_test
 
 import (
-	"strings"
+	"context"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent/memory"
@@ -20,10 +23,16 @@ var (
 // response or a source's option has it.
 var ownErrors = map[string]func(t *testing.T) error{
 	"ExecutionInputError": func(t *testing.T) error {
-		return dispatched(t, &startService{}, strings.Repeat(" ", 1<<20)+"{}")
+		start := durablefunc.StartExecution(&startService{}, func(order) ([]byte, error) { return []byte("{"), nil })
+		return durablefunc.Dispatch("pay", handlers.EventBridge, nil, func(ctx context.Context, _ handlers.EventBridgeEvent[order]) error {
+			return start(ctx, order{})
+		}, nil)(t.Context(), events.EventBridgeEvent{ID: "e", Detail: []byte("{}")})
 	},
 	"ExecutionExistsError": func(t *testing.T) error {
 		return dispatched(t, &startService{fail: startedError{}}, "{}")
+	},
+	"ExpressWorkflowError": func(t *testing.T) error {
+		return workflowDispatcher(t, &workflows{express: true}, machine)(`{"id":"o-1"}`)
 	},
 	"RequestError": func(t *testing.T) error {
 		_, err := sold(t, memory.New(0), answers(pendingResponse))(t.Context(), []byte("{}"))

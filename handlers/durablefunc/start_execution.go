@@ -2,13 +2,8 @@ package durablefunc
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 
-	"github.com/lambda-once/once/handlers/internal/executions"
-	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/internal/canonical"
 )
 
 // An ExecutionStarter starts executions of one durable function, by means of
@@ -31,10 +26,6 @@ type ExecutionReader interface {
 	// GetDurableExecution. It returns an error if there is no such execution.
 	ExecutionInput(ctx context.Context, name string) ([]byte, error)
 }
-
-// An ExecutionStart starts an execution for one record of a source. It is the
-// function of [StartExecution].
-type ExecutionStart[D any] func(context.Context, D) error
 
 // maxExecutionInput is the limit of Lambda for asynchronous invocations: 1 MB.
 const maxExecutionInput = 1 << 20
@@ -66,45 +57,15 @@ const maxExecutionInput = 1 << 20
 //
 // StartExecution panics with a [*driver.ConfigError] if the client is nil, or if D
 // needs an input.
-func StartExecution[D any](client ExecutionStarter, input func(D) ([]byte, error)) ExecutionStart[D] {
+func StartExecution[D any](client ExecutionStarter, input func(D) ([]byte, error)) func(context.Context, D) error {
 	var mistakes driver.Mistakes
 	mistakes.If(client == nil, "durablefunc: StartExecution: the client is nil")
-	return executions.Start(&mistakes, "durablefunc: StartExecution", input, func(ctx context.Context, name string, text []byte) error {
-		return startExecution(ctx, client, name, text)
-	})
-}
-
-// ExecutionName returns the name of the execution that [StartExecution] starts for
-// a key. Tools use it to find the execution.
-func ExecutionName(operation string, key idempotent.Key) (string, error) {
-	return executions.Name(operation, key)
-}
-
-func startExecution(ctx context.Context, client ExecutionStarter, name string, input []byte) error {
-	switch {
-	case len(input) > maxExecutionInput:
-		return idempotent.Permanent(&ExecutionInputError{Size: len(input)})
-	case !json.Valid(input):
-		return idempotent.Permanent(&ExecutionInputError{Size: len(input), NotJSON: true})
+	s := &starter{limit: maxExecutionInput, exists: "DurableExecutionAlreadyStartedException"}
+	if client != nil {
+		s.start = client.StartExecution
 	}
-	err := client.StartExecution(ctx, name, input)
-	var coded interface{ ErrorCode() string }
-	if !errors.As(err, &coded) || coded.ErrorCode() != "DurableExecutionAlreadyStartedException" {
-		return err
+	if reader, ok := client.(ExecutionReader); ok {
+		s.read = reader.ExecutionInput
 	}
-	exists := &ExecutionExistsError{Name: name, Err: err}
-	reader, ok := client.(ExecutionReader)
-	if !ok {
-		return idempotent.Permanent(exists)
-	}
-	first, readErr := reader.ExecutionInput(ctx, name)
-	switch {
-	case readErr != nil:
-		exists.ReadErr = readErr
-		return exists // the next delivery may learn more
-	case canonical.Equal(first, input): // the service need not return the bytes that it was sent
-		return nil
-	}
-	exists.KeyReused = true
-	return idempotent.Permanent(exists)
+	return each(s, "StartExecution", input, mistakes)
 }

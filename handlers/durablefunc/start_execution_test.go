@@ -211,8 +211,7 @@ func TestInputIsLimitedAsAnAsynchronousPayload(t *testing.T) {
 	started := s.started()
 	check.Equal(t, len(started), 1)
 	check.Equal(t, s.starts, 1)
-	err := error(&durablefunc.ExecutionInputError{Size: 1<<20 + 1})
-	check.Says(t, err, "1048577 bytes, more than the 1048576")
+	check.Says(t, dispatched(t, s, largest+" "), "1048577 bytes, more than the 1048576")
 }
 
 // Each source sends the innermost body, and keeps its own key.
@@ -320,8 +319,12 @@ func TestExecutionNameIsTheSameInEveryVersion(t *testing.T) {
 
 func TestStartExecutionPanics(t *testing.T) {
 	for name, construct := range map[string]func(){
-		"the client is nil":      func() { durablefunc.StartExecution[handlers.SQSMessage[order]](nil, nil) },
-		"has no body of its own": func() { durablefunc.StartExecution[events.S3EventRecord](&startService{}, nil) },
+		"the client is nil":                func() { durablefunc.StartExecution[handlers.SQSMessage[order]](nil, nil) },
+		"has no body of its own":           func() { durablefunc.StartExecution[events.S3EventRecord](&startService{}, nil) },
+		"StartWorkflow: the client is nil": func() { durablefunc.StartWorkflow[handlers.SQSMessage[order]](nil, machine, nil) },
+		"is not the ARN of a state machine": func() {
+			durablefunc.StartWorkflow[handlers.SQSMessage[order]](&workflows{}, strings.Replace(machine, "stateMachine", "execution", 1), nil)
+		},
 		"operation": func() {
 			durablefunc.Dispatch("a#b", handlers.SQS, orderOf, durablefunc.StartExecution[handlers.SQSMessage[order]](&startService{}, nil), nil)
 		},
