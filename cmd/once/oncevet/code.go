@@ -23,24 +23,28 @@ type code struct {
 	pkg   *types.Package
 	info  *types.Info
 	files []*ast.File
-	decls map[*types.Func]*ast.FuncDecl
+	decls map[types.Object]function
 	calls []*ast.CallExpr
 	// sets has the values that the package assigns to a variable, a field or a parameter,
 	// wherever it does. flows has what is put into a variable: its fields and elements,
 	// and the calls of its methods.
 	sets     map[types.Object][]ast.Expr
 	flows    map[types.Object][]ast.Node
+	entries  []ast.Node // functions that are called for each request
 	handlers []*handler
+	spots    []spot // of all handlers
 }
 
 func read(pass *analysis.Pass) *code {
-	c := &code{pkg: pass.Pkg, info: pass.TypesInfo, decls: map[*types.Func]*ast.FuncDecl{}, sets: map[types.Object][]ast.Expr{}, flows: map[types.Object][]ast.Node{}}
+	c := &code{pkg: pass.Pkg, info: pass.TypesInfo, decls: map[types.Object]function{}, sets: map[types.Object][]ast.Expr{}, flows: map[types.Object][]ast.Node{}}
 	uses := func(p *types.Package) bool { return strings.HasPrefix(p.Path(), project) }
 	if !uses(pass.Pkg) && !slices.ContainsFunc(pass.Pkg.Imports(), uses) {
 		return c
 	}
 	c.files = pass.Files
-	c.inspect(func(n ast.Node, _ []ast.Node) { c.note(n) })
+	for n := range c.nodes {
+		c.note(n)
+	}
 	// The parameters come last, because a callee may be a variable.
 	for _, call := range c.calls {
 		for _, f := range c.functions(call.Fun) {
@@ -54,23 +58,28 @@ func read(pass *analysis.Pass) *code {
 	for _, call := range c.calls {
 		if h := c.protects(call); h != nil {
 			c.handlers = append(c.handlers, h)
+			c.spots = append(c.spots, c.walk(h)...)
 		}
 	}
 	return c
 }
 
-func (c *code) inspect(visit func(n ast.Node, stack []ast.Node)) {
+// nodes yields all nodes of the package.
+func (c *code) nodes(yield func(ast.Node) bool) {
 	for _, file := range c.files {
-		ast.PreorderStack(file, nil, func(n ast.Node, stack []ast.Node) bool { visit(n, stack); return true })
+		ast.Preorder(file)(yield)
 	}
 }
 
 func (c *code) note(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
-		if f, ok := c.info.Defs[n.Name].(*types.Func); ok && n.Body != nil {
-			c.decls[f] = n
+		if n.Body != nil {
+			c.decls[c.info.Defs[n.Name]] = function{n, n.Type, n.Body}
 		}
+		c.entry(n, n.Type)
+	case *ast.FuncLit:
+		c.entry(n, n.Type)
 	case *ast.AssignStmt:
 		for i, left := range n.Lhs {
 			c.set(left, n.Rhs[min(i, len(n.Rhs)-1)])
@@ -114,5 +123,13 @@ func (c *code) set(left, value ast.Expr) {
 func (c *code) flow(into ast.Expr, n ast.Node) {
 	if root := c.root(into); root != nil {
 		c.flows[root] = append(c.flows[root], n)
+	}
+}
+
+// entry notes a function that is called for each request: it takes a context, or
+// returns a key.
+func (c *code) entry(n ast.Node, typ *ast.FuncType) {
+	if c.takes(typ, "context.Context") || typ.Results != nil && isNamed(c.info.TypeOf(typ.Results.List[0].Type), "idempotent.Key") {
+		c.entries = append(c.entries, n)
 	}
 }

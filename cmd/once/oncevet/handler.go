@@ -34,9 +34,9 @@ func (c *code) protects(call *ast.CallExpr) *handler {
 			h.x = arg
 		case isNamed(t, "idempotent.Key"):
 			h.key = arg
-		case takesContext(t) || hasMethod(t, "ServeHTTP"):
-			h.fns = append(h.fns, c.serving(arg)...)
-		case isFunc(t) && h.key == nil:
+		case takesContext(t) || method(t, "ServeHTTP") != nil:
+			h.fns = append(h.fns, c.functions(arg)...)
+		case isA[*types.Signature](t) && h.key == nil:
 			h.key = arg
 		}
 	}
@@ -46,14 +46,84 @@ func (c *code) protects(call *ast.CallExpr) *handler {
 	return h
 }
 
-// serving returns the functions of a handler: itself, or its method ServeHTTP.
-func (c *code) serving(e ast.Expr) []function {
-	method, _, _ := types.LookupFieldOrMethod(c.info.TypeOf(e), true, c.pkg, "ServeHTTP")
-	if f, ok := method.(*types.Func); ok && c.decls[f.Origin()] != nil {
-		d := c.decls[f.Origin()]
-		return []function{{d, d.Type, d.Body}}
+// A spot is a node of the code that a handler runs.
+type spot struct {
+	node  ast.Node
+	h     *handler
+	f, fn function      // of the handler, and the one of the package that is running in it
+	step  *ast.CallExpr // the step that it runs in
+	stack []ast.Node    // what is around it, from the handler's body on, through calls and steps
+}
+
+// walk returns the code that a handler runs: its own, that of its steps, and that of the
+// functions of this package which it calls. A function that a call of Once within protects
+// is a handler for itself.
+func (c *code) walk(h *handler) (spots []spot) {
+	type visited struct {
+		f, body ast.Node
+		steps   bool
 	}
-	return c.functions(e)
+	seen := map[visited]bool{}
+	var into func(spot)
+	into = func(s spot) {
+		v := visited{s.f.node, s.fn.body, s.step != nil}
+		if seen[v] {
+			return
+		}
+		seen[v] = true
+		ast.PreorderStack(s.fn.body, s.stack, func(n ast.Node, stack []ast.Node) bool {
+			at := spot{n, h, s.f, s.fn, s.step, slices.Clone(stack)}
+			spots = append(spots, at)
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			at.stack = append(slices.Clone(stack), call)
+			if c.isStep(call) {
+				at.step = call
+				for _, arg := range call.Args[2:] {
+					for _, at.fn = range c.functions(arg) {
+						into(at)
+					}
+				}
+				return false
+			}
+			if c.protects(call) != nil {
+				return false
+			}
+			// A variable with several functions is not followed, as each has callers of its own.
+			// A function that takes a testing.TB is no handler's.
+			if fns := c.functions(call.Fun); len(fns) == 1 && fns[0].node != ast.Unparen(call.Fun) && !c.takes(fns[0].typ, "testing.T", "testing.TB", "testing.B") {
+				at.fn = fns[0]
+				into(at)
+			}
+			return true
+		})
+	}
+	for _, f := range h.fns {
+		into(spot{f: f, fn: f})
+	}
+	return spots
+}
+
+// running yields the calls in the code that handlers run.
+func (c *code) running(yield func(*ast.CallExpr, spot) bool) {
+	for _, s := range c.spots {
+		if call, ok := s.node.(*ast.CallExpr); ok && !yield(call, s) {
+			return
+		}
+	}
+}
+
+func (c *code) isStep(n ast.Node) bool {
+	return c.calling("idempotent.Step", "idempotent.SagaStep")(n)
+}
+
+// takes reports whether a function has a parameter of one of the types.
+func (c *code) takes(f *ast.FuncType, names ...string) bool {
+	return slices.ContainsFunc(f.Params.List, func(field *ast.Field) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return isNamed(c.info.TypeOf(field.Type), name) })
+	})
 }
 
 // isNamed reports whether t, or what it points to, has a name: "idempotent.Key" of Once,
@@ -70,8 +140,9 @@ func isNamed(t types.Type, name string) bool {
 	return full == name || full == project+name
 }
 
-func isFunc(t types.Type) bool {
-	_, ok := t.Underlying().(*types.Signature)
+// isA reports whether a type is of a kind.
+func isA[T types.Type](t types.Type) bool {
+	_, ok := t.Underlying().(T)
 	return ok
 }
 
@@ -80,8 +151,16 @@ func takesContext(t types.Type) bool {
 	return ok && s.Params().Len() > 0 && isNamed(s.Params().At(0).Type(), "context.Context")
 }
 
-func hasMethod(t types.Type, name string) bool {
-	f, _, _ := types.LookupFieldOrMethod(t, true, nil, name)
-	_, ok := f.(*types.Func)
-	return ok
+// method returns a method of a type, or nil.
+func method(t types.Type, name string) types.Object {
+	if t == nil {
+		return nil
+	}
+	o, _, _ := types.LookupFieldOrMethod(t, true, nil, name)
+	return o
+}
+
+// contains reports whether a node is in the source of another one.
+func contains(outer, inner ast.Node) bool {
+	return outer.Pos() <= inner.Pos() && inner.Pos() < outer.End()
 }

@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/constant"
 	"go/types"
+	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/types/typeutil"
@@ -20,15 +22,19 @@ func (c *code) object(e ast.Expr) types.Object {
 	return nil
 }
 
+// variable returns the variable or the field that a node stands for, or nil.
+func (c *code) variable(n ast.Node) *types.Var {
+	e, _ := n.(ast.Expr)
+	v, _ := c.object(e).(*types.Var)
+	return v
+}
+
 // root returns the variable that x.f[i].g is a part of.
 func (c *code) root(e ast.Expr) *types.Var {
 	switch e := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		v, _ := c.info.ObjectOf(e).(*types.Var)
-		return v
 	case *ast.SelectorExpr:
 		if c.info.Selections[e] == nil {
-			return c.root(e.Sel)
+			return c.variable(e)
 		}
 		return c.root(e.X)
 	case *ast.IndexExpr:
@@ -37,8 +43,9 @@ func (c *code) root(e ast.Expr) *types.Var {
 		return c.root(e.X)
 	case *ast.UnaryExpr:
 		return c.root(e.X)
+	default:
+		return c.variable(e)
 	}
-	return nil
 }
 
 // text returns a constant string, or "".
@@ -49,22 +56,37 @@ func (c *code) text(e ast.Expr) string {
 	return ""
 }
 
-// callee returns the full name of the function that a call names: "net/http.Post",
-// "(*database/sql.DB).Exec".
-func (c *code) callee(call *ast.CallExpr) string {
-	if f, ok := typeutil.Callee(c.info, call).(*types.Func); ok {
-		return f.Origin().FullName()
+// callee returns the full name of the function that a node calls: "net/http.Post",
+// "(*database/sql.DB).Exec", or "".
+func (c *code) callee(n ast.Node) string {
+	if call, ok := n.(*ast.CallExpr); ok {
+		if f, ok := typeutil.Callee(c.info, call).(*types.Func); ok {
+			return f.Origin().FullName()
+		}
 	}
 	return ""
 }
 
-// once returns the name of a function of Once, as "idempotent.Step", or "".
-func (c *code) once(call *ast.CallExpr) string {
-	name, ok := strings.CutPrefix(c.callee(call), project)
+// once returns the name of a function of Once that a node calls, as "idempotent.Step", or "".
+func (c *code) once(n ast.Node) string {
+	name, ok := strings.CutPrefix(c.callee(n), project)
 	if !ok || strings.Contains(name, "internal/") {
 		return ""
 	}
 	return name[strings.LastIndex(name, "/")+1:]
+}
+
+// calling returns a function that reports whether a node calls one of these functions of Once.
+func (c *code) calling(names ...string) func(ast.Node) bool {
+	return func(n ast.Node) bool { return slices.Contains(names, c.once(n)) }
+}
+
+// isField returns a function that reports whether a node is the name of one of the fields.
+func (c *code) isField(names ...string) func(ast.Node) bool {
+	return func(n ast.Node) bool {
+		v := c.variable(n)
+		return v != nil && v.IsField() && slices.Contains(names, v.Name())
+	}
 }
 
 // A function is a declaration or a literal.
@@ -81,12 +103,40 @@ func (f function) params() (names []*ast.Ident) {
 	return names
 }
 
-// functions returns the functions of this package that an expression can stand for.
+// returned returns what a function returns, without the literals within it.
+func (f function) returned() (results []ast.Expr) {
+	ast.Inspect(f.body, func(n ast.Node) bool {
+		if r, ok := n.(*ast.ReturnStmt); ok {
+			results = append(results, r.Results...)
+		}
+		_, literal := n.(*ast.FuncLit)
+		return !literal
+	})
+	return results
+}
+
+// declared returns the declaration of a function or method of this package.
+func (c *code) declared(o types.Object) (function, bool) {
+	if f, ok := o.(*types.Func); ok {
+		o = f.Origin()
+	}
+	f, ok := c.decls[o]
+	return f, ok
+}
+
+// functions returns the functions of this package that an expression can stand for: of
+// an http.Handler its method.
 func (c *code) functions(e ast.Expr) (fns []function) {
 	seen := map[types.Object]bool{}
 	var find func(ast.Expr)
 	find = func(e ast.Expr) {
-		switch e := ast.Unparen(e).(type) {
+		e = ast.Unparen(e)
+		o := c.object(e)
+		if f, ok := c.declared(method(c.info.TypeOf(e), "ServeHTTP")); ok {
+			fns = append(fns, f)
+			return
+		}
+		switch e := e.(type) {
 		case *ast.FuncLit:
 			fns = append(fns, function{e, e.Type, e.Body})
 		case *ast.IndexExpr:
@@ -94,10 +144,8 @@ func (c *code) functions(e ast.Expr) (fns []function) {
 		case *ast.IndexListExpr:
 			find(e.X)
 		case *ast.Ident, *ast.SelectorExpr:
-			o := c.object(e)
-			if f, ok := o.(*types.Func); ok && c.decls[f.Origin()] != nil {
-				d := c.decls[f.Origin()]
-				fns = append(fns, function{d, d.Type, d.Body})
+			if f, ok := c.declared(o); ok {
+				fns = append(fns, f)
 			} else if !seen[o] {
 				seen[o] = true
 				for _, value := range c.sets[o] {
@@ -105,11 +153,12 @@ func (c *code) functions(e ast.Expr) (fns []function) {
 				}
 			}
 		case *ast.CallExpr: // http.HandlerFunc(f), or a function that returns one
+			o = typeutil.Callee(c.info, e)
 			if c.info.Types[e.Fun].IsType() && len(e.Args) == 1 {
 				find(e.Args[0])
-			} else if f, ok := typeutil.Callee(c.info, e).(*types.Func); ok && c.decls[f.Origin()] != nil && !seen[f] {
-				seen[f] = true
-				for _, result := range returned(c.decls[f.Origin()].Body) {
+			} else if f, ok := c.declared(o); ok && !seen[o] {
+				seen[o] = true
+				for _, result := range f.returned() {
 					find(result)
 				}
 			}
@@ -119,14 +168,57 @@ func (c *code) functions(e ast.Expr) (fns []function) {
 	return fns
 }
 
-// returned returns what a function returns, without the literals within it.
-func returned(body *ast.BlockStmt) (results []ast.Expr) {
-	ast.Inspect(body, func(n ast.Node) bool {
-		if r, ok := n.(*ast.ReturnStmt); ok {
-			results = append(results, r.Results...)
+// flowsFrom and is follow a value back through the package. flowsFrom reports whether a hit
+// may be a part of it: it sees more than there is, and serves to accept code.
+func (c *code) flowsFrom(e ast.Node, hit func(ast.Node) bool) bool { return c.reach(e, false, hit) }
+
+// is reports whether a value is a hit, or made of one by functions that only convert. It
+// sees less than there is, and serves to report code.
+func (c *code) is(e ast.Node, hit func(ast.Node) bool) bool { return c.reach(e, true, hit) }
+
+func (c *code) reach(e ast.Node, strict bool, hit func(ast.Node) bool) (found bool) {
+	seen := map[any]bool{} // variables, and functions by their nodes
+	var visit func(ast.Node) bool
+	visit = func(n ast.Node) bool {
+		if found = found || n != nil && hit(n); found {
+			return false
 		}
-		_, literal := n.(*ast.FuncLit)
-		return !literal
-	})
-	return results
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return !strict
+		case *ast.CallExpr:
+			for _, f := range c.functions(n.Fun) {
+				if !seen[f.node] {
+					seen[f.node] = true
+					for _, result := range f.returned() {
+						ast.Inspect(result, visit)
+					}
+				}
+			}
+			return !strict || c.info.Types[n.Fun].IsType() || converting.MatchString(c.callee(n))
+		case *ast.SelectorExpr:
+			s := c.info.Selections[n]
+			return !strict || s == nil || s.Kind() != types.FieldVal // each value of the type has its own
+		case *ast.Ident:
+			v := c.variable(n)
+			if v == nil || seen[v] || isNamed(v.Type(), "context.Context") || strict && len(c.sets[v]) != 1 {
+				return true
+			}
+			seen[v] = true
+			for _, value := range c.sets[v] {
+				ast.Inspect(value, visit)
+			}
+			for _, put := range c.flows[v] {
+				if !strict {
+					ast.Inspect(put, visit)
+				}
+			}
+		}
+		return true
+	}
+	ast.Inspect(e, visit)
+	return found
 }
+
+// converting are functions whose result is made of their arguments alone.
+var converting = regexp.MustCompile(`^\(?\*?(fmt\.Sprint|strconv\.|strings\.|time\.|math[./]|encoding/hex\.|crypto/sha256\.|github\.com/google/uuid\.|github\.com/aws/aws-sdk-go-v2/aws\.)`)

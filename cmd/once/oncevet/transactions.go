@@ -10,27 +10,25 @@ import (
 // transactions reports transactions that are used, or kept, past their handler.
 func transactions(c *code, report report) {
 	const then = "its methods panic or fail after the handler has returned, and the write is lost. "
-	for _, h := range c.handlers {
-		for _, f := range h.fns {
-			waits := waits(f)
-			c.walk(f, func(n ast.Node, _ spot) {
-				switch n := n.(type) {
-				case *ast.GoStmt:
-					ast.Inspect(n, func(inner ast.Node) bool {
-						if e, ok := inner.(ast.Expr); ok && !waits && c.isTransaction(e) {
-							report(e.Pos(), "a goroutine that the handler does not wait for uses the transaction of the record: "+then+"Add the writes before the handler returns, or wait")
-							return false
-						}
-						return true
-					})
-				case *ast.AssignStmt:
-					for i, left := range n.Lhs {
-						if len(n.Lhs) == len(n.Rhs) && c.isTransaction(n.Rhs[i]) && c.outlives(left, f) {
-							report(left.Pos(), "the transaction of the record is kept in a variable that outlives the handler: "+then+"Take it from the handler's context where it is used")
-						}
-					}
+	for _, s := range c.spots {
+		switch n := s.node.(type) {
+		case *ast.GoStmt:
+			if waits(s.f) {
+				continue
+			}
+			ast.Inspect(n, func(inner ast.Node) bool {
+				if e, ok := inner.(ast.Expr); ok && c.isTransaction(e) {
+					report(e.Pos(), "a goroutine that the handler does not wait for uses the transaction of the record: "+then+"Add the writes before the handler returns, or wait")
+					return false
 				}
+				return true
 			})
+		case *ast.AssignStmt:
+			for i, left := range n.Lhs {
+				if len(n.Lhs) == len(n.Rhs) && c.isTransaction(n.Rhs[i]) && c.outlives(left, s.f) {
+					report(left.Pos(), "the transaction of the record is kept in a variable that outlives the handler: "+then+"Take it from the handler's context where it is used")
+				}
+			}
 		}
 	}
 }
@@ -55,10 +53,7 @@ func (c *code) isTransaction(e ast.Expr) bool {
 	if t == nil || c.info.Types[e].IsType() {
 		return false
 	}
-	return isNamed(t, "dynamo.Tx") || isNamed(t, "postgres.Tx") || strings.HasSuffix(t.String(), "pgx/v5.Tx") && c.is(e, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		return ok && c.once(call) == "postgres.Transaction"
-	})
+	return isNamed(t, "dynamo.Tx") || isNamed(t, "postgres.Tx") || strings.HasSuffix(t.String(), "pgx/v5.Tx") && c.is(e, c.calling("postgres.Transaction"))
 }
 
 // outlives reports whether an assignment in a handler is to a variable that was there
@@ -68,10 +63,10 @@ func (c *code) outlives(left ast.Expr, f function) bool {
 	if root == nil || root.Parent() == c.pkg.Scope() {
 		return root != nil
 	}
-	if f.node.Pos() > left.Pos() || left.Pos() >= f.node.End() { // in a function that the handler calls
+	if !contains(f.node, left) { // in a function that the handler calls
 		return false
 	}
-	_, isPointer := root.Type().(*types.Pointer)
 	d, ok := f.node.(*ast.FuncDecl)
-	return root.Pos() < f.node.Pos() || root.Pos() >= f.node.End() || ok && d.Recv != nil && root.Pos() < d.Recv.End() && isPointer
+	isReceiver := ok && d.Recv != nil && root.Pos() < d.Recv.End()
+	return root.Pos() < f.node.Pos() || root.Pos() >= f.node.End() || isReceiver && isA[*types.Pointer](root.Type())
 }
