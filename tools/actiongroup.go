@@ -15,17 +15,18 @@ import (
 // The result is the tool's, as text. A refusal has the responseState REPROMPT, with which
 // its text reaches the model: FAILURE would end the conversation with an exception.
 //
-// ActionGroup panics with a [*driver.ConfigError] if an argument is wrong.
+// ActionGroup panics with a [*driver.ConfigError] if an argument is wrong. The handler
+// returns one for a tool that is configured there and not here, and runs nothing.
 func ActionGroup(scope Scope, tools ...*Tool) func(context.Context, json.RawMessage) (json.RawMessage, error) {
-	byName := named("ActionGroup", scope, tools)
+	find := named("ActionGroup", scope, tools)
 	return func(ctx context.Context, event json.RawMessage) (json.RawMessage, error) {
 		var e actionEvent
-		if err := json.Unmarshal(event, &e); err != nil {
-			return nil, &UnknownToolError{Door: "ActionGroup"}
+		if json.Unmarshal(event, &e) != nil {
+			e = actionEvent{} // which names no tool
 		}
-		tool, ok := byName[e.Function]
-		if !ok {
-			return nil, &UnknownToolError{Door: "ActionGroup"}
+		tool, err := find(e.Function)
+		if err != nil {
+			return nil, err
 		}
 		caller := Caller{
 			AgentID: e.Agent.ID, AgentAlias: e.Agent.Alias, SessionID: e.SessionID,
@@ -35,7 +36,7 @@ func ActionGroup(scope Scope, tools ...*Tool) func(context.Context, json.RawMess
 		if err != nil {
 			return nil, err
 		}
-		return e.response(tool.serve(ctx, &request{arguments: arguments, caller: caller, scope: scope}))
+		return tool.serve(ctx, &request{arguments: arguments, caller: caller, scope: scope}).within(mostActionBytes, e.response)
 	}
 }
 
@@ -79,19 +80,11 @@ func (e *actionEvent) arguments(schema *jsonschema.Schema) (json.RawMessage, err
 // mostActionBytes is the size of the largest response that Bedrock takes.
 const mostActionBytes = 25_000
 
-// response returns the answer in the form that Bedrock takes, if it takes that much.
-func (e *actionEvent) response(a answer) (json.RawMessage, error) {
-	text, err := e.encode(a)
-	if a.result != nil && len(text) > mostActionBytes {
-		return e.encode(tooLarge(len(a.result)))
-	}
-	return text, err
-}
-
-func (e *actionEvent) encode(a answer) (json.RawMessage, error) {
-	result := map[string]any{"responseBody": map[string]any{"TEXT": map[string]any{"body": string(a.result)}}}
+// response returns the answer in the form of Bedrock.
+func (e *actionEvent) response(a answer) ([]byte, error) {
+	result := map[string]any{"responseBody": map[string]any{"TEXT": map[string]any{"body": string(a.result) + a.text}}}
 	if a.result == nil {
-		result = map[string]any{"responseState": "REPROMPT", "responseBody": map[string]any{"TEXT": map[string]any{"body": a.text}}}
+		result["responseState"] = "REPROMPT"
 	}
 	response := map[string]any{
 		"messageVersion": "1.0",

@@ -3,12 +3,9 @@ package tools
 import (
 	"encoding/json"
 	"fmt"
-	"math"
-	"strings"
-	"time"
-	"unicode/utf8"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/form"
 )
 
 // answer is what a model receives: the result of the tool as JSON, or a text that says
@@ -19,8 +16,8 @@ type answer struct {
 	retryAfter int             // seconds; 0 if a repetition gets the same answer
 }
 
-// longestText is the length in bytes of the longest text of a permanent error. The record
-// stores more, so that the first answer and its replays are cut alike.
+// longestText is the length in bytes of the longest refusal. The record of a permanent
+// error stores more, so that the first answer and its replays are cut alike.
 const longestText = 2000
 
 // answerOf returns the answer of a call. failed is the error of the tool's last run. The
@@ -46,7 +43,7 @@ const carriedOut = "The tool has run, and its result is not available. Do not ca
 func refusal(err error) answer {
 	switch e := err.(type) {
 	case *idempotent.ReplayedError:
-		return refuse(cut(e.Message))
+		return refuse(e.Message)
 	case *idempotent.MissingKeyError:
 		if e.Part == "scope" {
 			return refuse("The caller is unknown. The tool has not run.")
@@ -59,11 +56,12 @@ func refusal(err error) answer {
 		return refuse("The idempotency key " + e.Reason + ". The tool has not run.")
 	case *idempotent.InvalidPayloadError:
 		if e.Err != nil {
-			return refuse(cut("This call has not run the tool: " + e.Reason + ": " + e.Err.Error()))
+			return refuse("This call has not run the tool: " + e.Reason + ": " + e.Err.Error())
 		}
 		return refuse("This call has not run the tool: the arguments cannot be read: " + e.Reason + ".")
 	case *idempotent.InProgressError:
-		return again(secondsUntil(e.Until), "An earlier call of the tool is still running. Call it again with the same arguments to get its result.")
+		// The other call most likely finishes long before its lease.
+		return again(2, "An earlier call of the tool is still running. Call it again with the same arguments to get its result.")
 	case *idempotent.LeaseLostError:
 		return again(1, "Another call of the tool has taken over. Call it again with the same arguments to get its result.")
 	case *idempotent.KeyReusedError:
@@ -95,11 +93,17 @@ const unknown = "It is not known whether the tool has done its work, and it does
 // mostBytes is the size of the largest answer: Lambda returns 6 MB, with the envelope.
 const mostBytes = 6<<20 - 64<<10
 
-func tooLarge(bytes int) answer {
-	return refuse(fmt.Sprintf("The tool has run, but its result has %d bytes, which is too large to be returned. Do not call it again with another idempotency key or other arguments.", bytes))
+// within encodes the answer for a door, which takes a result of at most this many bytes.
+func (a answer) within(limit int, encode func(answer) ([]byte, error)) (json.RawMessage, error) {
+	text, err := encode(a)
+	if a.result == nil || len(text) <= limit {
+		return text, err
+	}
+	return encode(refuse(fmt.Sprintf("The tool has run, but its result has %d bytes, which is too large to be returned. "+
+		"Do not call it again with another idempotency key or other arguments.", len(a.result))))
 }
 
-func refuse(text string) answer { return answer{text: text} }
+func refuse(text string) answer { return answer{text: form.Truncate(text, longestText)} }
 
 func again(seconds int, text string) answer {
 	return answer{text: fmt.Sprintf("%s Wait %d s before that.", text, seconds), retryAfter: seconds}
@@ -108,28 +112,7 @@ func again(seconds int, text string) answer {
 // messageOf returns the text of a permanent error, as its record stores it.
 func messageOf(err error) string {
 	if public, ok := err.(interface{ FailureMessage() string }); ok {
-		return cut(public.FailureMessage())
+		return public.FailureMessage()
 	}
-	return cut(err.Error())
-}
-
-// cut keeps the beginning of a text, and never a part of a character.
-func cut(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= longestText {
-		return text
-	}
-	end := longestText
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end]
-}
-
-// secondsUntil is short: the other call most likely finishes long before its lease.
-func secondsUntil(lease time.Time) int {
-	if lease.IsZero() {
-		return 1
-	}
-	return int(min(max(math.Ceil(time.Until(lease).Seconds()), 1), 2))
+	return err.Error()
 }

@@ -16,11 +16,11 @@ func TestResultsBeyondSixMegabytesAreRefused(t *testing.T) {
 	result := answer{result: append(append([]byte(`"`), quotes...), '"')}
 	text := result.toMCP().Content[0].(*mcp.TextContent).Text
 	check.Contains(t, text, "its result has 2097154 bytes, which is too large to be returned")
-	same, err := result.toJSON()
+	same, err := result.within(mostBytes, answer.toJSON)
 	check.Must(t, err)
 	check.Equal(t, len(same), 2<<20+2, "bytes through a gateway, which returns it as it is")
 
-	larger, err := answer{result: make([]byte, mostBytes+1)}.toJSON()
+	larger, err := answer{result: make([]byte, mostBytes+1)}.within(mostBytes, answer.toJSON)
 	check.Must(t, err)
 	check.Contains(t, string(larger), "too large to be returned")
 }

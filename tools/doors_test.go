@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/tools"
 )
@@ -142,11 +143,11 @@ func TestAnUnknownToolIsAnErrorOfTheFunction(t *testing.T) {
 	gateway, group := tools.Gateway(tools.NoIdentity(), d.tool), tools.ActionGroup(tools.NoIdentity(), d.tool)
 	for _, ctx := range []context.Context{t.Context(), throughGateway(t, "payments___refund", "refund"), throughGateway(t, "___refund", "___other")} {
 		_, err := gateway(ctx, golden(t, "gateway.json"))
-		check.Is(t, err, tools.ErrUnknownTool)
+		check.As[*driver.ConfigError](t, err)
 	}
 	for _, event := range []string{`{}`, `[]`, `{"function":"other"}`} {
 		_, err := group(t.Context(), json.RawMessage(event))
-		check.Equal(t, idempotent.SafeText(check.As[*tools.UnknownToolError](t, err)), "tools: ActionGroup: the event names a tool that this function does not serve; compare the tools that are configured there")
+		check.Equal(t, idempotent.SafeText(check.As[*driver.ConfigError](t, err)), "tools: ActionGroup: the event names a tool that this function does not serve; compare the tools that are configured there")
 	}
 	d.ran(0)
 }

@@ -19,24 +19,25 @@ import (
 // repetition may overcome it, the seconds to wait in retryAfterSeconds: a gateway need not
 // pass the text of a function's error to the model.
 //
-// Gateway panics with a [*driver.ConfigError] if an argument is wrong.
+// Gateway panics with a [*driver.ConfigError] if an argument is wrong. The handler returns
+// one for a tool that is configured there and not here, and runs nothing.
 func Gateway(scope Scope, tools ...*Tool) func(context.Context, json.RawMessage) (json.RawMessage, error) {
-	byName := named("Gateway", scope, tools)
+	find := named("Gateway", scope, tools)
 	return func(ctx context.Context, event json.RawMessage) (json.RawMessage, error) {
 		var custom map[string]string
 		if lc, ok := lambdacontext.FromContext(ctx); ok {
 			custom = lc.ClientContext.Custom
 		}
 		_, name, _ := strings.Cut(custom["bedrockAgentCoreToolName"], "___")
-		tool, ok := byName[name]
-		if !ok {
-			return nil, &UnknownToolError{Door: "Gateway"}
+		tool, err := find(name)
+		if err != nil {
+			return nil, err
 		}
 		caller := Caller{
 			Header:    propagated(custom["bedrockAgentCorePropagatedHeaders"]),
 			GatewayID: custom["bedrockAgentCoreGatewayId"], TargetID: custom["bedrockAgentCoreTargetId"],
 		}
-		return tool.serve(ctx, &request{arguments: event, caller: caller, scope: scope}).toJSON()
+		return tool.serve(ctx, &request{arguments: event, caller: caller, scope: scope}).within(mostBytes, answer.toJSON)
 	}
 }
 
@@ -59,10 +60,7 @@ func propagated(text string) http.Header {
 	return header
 }
 
-func (a answer) toJSON() (json.RawMessage, error) {
-	if len(a.result) > mostBytes {
-		a = tooLarge(len(a.result))
-	}
+func (a answer) toJSON() ([]byte, error) {
 	if a.result != nil {
 		return a.result, nil
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -26,12 +26,12 @@ type call[In any] struct {
 // identify reads the arguments and returns the key of the call. Nothing of the protocol
 // is in it: ids of requests and of a model's tool use, and times, differ between
 // repetitions.
-func (c *call[In]) identify(tool string, schema *jsonschema.Resolved, key func(In) (idempotent.Key, error)) (idempotent.Key, error) {
+func (c *call[In]) identify(tool string, schema *jsonschema.Resolved, sentKey func(*request) (string, error), key func(In) (idempotent.Key, error)) (idempotent.Key, error) {
 	arguments, err := c.read(schema)
 	if err != nil {
 		return idempotent.Key{}, err
 	}
-	sent, err := c.request.key()
+	sent, err := sentKey(c.request)
 	if err != nil {
 		return idempotent.Key{}, err
 	}
@@ -80,21 +80,17 @@ func (c *call[In]) read(schema *jsonschema.Resolved) (json.RawMessage, error) {
 }
 
 // chosenBy returns the key that the author's function makes of the arguments.
-func chosenBy[In any](key func(In) (idempotent.Key, error), in In) (idempotent.Key, error) {
-	missing := &idempotent.MissingKeyError{Part: "id"}
-	if key == nil {
-		return idempotent.Key{}, missing
+func chosenBy[In any](key func(In) (idempotent.Key, error), in In) (chosen idempotent.Key, err error) {
+	if key != nil {
+		chosen, err = key(in)
 	}
-	chosen, err := key(in)
 	switch {
 	case errors.Is(err, idempotent.ErrMissingKey), err == nil && chosen.ID == "" && chosen.Scope == "" && chosen.Record == "":
-		return chosen, missing
-	case err != nil:
-		return idempotent.Key{}, err
-	case chosen.Scope != "", chosen.Record != "":
-		return idempotent.Key{}, &idempotent.InvalidKeyError{Part: "Scope", Reason: "or Record is set by the tool's key function; the Scope of the door names the owner"}
+		return chosen, &idempotent.MissingKeyError{Part: "id"}
+	case err == nil && (chosen.Scope != "" || chosen.Record != ""):
+		return chosen, &idempotent.InvalidKeyError{Part: "Scope", Reason: "or Record is set by the tool's key function; the Scope of the door names the owner"}
 	}
-	return chosen, nil
+	return chosen, err
 }
 
 // comparedWith returns the fingerprint of what is compared: what the author chose, or
@@ -113,67 +109,38 @@ func comparedWith(chosen idempotent.Key, arguments json.RawMessage) (string, err
 	return all, nil
 }
 
-// key returns the client's key, or "".
-func (r *request) key() (string, error) {
-	if r.byArguments {
-		return "", nil
-	}
-	return keyFrom(r.meta, r.caller.Header)
-}
+// headerKey is a string of RFC 8941, or the same text without quotes, as most clients
+// send it. Gateways join repeated headers with commas.
+var headerKey = regexp.MustCompile(`^[ \t]*(?:"([^"\\]*)"|([^,;"\\ \t]*))[ \t]*$`)
 
-// keyFrom returns the client's key in the value of _meta, or in the header of the
-// request, or "". They must be equal if there are both.
-func keyFrom(meta any, header http.Header) (string, error) {
-	var inMeta string
-	if meta != nil {
-		text, ok := meta.(string)
-		if !ok || text == "" {
-			return "", invalidKey("is not a text in _meta")
+// sentKey returns the client's key in _meta, or in the header of the request, or "". They
+// must be equal if there are both.
+func (r *request) sentKey() (string, error) {
+	key, isText := r.meta.(string)
+	reason := ""
+	if r.meta != nil && (!isText || key == "") {
+		reason = "is not a text in _meta"
+	} else if values := r.caller.Header.Values("Idempotency-Key"); len(values) > 0 {
+		found := headerKey.FindStringSubmatch(strings.Join(values, ","))
+		switch {
+		case found == nil:
+			reason = "is given more than once, or is not one string in quotes or without quotes, commas and spaces"
+		case found[1]+found[2] == "":
+			reason = "is empty"
+		case isText && key != found[1]+found[2]:
+			reason = "in the header is not the one in _meta"
+		default:
+			key = found[1] + found[2]
 		}
-		inMeta = text
 	}
-	values := header.Values("Idempotency-Key")
-	if len(values) == 0 {
-		return checkedKey(inMeta)
-	}
-	if len(values) > 1 {
-		return "", invalidKey("is given more than once")
-	}
-	inHeader, err := bareKey(strings.Trim(values[0], " \t"))
-	if err == nil && inMeta != "" && inMeta != inHeader {
-		err = invalidKey("in the header is not the one in _meta")
-	}
-	if err != nil {
-		return "", err
-	}
-	return checkedKey(inHeader)
-}
-
-// bareKey returns the key in a header: a string of RFC 8941, or the same text without
-// quotes, as most clients send it. Gateways join repeated headers with commas.
-func bareKey(value string) (string, error) {
-	if inner, ok := strings.CutPrefix(value, `"`); ok {
-		inner, ok = strings.CutSuffix(inner, `"`)
-		if !ok || strings.ContainsAny(inner, `"\`) {
-			return "", invalidKey("starts with a quote and is not one string")
-		}
-		value = inner
-	} else if strings.ContainsAny(value, ",;\"\\ ") {
-		return "", invalidKey("contains characters that a key without quotes cannot contain")
-	}
-	if value == "" {
-		return "", invalidKey("is empty")
-	}
-	return value, nil
-}
-
-func checkedKey(key string) (string, error) {
 	if len(key) > longestKey {
-		return "", invalidKey(fmt.Sprintf("has %d bytes, more than %d", len(key), longestKey))
+		reason = fmt.Sprintf("has %d bytes, more than %d", len(key), longestKey)
+	}
+	if reason != "" {
+		return "", &idempotent.InvalidKeyError{Part: "ID", Reason: reason}
 	}
 	return key, nil
 }
 
-func invalidKey(reason string) error {
-	return &idempotent.InvalidKeyError{Part: "ID", Reason: reason}
-}
+// noSentKey ignores the client's key.
+func (r *request) noSentKey() (string, error) { return "", nil }

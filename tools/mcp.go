@@ -118,26 +118,20 @@ func (v *visit) serve(ctx context.Context, t *Tool, r *request) (result *mcp.Cal
 // toMCP returns the answer as a result. The text of a result is its JSON, for clients
 // that do not read structured content.
 func (a answer) toMCP() *mcp.CallToolResult {
-	if a.result != nil {
-		result := &mcp.CallToolResult{StructuredContent: a.result, Content: []mcp.Content{&mcp.TextContent{Text: string(a.result)}}}
-		if fits(result) {
-			return result
+	var result *mcp.CallToolResult
+	_, _ = a.within(mostBytes, func(a answer) ([]byte, error) { // the SDK reports an error, too
+		result = &mcp.CallToolResult{IsError: a.result == nil, Content: []mcp.Content{&mcp.TextContent{Text: string(a.result) + a.text}}}
+		if a.result != nil {
+			result.StructuredContent = a.result
 		}
-		a = tooLarge(len(a.result))
-	}
-	result := &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: a.text}}}
-	if a.retryAfter > 0 {
-		result.Meta = mcp.Meta{"once/retryAfterSeconds": a.retryAfter}
-	}
+		if a.retryAfter > 0 {
+			result.Meta = mcp.Meta{"once/retryAfterSeconds": a.retryAfter}
+		}
+		text, err := json.Marshal(result)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(string(text)) // Lambda returns it in a body, which is a text in JSON
+	})
 	return result
-}
-
-// fits reports whether Lambda returns a result within a body, which is a text in JSON.
-func fits(result *mcp.CallToolResult) bool {
-	text, err := json.Marshal(result)
-	if err != nil {
-		return true // the SDK reports it
-	}
-	body, err := json.Marshal(string(text))
-	return err != nil || len(body) <= mostBytes
 }

@@ -3,9 +3,8 @@ package tools
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"regexp"
 	"strings"
-	"unicode"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -29,8 +28,6 @@ type request struct {
 	caller    Caller
 	meta      any // of _meta: the client's key, or nil
 	scope     Scope
-	// byArguments has the client's key ignored.
-	byArguments bool
 }
 
 // New declares a tool. The definition has its name and description. Its schemas are
@@ -56,12 +53,29 @@ type request struct {
 //
 // New panics with a [*driver.ConfigError] if an argument is wrong.
 func New[In, Out any](x *idempotent.Executor, definition *mcp.Tool, key func(In) (idempotent.Key, error), fn func(context.Context, In) (Out, error)) *Tool {
+	return keyed(x, definition, (*request).sentKey, key, fn, nil)
+}
+
+// NewByArguments declares a tool of which the arguments alone make two calls the same
+// one, whatever key a client sends: one refund a charge, also of clients that make a key
+// for each request. Everything else is as in [New]; key must not be nil.
+func NewByArguments[In, Out any](x *idempotent.Executor, definition *mcp.Tool, key func(In) (idempotent.Key, error), fn func(context.Context, In) (Out, error)) *Tool {
 	var mistakes driver.Mistakes
+	mistakes.If(key == nil, "tools: NewByArguments: the key function is nil")
+	return keyed(x, definition, (*request).noSentKey, key, fn, mistakes)
+}
+
+// keyed returns a tool whose calls have the key that sentKey finds, or that key makes of
+// the arguments.
+func keyed[In, Out any](
+	x *idempotent.Executor, definition *mcp.Tool, sentKey func(*request) (string, error),
+	key func(In) (idempotent.Key, error), fn func(context.Context, In) (Out, error), mistakes driver.Mistakes,
+) *Tool {
 	mistakes.If(x == nil, "tools: New: the executor is nil")
 	mistakes.If(x != nil && adapter.Resumes(x), "tools: New: Config.Resume is not for tools: the client repeats its call")
 	t, schema := declare[In, Out](definition, fn == nil, mistakes)
 	protected := idempotent.Wrap(x,
-		func(c *call[In]) (idempotent.Key, error) { return c.identify(t.definition.Name, schema, key) },
+		func(c *call[In]) (idempotent.Key, error) { return c.identify(t.definition.Name, schema, sentKey, key) },
 		func(ctx context.Context, c *call[In]) (json.RawMessage, error) {
 			out, err := fn(ctx, c.in)
 			if c.failed = err; err != nil {
@@ -88,22 +102,6 @@ var withKey = strings.NewReplacer(
 	"send the arguments of that request", "send a new idempotency key",
 )
 
-// NewByArguments declares a tool of which the arguments alone make two calls the same
-// one, whatever key a client sends: one refund a charge, also of clients that make a key
-// for each request. Everything else is as in [New]; key must not be nil.
-func NewByArguments[In, Out any](x *idempotent.Executor, definition *mcp.Tool, key func(In) (idempotent.Key, error), fn func(context.Context, In) (Out, error)) *Tool {
-	var mistakes driver.Mistakes
-	mistakes.If(key == nil, "tools: NewByArguments: the key function is nil")
-	mistakes.Panic()
-	t := New(x, definition, key, fn)
-	serve := t.serve
-	t.serve = func(ctx context.Context, r *request) answer {
-		r.byArguments = true
-		return serve(ctx, r)
-	}
-	return t
-}
-
 // Read declares a tool without an effect, such as the status of work that another tool has
 // started. It runs at each call, without a key and a record, and its ReadOnlyHint is set.
 // An error's text does not reach the model. Everything else is as in [New].
@@ -128,7 +126,7 @@ func Read[In, Out any](definition *mcp.Tool, fn func(context.Context, In) (Out, 
 // panics with the mistakes, and those that it finds.
 func declare[In, Out any](definition *mcp.Tool, noFunction bool, mistakes driver.Mistakes) (*Tool, *jsonschema.Resolved) {
 	mistakes.If(noFunction, "tools: New: the function is nil")
-	mistakes.If(definition == nil || !isName(definition.Name), "tools: New: the tool needs a name of at most 128 letters, digits, dots, hyphens and underscores")
+	mistakes.If(definition == nil || !names.MatchString(definition.Name), "tools: New: the tool needs a name of at most 128 letters, digits, dots, hyphens and underscores")
 	mistakes.Panic()
 	own := *definition
 	input := schemaOf[In](own.InputSchema, "New: "+own.Name+": the input", &mistakes)
@@ -138,16 +136,17 @@ func declare[In, Out any](definition *mcp.Tool, noFunction bool, mistakes driver
 	resolved, err := input.Resolve(nil)
 	mistakes.If(err != nil, "tools: New: %s: the input schema cannot be used: %v", own.Name, err)
 	mistakes.Panic()
-	own.InputSchema, own.OutputSchema, own.Annotations = input, output, annotated(own.Annotations)
+	var annotations mcp.ToolAnnotations
+	if own.Annotations != nil {
+		annotations = *own.Annotations
+	}
+	annotations.IdempotentHint = true // of every tool of this package
+	own.InputSchema, own.OutputSchema, own.Annotations = input, output, &annotations
 	return &Tool{definition: &own, input: input}, resolved
 }
 
-// isName reports whether MCP takes a name. A slash separates it from the rest of a key.
-func isName(name string) bool {
-	return name != "" && len(name) <= 128 && !strings.ContainsFunc(name, func(r rune) bool {
-		return r > 'z' || !strings.ContainsRune("._-", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	})
-}
+// names are those that MCP takes. A slash separates one from the rest of a key.
+var names = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
 // encoded returns the result as JSON. If it does not encode, the work is done all the
 // same: an error would have it repeated. The text that is returned then does not encode
@@ -181,19 +180,9 @@ func isEmpty(s *jsonschema.Schema) bool {
 	return len(s.Properties) == 0 && s.AdditionalProperties != nil && s.AdditionalProperties.Not != nil
 }
 
-// annotated returns a copy of the annotations with the hint that is true of every tool
-// of this package.
-func annotated(given *mcp.ToolAnnotations) *mcp.ToolAnnotations {
-	var own mcp.ToolAnnotations
-	if given != nil {
-		own = *given
-	}
-	own.IdempotentHint = true
-	return &own
-}
-
-// named returns the tools by their names.
-func named(door string, scope Scope, tools []*Tool) map[string]*Tool {
+// named returns a function that returns a tool by its name. Its error is one of the
+// gateway or the action group, which is configured with other tools.
+func named(door string, scope Scope, tools []*Tool) func(name string) (*Tool, error) {
 	var mistakes driver.Mistakes
 	mistakes.If(scope.find == nil, "tools: %s: the Scope is missing; NoIdentity() states that all callers share their keys", door)
 	mistakes.If(len(tools) == 0, "tools: %s: there are no tools", door)
@@ -207,22 +196,9 @@ func named(door string, scope Scope, tools []*Tool) map[string]*Tool {
 		byName[t.definition.Name] = t
 	}
 	mistakes.Panic()
-	return byName
+	return func(name string) (*Tool, error) {
+		var mistakes driver.Mistakes
+		mistakes.If(byName[name] == nil, "tools: %s: the event names a tool that this function does not serve; compare the tools that are configured there", door)
+		return byName[name], mistakes.Err()
+	}
 }
-
-// ErrUnknownTool matches errors of type [*UnknownToolError].
-var ErrUnknownTool = errors.New("tools: unknown tool")
-
-// UnknownToolError reports that an event names a tool that its door does not serve:
-// the gateway or the action group is configured with other tools. Nothing was run.
-type UnknownToolError struct{ Door string }
-
-func (e *UnknownToolError) Error() string {
-	return "tools: " + e.Door + ": the event names a tool that this function does not serve; compare the tools that are configured there"
-}
-
-// SafeText returns the whole text.
-func (e *UnknownToolError) SafeText() string { return e.Error() }
-
-// Is reports whether target is ErrUnknownTool.
-func (e *UnknownToolError) Is(target error) bool { return target == ErrUnknownTool }
