@@ -2,8 +2,7 @@ package oncevet_test
 
 import (
 	"fmt"
-	"go/ast"
-	"path/filepath"
+	"go/token"
 	"strings"
 	"testing"
 
@@ -18,43 +17,37 @@ import (
 type tally struct{ seeded, found, near, wrong int }
 
 // The seeds use the types of the libraries themselves, and so does this test, in place of
-// analysistest, which loads a tree of its own. "// want" ends the line of a defect of the
-// rule that the folder is named after, "// near" that of correct code that resembles one.
+// analysistest, which loads a tree of its own. "// want" and a rule end the line of a
+// defect, "// near" and a rule that of correct code that resembles one.
 func TestSeededDefectsAreFoundAndNearMissesAreNot(t *testing.T) {
-	rules, defects, folders := map[string]*tally{}, 0, []string{}
+	rules, defects := map[string]*tally{}, 0
 	for _, a := range oncevet.Analyzers {
 		rules[a.Name] = &tally{}
-		folders = append(folders, "./testdata/"+a.Name)
 	}
-	expected := map[string]string{}
-	loaded := load(t, ".", folders...)
+	loaded := load(t, ".", "./testdata/effect", "./testdata/invocation", "./testdata/keys", "./testdata/steps", "./testdata/stored")
+	wanted := map[string]string{} // rules by their places
 	for _, pkg := range loaded {
-		for _, file := range pkg.Syntax {
-			for at, mark := range marks(pkg, file) {
-				expected[at] = mark
-				if counts := rules[pkg.Name]; mark == "want" {
-					counts.seeded++
-					defects++
-				} else {
-					counts.near++
-				}
+		for at, mark := range marks(pkg) {
+			rule, want := strings.CutPrefix(mark, "want ")
+			if want {
+				wanted[at] = rule
+				rules[rule].seeded++
+				defects++
+			} else {
+				rules[strings.TrimPrefix(mark, "near ")].near++
 			}
 		}
 	}
 	for _, d := range findings(t, loaded) {
-		rule := filepath.Base(filepath.Dir(d.at))
-		counts := rules[rule]
-		if d.rule == rule && expected[d.at] == "want" {
-			counts.found++
-			expected[d.at] = "found"
+		if wanted[d.at] != d.rule {
+			rules[d.rule].wrong++
+			t.Errorf("%s: %s", d.at, d.message)
 			continue
 		}
-		counts.wrong++
-		t.Errorf("%s: %s", d.at, d.message)
+		rules[d.rule].found++
+		delete(wanted, d.at)
 	}
-	for at, mark := range expected {
-		check.True(t, mark != "want", "not found", at)
-	}
+	check.Equal(t, len(wanted), 0, "not found", wanted)
 	table := "| rule | seeded defects | found | near misses | reported |\n|---|---|---|---|---|\n"
 	for _, a := range oncevet.Analyzers {
 		n := rules[a.Name]
@@ -65,18 +58,24 @@ func TestSeededDefectsAreFoundAndNearMissesAreNot(t *testing.T) {
 	t.Log("\n" + table)
 }
 
-// marks returns the lines that a file marks, as "file:line".
-func marks(pkg *packages.Package, file *ast.File) map[string]string {
+// marks returns the lines that a package marks, as "file:line".
+func marks(pkg *packages.Package) map[string]string {
 	found := map[string]string{}
-	for _, group := range file.Comments {
-		for _, comment := range group.List {
-			if mark := strings.TrimPrefix(comment.Text, "// "); mark == "want" || mark == "near" {
-				p := pkg.Fset.Position(comment.Pos())
-				found[fmt.Sprintf("%s:%d", p.Filename, p.Line)] = mark
+	for _, file := range pkg.Syntax {
+		for _, group := range file.Comments {
+			for _, comment := range group.List {
+				if mark := strings.TrimPrefix(comment.Text, "// "); strings.HasPrefix(mark, "want ") || strings.HasPrefix(mark, "near ") {
+					found[place(pkg.Fset, comment.Pos())] = mark
+				}
 			}
 		}
 	}
 	return found
+}
+
+func place(files *token.FileSet, at token.Pos) string {
+	p := files.Position(at)
+	return fmt.Sprintf("%s:%d", p.Filename, p.Line)
 }
 
 type finding struct{ at, rule, message string }
@@ -102,8 +101,7 @@ func findings(t *testing.T, pkgs []*packages.Package) (all []finding) {
 	for _, action := range graph.Roots {
 		check.Must(t, action.Err)
 		for _, d := range action.Diagnostics {
-			p := action.Package.Fset.Position(d.Pos)
-			all = append(all, finding{fmt.Sprintf("%s:%d", p.Filename, p.Line), action.Analyzer.Name, d.Message})
+			all = append(all, finding{place(action.Package.Fset, d.Pos), action.Analyzer.Name, d.Message})
 		}
 	}
 	return all
