@@ -11,6 +11,7 @@ package httpclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -77,12 +78,8 @@ func Transport(next http.RoundTripper, o *Options) http.RoundTripper {
 		own.ResponseHeaderTimeout = defaultAnswerTime
 		t.next = own
 	}
-	if t.o.Header == "" {
-		t.o.Header = "Idempotency-Key"
-	}
-	if t.o.MaxTime <= 0 {
-		t.o.MaxTime = defaultMaxTime
-	}
+	t.o.Header = cmp.Or(t.o.Header, "Idempotency-Key")
+	t.o.MaxTime = cmp.Or(max(t.o.MaxTime, 0), defaultMaxTime)
 	if t.o.NewKey == nil {
 		t.o.NewKey = newUUID
 	}
@@ -123,13 +120,15 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if response != nil {
 			_ = response.Body.Close()
 		}
-		if err := wait(r.Context(), pause); err != nil {
+		select {
+		case <-time.After(pause):
+			keyed, backoff = next, min(2*backoff, longestPause)
+		case <-r.Context().Done():
 			if next.Body != nil {
 				_ = next.Body.Close()
 			}
-			return nil, err
+			return nil, context.Cause(r.Context())
 		}
-		keyed, backoff = next, min(2*backoff, longestPause)
 	}
 }
 
@@ -190,17 +189,6 @@ func repeated(r *http.Request) (*http.Request, bool) {
 	body, err := r.GetBody()
 	again.Body = body
 	return again, err == nil
-}
-
-func wait(ctx context.Context, pause time.Duration) error {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }
 
 // newUUID returns a UUID of version 7 (RFC 9562): 48 bits of milliseconds, and random ones.
