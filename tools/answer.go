@@ -3,9 +3,9 @@ package tools
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/internal/form"
 )
 
 // answer is what a model receives: the result of the tool as JSON, or a text that says
@@ -103,7 +103,10 @@ func (a answer) within(limit int, encode func(answer) ([]byte, error)) (json.Raw
 		"Do not call it again with another idempotency key or other arguments.", len(a.result))))
 }
 
-func refuse(text string) answer { return answer{text: form.Truncate(text, longestText)} }
+func refuse(text string) answer {
+	text = strings.ToValidUTF8(text, "\uFFFD") // as a record stores it
+	return answer{text: strings.ToValidUTF8(text[:min(len(text), longestText)], "")}
+}
 
 func again(seconds int, text string) answer {
 	return answer{text: fmt.Sprintf("%s Wait %d s before that.", text, seconds), retryAfter: seconds}

@@ -45,7 +45,7 @@ var order = map[string]string{
 	"dynamo/dynamoenv":                    "dynamo idempotent idempotent/driver idempotent/emf",
 	"postgres":                            "idempotent/driver",
 	"redis":                               "idempotent/driver",
-	"tools":                               "idempotent idempotent/adapter idempotent/driver internal/form",
+	"tools":                               "idempotent idempotent/adapter idempotent/driver",
 	"handlers":                            "idempotent idempotent/adapter idempotent/driver internal/checked",
 	"handlers/relay":                      "handlers handlers/internal/lanes handlers/internal/panics idempotent/driver internal/outboxitem",
 	"handlers/relay/sqspublisher":         "handlers/relay handlers/relay/internal/calls idempotent/driver",
