@@ -29,14 +29,14 @@ type code struct {
 	// wherever it does. flows has what is put into a variable: its fields and elements,
 	// and the calls of its methods.
 	sets     map[types.Object][]ast.Expr
-	flows    map[types.Object][]ast.Node
+	flows    map[types.Object][]ast.Expr
 	entries  []ast.Node // functions that are called for each request
 	handlers []*handler
 	spots    []spot // of all handlers
 }
 
 func read(pass *analysis.Pass) *code {
-	c := &code{pkg: pass.Pkg, info: pass.TypesInfo, decls: map[types.Object]function{}, sets: map[types.Object][]ast.Expr{}, flows: map[types.Object][]ast.Node{}}
+	c := &code{pkg: pass.Pkg, info: pass.TypesInfo, decls: map[types.Object]function{}, sets: map[types.Object][]ast.Expr{}, flows: map[types.Object][]ast.Expr{}}
 	uses := func(p *types.Package) bool { return strings.HasPrefix(p.Path(), project) }
 	if !uses(pass.Pkg) && !slices.ContainsFunc(pass.Pkg.Imports(), uses) {
 		return c
@@ -82,9 +82,10 @@ func (c *code) note(n ast.Node) {
 		c.entry(n, n.Type)
 	case *ast.AssignStmt:
 		for i, left := range n.Lhs {
-			c.set(left, n.Rhs[min(i, len(n.Rhs)-1)])
+			value := n.Rhs[min(i, len(n.Rhs)-1)]
+			c.set(left, value)
 			if _, whole := left.(*ast.Ident); !whole {
-				c.flow(left, n)
+				c.flow(left, left, value)
 			}
 		}
 	case *ast.ValueSpec:
@@ -120,9 +121,9 @@ func (c *code) set(left, value ast.Expr) {
 	}
 }
 
-func (c *code) flow(into ast.Expr, n ast.Node) {
+func (c *code) flow(into ast.Expr, values ...ast.Expr) {
 	if root := c.root(into); root != nil {
-		c.flows[root] = append(c.flows[root], n)
+		c.flows[root] = append(c.flows[root], values...)
 	}
 }
 

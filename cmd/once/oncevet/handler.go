@@ -2,6 +2,7 @@ package oncevet
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -59,49 +60,46 @@ type spot struct {
 // functions of this package which it calls. A function that a call of Once within protects
 // is a handler for itself.
 func (c *code) walk(h *handler) (spots []spot) {
-	type visited struct {
-		f, body ast.Node
-		steps   bool
+	type visit struct {
+		f, fn ast.Node
+		step  bool
 	}
-	seen := map[visited]bool{}
+	seen := map[visit]bool{}
 	var into func(spot)
 	into = func(s spot) {
-		v := visited{s.f.node, s.fn.body, s.step != nil}
-		if seen[v] {
+		if v := (visit{s.f.node, s.fn.node, s.step != nil}); seen[v] {
 			return
+		} else {
+			seen[v] = true
 		}
-		seen[v] = true
 		ast.PreorderStack(s.fn.body, s.stack, func(n ast.Node, stack []ast.Node) bool {
-			at := spot{n, h, s.f, s.fn, s.step, slices.Clone(stack)}
-			spots = append(spots, at)
+			s.node, s.stack = n, slices.Clone(stack)
+			spots = append(spots, s)
 			call, ok := n.(*ast.CallExpr)
-			if !ok {
-				return true
-			}
-			at.stack = append(slices.Clone(stack), call)
-			if c.isStep(call) {
-				at.step = call
-				for _, arg := range call.Args[2:] {
-					for _, at.fn = range c.functions(arg) {
-						into(at)
-					}
-				}
-				return false
-			}
-			if c.protects(call) != nil {
-				return false
+			if !ok || c.protects(call) != nil {
+				return !ok
 			}
 			// A variable with several functions is not followed, as each has callers of its own.
 			// A function that takes a testing.TB is no handler's.
-			if fns := c.functions(call.Fun); len(fns) == 1 && fns[0].node != ast.Unparen(call.Fun) && !c.takes(fns[0].typ, "testing.T", "testing.TB", "testing.B") {
-				at.fn = fns[0]
-				into(at)
+			next, fns := s, c.functions(call.Fun)
+			if len(fns) != 1 || fns[0].node == ast.Unparen(call.Fun) || c.takes(fns[0].typ, "testing.T", "testing.TB", "testing.B") {
+				fns = nil
 			}
-			return true
+			if c.isStep(call) {
+				next.step = call
+				for _, arg := range call.Args[2:] {
+					fns = append(fns, c.functions(arg)...)
+				}
+			}
+			next.stack = append(next.stack, call)
+			for _, next.fn = range fns {
+				into(next)
+			}
+			return !c.isStep(call)
 		})
 	}
 	for _, f := range h.fns {
-		into(spot{f: f, fn: f})
+		into(spot{h: h, f: f, fn: f})
 	}
 	return spots
 }
@@ -160,7 +158,7 @@ func method(t types.Type, name string) types.Object {
 	return o
 }
 
-// contains reports whether a node is in the source of another one.
-func contains(outer, inner ast.Node) bool {
+// contains reports whether a node or an object is in the source of another one.
+func contains(outer ast.Node, inner interface{ Pos() token.Pos }) bool {
 	return outer.Pos() <= inner.Pos() && inner.Pos() < outer.End()
 }

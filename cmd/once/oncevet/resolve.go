@@ -127,40 +127,37 @@ func (c *code) declared(o types.Object) (function, bool) {
 // functions returns the functions of this package that an expression can stand for: of
 // an http.Handler its method.
 func (c *code) functions(e ast.Expr) (fns []function) {
-	seen := map[types.Object]bool{}
-	var find func(ast.Expr)
-	find = func(e ast.Expr) {
-		e = ast.Unparen(e)
-		o := c.object(e)
-		if f, ok := c.declared(method(c.info.TypeOf(e), "ServeHTTP")); ok {
-			fns = append(fns, f)
-			return
-		}
-		switch e := e.(type) {
-		case *ast.FuncLit:
-			fns = append(fns, function{e, e.Type, e.Body})
-		case *ast.IndexExpr:
-			find(e.X)
-		case *ast.IndexListExpr:
-			find(e.X)
-		case *ast.Ident, *ast.SelectorExpr:
-			if f, ok := c.declared(o); ok {
-				fns = append(fns, f)
-			} else if !seen[o] {
-				seen[o] = true
-				for _, value := range c.sets[o] {
-					find(value)
-				}
+	seen := map[ast.Expr]bool{}
+	var find func(...ast.Expr)
+	find = func(values ...ast.Expr) {
+		for _, e := range values {
+			e = ast.Unparen(e)
+			f, ok := c.declared(method(c.info.TypeOf(e), "ServeHTTP"))
+			if !ok {
+				f, ok = c.declared(c.object(e))
 			}
-		case *ast.CallExpr: // http.HandlerFunc(f), or a function that returns one
-			o = typeutil.Callee(c.info, e)
-			if c.info.Types[e.Fun].IsType() && len(e.Args) == 1 {
-				find(e.Args[0])
-			} else if f, ok := c.declared(o); ok && !seen[o] {
-				seen[o] = true
-				for _, result := range f.returned() {
-					find(result)
+			if ok {
+				fns = append(fns, f)
+			}
+			if ok || seen[e] {
+				continue
+			}
+			seen[e] = true
+			switch e := e.(type) {
+			case *ast.FuncLit:
+				fns = append(fns, function{e, e.Type, e.Body})
+			case *ast.IndexExpr:
+				find(e.X)
+			case *ast.IndexListExpr:
+				find(e.X)
+			case *ast.CallExpr: // http.HandlerFunc(f), or a function that returns one
+				if f, ok := c.declared(typeutil.Callee(c.info, e)); ok {
+					find(f.returned()...)
+				} else if c.info.Types[e.Fun].IsType() {
+					find(e.Args...)
 				}
+			default:
+				find(c.sets[c.object(e)]...)
 			}
 		}
 	}
@@ -177,8 +174,16 @@ func (c *code) flowsFrom(e ast.Node, hit func(ast.Node) bool) bool { return c.re
 func (c *code) is(e ast.Node, hit func(ast.Node) bool) bool { return c.reach(e, true, hit) }
 
 func (c *code) reach(e ast.Node, strict bool, hit func(ast.Node) bool) (found bool) {
-	seen := map[any]bool{} // variables, and functions by their nodes
+	seen := map[ast.Expr]bool{}
 	var visit func(ast.Node) bool
+	follow := func(values []ast.Expr) {
+		for _, value := range values {
+			if !seen[value] {
+				seen[value] = true
+				ast.Inspect(value, visit)
+			}
+		}
+	}
 	visit = func(n ast.Node) bool {
 		if found = found || n != nil && hit(n); found {
 			return false
@@ -188,12 +193,7 @@ func (c *code) reach(e ast.Node, strict bool, hit func(ast.Node) bool) (found bo
 			return !strict
 		case *ast.CallExpr:
 			for _, f := range c.functions(n.Fun) {
-				if !seen[f.node] {
-					seen[f.node] = true
-					for _, result := range f.returned() {
-						ast.Inspect(result, visit)
-					}
-				}
+				follow(f.returned())
 			}
 			return !strict || c.info.Types[n.Fun].IsType() || converting.MatchString(c.callee(n))
 		case *ast.SelectorExpr:
@@ -201,17 +201,12 @@ func (c *code) reach(e ast.Node, strict bool, hit func(ast.Node) bool) (found bo
 			return !strict || s == nil || s.Kind() != types.FieldVal // each value of the type has its own
 		case *ast.Ident:
 			v := c.variable(n)
-			if v == nil || seen[v] || isNamed(v.Type(), "context.Context") || strict && len(c.sets[v]) != 1 {
+			if v == nil || isNamed(v.Type(), "context.Context") || strict && len(c.sets[v]) != 1 {
 				return true
 			}
-			seen[v] = true
-			for _, value := range c.sets[v] {
-				ast.Inspect(value, visit)
-			}
-			for _, put := range c.flows[v] {
-				if !strict {
-					ast.Inspect(put, visit)
-				}
+			follow(c.sets[v])
+			if !strict {
+				follow(c.flows[v])
 			}
 		}
 		return true

@@ -63,10 +63,7 @@ func (c *code) outlives(left ast.Expr, f function) bool {
 	if root == nil || root.Parent() == c.pkg.Scope() {
 		return root != nil
 	}
-	if !contains(f.node, left) { // in a function that the handler calls
-		return false
-	}
 	d, ok := f.node.(*ast.FuncDecl)
-	isReceiver := ok && d.Recv != nil && root.Pos() < d.Recv.End()
-	return root.Pos() < f.node.Pos() || root.Pos() >= f.node.End() || isReceiver && isA[*types.Pointer](root.Type())
+	isReceiver := ok && d.Recv != nil && contains(d.Recv, root) && isA[*types.Pointer](root.Type())
+	return contains(f.node, left) && (isReceiver || !contains(f.node, root)) // otherwise in a function that the handler calls
 }
