@@ -113,6 +113,7 @@ func TestEachKeyStartsOneWorkflow(t *testing.T) {
 		failed := deliver(`{"id": "o-1", "cents": 2}`)
 		check.Is(t, failed, durablefunc.ErrExecutionExists)
 		check.Is(t, failed, existsError{})
+		check.True(t, isPoison(failed))
 		check.True(t, check.As[*durablefunc.ExecutionExistsError](t, failed).KeyReused)
 		name, err := durablefunc.ExecutionName("pay", idempotent.Key{ID: "o-1"})
 		check.Must(t, err)
@@ -140,31 +141,15 @@ type denied struct{ *workflows }
 
 func (*denied) ExecutionInput(context.Context, string) (string, error) { return "", errThrottled }
 
-func TestWhatCanNeverStartAWorkflowIsPermanent(t *testing.T) {
-	for name, c := range map[string]struct {
-		s    *workflows
-		body string
-		why  error
-	}{
-		"too large": {&workflows{}, `{"id":"o-1"}` + strings.Repeat(" ", 256<<10), durablefunc.ErrExecutionInput},
-		"express":   {&workflows{express: true}, `{"id":"o-1"}`, durablefunc.ErrExpressWorkflow},
-		"reused":    {&workflows{fail: existsError{}}, `{"id":"o-1"}`, durablefunc.ErrExecutionExists},
-	} {
-		t.Run(name, func(t *testing.T) {
-			failed := workflowDispatcher(t, c.s, machine)(c.body)
-			check.Is(t, failed, c.why)
-			check.True(t, isPoison(failed))
-		})
-	}
-}
-
 func TestWorkflowInputIsLimitedByItsBytes(t *testing.T) {
 	s := &workflows{}
 	deliver := workflowDispatcher(t, s, machine)
 	largest := `{"id":"o-1","pad":"` + strings.Repeat("é", (256<<10-len(`{"id":"o-1","pad":""}`)-1)/2) + `"}`
 	largest += strings.Repeat(" ", 256<<10-len(largest))
 	check.Nil(t, deliver(largest))
-	check.Says(t, deliver(largest+" "), "262145 bytes, more than the 262144")
+	failed := deliver(largest + " ")
+	check.Says(t, failed, "262145 bytes, more than the 262144")
+	check.True(t, isPoison(failed))
 	check.Equal(t, s.starts, 1)
 }
 
@@ -173,7 +158,9 @@ func TestExpressWorkflowIsStartedAtMostOnce(t *testing.T) {
 	s := &workflows{express: true}
 	deliver := workflowDispatcher(t, s, machine)
 	for range 3 {
-		check.Is(t, deliver(`{"id":"o-1"}`), durablefunc.ErrExpressWorkflow)
+		failed := deliver(`{"id":"o-1"}`)
+		check.Is(t, failed, durablefunc.ErrExpressWorkflow)
+		check.True(t, isPoison(failed))
 	}
 	check.Equal(t, s.starts, 1)
 }
