@@ -60,19 +60,14 @@ type actionEvent struct {
 // arguments returns the parameters as an object. Each value is a text in the event: it is
 // one for the tool too if the schema says so, and otherwise the JSON that it spells.
 func (e *actionEvent) arguments(schema *jsonschema.Schema) (json.RawMessage, error) {
-	arguments := make(map[string]json.RawMessage, len(e.Parameters))
+	arguments := make(map[string]any, len(e.Parameters))
 	for _, p := range e.Parameters {
+		arguments[p.Name] = p.Value
 		property := schema.Properties[p.Name]
 		isText := property == nil || property.Type == "string" || slices.Contains(property.Types, "string")
 		if !isText && json.Valid([]byte(p.Value)) {
 			arguments[p.Name] = json.RawMessage(p.Value)
-			continue
 		}
-		text, err := json.Marshal(p.Value)
-		if err != nil {
-			return nil, err
-		}
-		arguments[p.Name] = text
 	}
 	return json.Marshal(arguments)
 }
