@@ -67,7 +67,11 @@ func read(pass *analysis.Pass) *code {
 // nodes yields all nodes of the package.
 func (c *code) nodes(yield func(ast.Node) bool) {
 	for _, file := range c.files {
-		ast.Preorder(file)(yield)
+		for n := range ast.Preorder(file) {
+			if !yield(n) {
+				return
+			}
+		}
 	}
 }
 
