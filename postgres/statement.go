@@ -11,7 +11,7 @@ import (
 // but for those whose comment says otherwise: whether its condition holds is how many
 // rows it affects. It can be a part of a larger statement or transaction.
 //
-// The text depends on the shape of the statement alone, so that it is built once, and a
+// The text depends on which fields the write sets, and not on their values, so that a
 // connection prepares only a few. The first argument is the id of the record.
 type statement struct {
 	sql  string
@@ -20,8 +20,7 @@ type statement struct {
 
 // read returns the statement that reads a record.
 func (l *layout) read(id string) statement {
-	return l.shaped(shape{kind: "read"}, id).
-		write("SELECT ", l.list, " FROM ", l.table, " WHERE ", l.id, " = $1::text").statement()
+	return own(id).write("SELECT ", l.list, " FROM ", l.table, " WHERE ", l.id, " = $1::text").statement()
 }
 
 // insert returns the statement that writes r if there is no record with its id. It
@@ -36,8 +35,7 @@ func (l *layout) read(id string) statement {
 // there because a trigger can suppress a write.
 func (l *layout) insert(r driver.Record) statement {
 	claims := r.Status == driver.InProgress && r.Refunds == 0 && r.Data == nil && r.Payload == "" && r.Unavailable == ""
-	p := l.shaped(shape{kind: "insert", request: r.Request != nil, ends: !claims}, r.ID)
-	p.write("WITH ", l.met, " AS (SELECT ", l.list, " FROM ", l.table, " WHERE ", l.id, " = $1::text), ")
+	p := own(r.ID).write("WITH ", l.met, " AS (SELECT ", l.list, " FROM ", l.table, " WHERE ", l.id, " = $1::text), ")
 	p.write(l.written, " AS (INSERT INTO ", l.table, " (", l.list, ") SELECT $1::text")
 	for n, v := range l.values(r) {
 		switch c := l.columns[n+1]; {
@@ -78,8 +76,7 @@ func (l *layout) values(r driver.Record) []any {
 // The subquery keeps a duplicate from becoming a write: ON CONFLICT locks the row
 // that it meets even if it does not update it, and a lock is written to disk.
 func (l *layout) create(r driver.Record, cutoff time.Time) statement {
-	p := l.shaped(shape{kind: "create"}, r.ID)
-	p.write("INSERT INTO ", l.table, " AS stored (", l.list, ") SELECT $1::text")
+	p := own(r.ID).write("INSERT INTO ", l.table, " AS stored (", l.list, ") SELECT $1::text")
 	columns := l.columns[1:]
 	for n, v := range l.values(r) {
 		p.write(", ").arg(v, columns[n].kind.name)
@@ -115,10 +112,7 @@ func (l *layout) isInProgress(row string) string {
 // driver.Fence.Holds, and that new steps fit. A takeover returns the record: any
 // other write would get back its own values.
 func (l *layout) change(f driver.Fence, c driver.Change) statement {
-	p := l.shaped(shape{
-		kind: "change", owner: c.Owner != "", lease: !c.Lease.IsZero(), expires: !c.Expires.IsZero(), began: !c.Began.IsZero(),
-		fingerprint: c.Fingerprint != "", steps: len(c.Steps) > 0, ends: c.Status != driver.Absent, release: c.Release,
-	}, f.ID)
+	p := own(f.ID)
 	if c.Release == driver.ReleaseDelete {
 		p.write("DELETE FROM ", l.table, " AS stored")
 	} else {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
@@ -47,64 +46,6 @@ func TestTextOfACompletion(t *testing.T) {
 	check.Equal(t, layoutOf(t).change(fence(claim("a", owner)), complete("1")).sql, `UPDATE "idempotency" AS stored `+
 		`SET "expires" = $2::timestamptz, "status" = $3::text, "data" = $4::bytea, "payload" = $5::text, "unavailable" = $6::text, "steps" = NULL, "request" = NULL, "ended" = $7::text, "lease" = NULL `+
 		`WHERE stored."id" = $1::text AND stored."status" = 'INPROGRESS' AND stored."owner" = $8::text`)
-}
-
-func TestTextOfAStatementIsBuiltOnce(t *testing.T) {
-	l := layoutOf(t)
-	for name, of := range map[string]func(id string) statement{
-		"read":       l.read,
-		"claim":      func(id string) statement { return l.insert(claim(id, owner)) },
-		"create":     func(id string) statement { return l.create(claim(id, owner), now) },
-		"completion": func(id string) statement { return l.change(fence(claim(id, owner)), complete(id)) },
-	} {
-		check.Equal(t, unsafe.StringData(of("a").sql), unsafe.StringData(of("b").sql), name, "the text is built for each call")
-	}
-}
-
-// Each kind of write has a text of its own, also after it was built once.
-func TestTextsThatWereBuiltAreNotMixedUp(t *testing.T) {
-	used := layoutOf(t)
-	f := fence(claim("a", owner))
-	finished := claim("a", owner)
-	finished.Status = driver.Completed
-	ended := driver.Fence{ID: "a", Attempt: 1, Lease: driver.LeaseEnded}
-	adopted := complete("1")
-	adopted.Owner, adopted.Fingerprint = rival, "f"
-	named := takeover(rival)
-	named.Fingerprint = "f"
-	begins := takeover(rival)
-	begins.Began = now
-	requesting := claim("a", owner)
-	requesting.Request = []byte("{}")
-	for range 2 {
-		seen := map[string]int{}
-		for n, of := range []func(l *layout) statement{
-			func(l *layout) statement { return l.read("a") },
-			func(l *layout) statement { return l.insert(claim("a", owner)) },
-			func(l *layout) statement { return l.insert(requesting) },
-			func(l *layout) statement { return l.insert(finished) },
-			func(l *layout) statement { return l.create(finished, now) },
-			func(l *layout) statement { return l.change(f, complete("1")) },
-			func(l *layout) statement { return l.change(f, driver.Change{Status: driver.Failed}) },
-			func(l *layout) statement { return l.change(f, takeover(rival)) },
-			func(l *layout) statement { return l.change(f, named) },
-			func(l *layout) statement { return l.change(f, begins) },
-			func(l *layout) statement { return l.change(ended, adopted) },
-			func(l *layout) statement { return l.change(f, driver.Change{Lease: now}) },
-			func(l *layout) statement { return l.change(f, driver.Change{Lease: now, Expires: now}) },
-			func(l *layout) statement { return l.change(f, driver.Change{Steps: map[string][]byte{"s": nil}}) },
-			func(l *layout) statement { return l.change(f, driver.Change{Release: driver.ReleaseDelete}) },
-			func(l *layout) statement { return l.change(f, driver.Change{Release: driver.ReleaseKeep}) },
-			func(l *layout) statement { return l.change(f, driver.Change{Release: driver.ReleaseRefund}) },
-		} {
-			sql := of(used).sql
-			check.Equal(t, sql, of(layoutOf(t)).sql, n)
-			if before, ok := seen[sql]; ok {
-				t.Errorf("%d and %d have the text %s", before, n, sql)
-			}
-			seen[sql] = n
-		}
-	}
 }
 
 // A duplicate does not wait for a transaction that has completed the record.

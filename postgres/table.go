@@ -25,8 +25,6 @@ type layout struct {
 	columns []column // in the order in which all statements list them
 	list    string   // the names of all columns
 	stored  string   // the expression of a whole row, as one text
-
-	texts texts // of the statements
 }
 
 // None is longer than the first one.
