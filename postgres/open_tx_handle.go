@@ -33,22 +33,24 @@ func (h *handle) open(ctx context.Context) (context.Context, error) {
 	return h.transaction.during(ctx), nil
 }
 
-// statement locks the transaction as open does, and returns a statement as it is sent.
-func (h *handle) statement(ctx context.Context, sql string, args ...any) (context.Context, string, []any, error) {
+// statement locks the transaction as open does, and returns why a statement is not sent.
+func (h *handle) statement(ctx context.Context, sql string, args ...any) (context.Context, error) {
 	ctx, err := h.open(ctx)
 	if err == nil {
-		sql, args, err = h.checked(ctx, sql, args...)
+		err = h.check(sql, args)
 	}
-	return ctx, sql, args, err
+	return ctx, err
 }
 
-// checked returns a statement as it is sent, unless it ends the transaction.
-func (h *handle) checked(ctx context.Context, sql string, args ...any) (string, []any, error) {
-	sql, args = rewrite(ctx, h.tx.Conn(), sql, args)
+// check refuses a statement that ends the transaction, or may do so once it is rewritten.
+func (h *handle) check(sql string, args []any) error {
 	if endsTransaction(sql) {
-		return "", nil, h.refuseEnd()
+		return h.refuseEnd()
 	}
-	return sql, args, nil
+	if err := checkRewriters(-1, args); err != nil {
+		return err
+	}
+	return nil
 }
 
 // refuseEnd fails the call for a command that is not sent, because it ends the transaction.
@@ -113,7 +115,7 @@ func (h *handle) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	ctx, err := h.open(ctx)
 	for _, q := range b.QueuedQueries {
 		if err == nil {
-			q.SQL, q.Arguments, err = h.checked(ctx, q.SQL, q.Arguments...)
+			err = h.check(q.SQL, q.Arguments)
 		}
 		if err == nil && mayEndTransaction(q.SQL) && isSimple(h.tx.Conn()) {
 			err = h.refuseEnd()
@@ -138,7 +140,7 @@ func (h *handle) LargeObjects() pgx.LargeObjects {
 
 func (h *handle) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
 	defer h.unlock()
-	ctx, sql, _, err := h.statement(ctx, sql)
+	ctx, err := h.statement(ctx, sql)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +149,7 @@ func (h *handle) Prepare(ctx context.Context, name, sql string) (*pgconn.Stateme
 
 func (h *handle) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	defer h.unlock()
-	ctx, sql, args, err := h.statement(ctx, sql, args...)
+	ctx, err := h.statement(ctx, sql, args...)
 	if err != nil {
 		return pgconn.CommandTag{}, err
 	}
@@ -165,7 +167,7 @@ func (h *handle) Exec(ctx context.Context, sql string, args ...any) (pgconn.Comm
 
 func (h *handle) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	defer h.unlock()
-	ctx, sql, args, err := h.statement(ctx, sql, args...)
+	ctx, err := h.statement(ctx, sql, args...)
 	if err != nil {
 		return closed{err}.Query()
 	}
@@ -175,7 +177,7 @@ func (h *handle) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, 
 
 func (h *handle) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	defer h.unlock()
-	ctx, sql, args, err := h.statement(ctx, sql, args...)
+	ctx, err := h.statement(ctx, sql, args...)
 	if err != nil {
 		return closed{err}.QueryRow()
 	}

@@ -91,6 +91,9 @@ func (t *Tx) add(method string, a addition) {
 	if t.frozen {
 		panic("postgres: Tx." + method + ": the handler has returned; nothing would commit this addition")
 	}
+	if err := checkRewriters(len(t.statements), a.args); err != nil && t.mistake == nil {
+		t.mistake = err
+	}
 	if endsTransaction(a.sql) && t.mistake == nil {
 		t.mistake = &TransactionError{Index: len(t.statements), Code: CodeEnded}
 	}

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -105,6 +106,19 @@ func mayEndTransaction(sql string) bool {
 		}
 		return false
 	})
+}
+
+// checkRewriters refuses a [pgx.QueryRewriter] other than pgx's named arguments: the text
+// that it returns is sent unseen, and may end the transaction.
+func checkRewriters(index int, args []any) *TransactionError {
+	for _, arg := range args {
+		switch arg.(type) {
+		case pgx.NamedArgs, pgx.StrictNamedArgs:
+		case pgx.QueryRewriter:
+			return transactionError(index, fmt.Errorf("a %T is not one of pgx's named arguments", arg))
+		}
+	}
+	return nil
 }
 
 func isSimple(conn *pgx.Conn) bool {

@@ -52,7 +52,7 @@ func (t *collected) commit(ctx context.Context, s *Store, w recordWrite) (row, e
 		return row{}, s.notWritten(w.op, err)
 	}
 	defer release(conn)
-	statements, err := t.checked(ctx, conn.Conn())
+	statements, err := t.checked(conn.Conn())
 	if err != nil {
 		return row{}, &driver.Rejected{Err: err}
 	}
@@ -73,15 +73,14 @@ func (t *collected) commit(ctx context.Context, s *Store, w recordWrite) (row, e
 }
 
 // checked returns the statements as they are sent, unless one ends the transaction.
-func (t *collected) checked(ctx context.Context, conn *pgx.Conn) ([]addition, error) {
+func (t *collected) checked(conn *pgx.Conn) ([]addition, error) {
 	all := slices.Clone(t.statements)
 	for i := range all {
 		a := &all[i]
-		a.sql, a.args = rewrite(ctx, conn, a.sql, a.args)
-		if endsTransaction(a.sql) || mayEndTransaction(a.sql) && isSimple(conn) {
+		if mayEndTransaction(a.sql) && isSimple(conn) {
 			return nil, &TransactionError{Index: i, Code: CodeEnded}
 		}
-		if a.needs { // also if a rewriter has replaced the text
+		if a.needs {
 			a.sql = required(bare(a.sql) + a.returning)
 		}
 	}

@@ -13,7 +13,7 @@ var ErrTransaction = errors.New("postgres: transaction not committed")
 
 // Codes of a [TransactionError] that are not PostgreSQL's.
 const (
-	CodeInvalid = "Invalid" // an argument that cannot be encoded
+	CodeInvalid = "Invalid" // an argument that cannot be encoded, or a pgx.QueryRewriter other than pgx's named arguments
 	CodeNoRow   = "NoRow"   // a statement of Tx.Require or Tx.Check without a row
 	CodeInUse   = "InUse"   // rows, a batch or a statement of the transaction that the handler has left open
 	// CodeEnded is for a COMMIT or ROLLBACK of the handler, which is not sent unless it is
@@ -75,7 +75,7 @@ func transactionError(index int, err error) *TransactionError {
 func explanation(code string) string {
 	switch code {
 	case CodeInvalid:
-		return "an argument cannot be encoded"
+		return "an argument cannot be encoded, or rewrites the statement"
 	case CodeNoRow:
 		return "it needs a row, and has none"
 	case CodeInUse:

@@ -12,116 +12,61 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-// rewrites is a pgx.QueryRewriter. It returns its texts in turn.
-type rewrites struct {
-	texts []string
-	args  []any
-	err   error
+// ends is a pgx.QueryRewriter that ends the transaction.
+type ends struct{}
+
+func (ends) RewriteQuery(context.Context, *pgx.Conn, string, []any) (string, []any, error) {
+	return "COMMIT", nil, nil
 }
 
-func (r *rewrites) RewriteQuery(_ context.Context, _ *pgx.Conn, _ string, args []any) (string, []any, error) {
-	sql := r.texts[0]
-	r.texts = append(r.texts[1:], sql)
-	return sql, append(args, r.args...), r.err
-}
-
-// The text that a rewriter returns is checked, because that one is sent.
-func TestTransactionIsNotEndedByARewrittenCommand(t *testing.T) {
-	for protocol, change := range protocols {
-		shared := newBench(t, nil, nil, change)
-		for _, method := range []string{"Exec", "Query", "SendBatch"} {
-			for _, sql := range []string{"COMMIT", "COMMIT AND CHAIN", "SELECT 1; COMMIT; BEGIN", "SELECT 1; ROLLBACK; BEGIN"} {
-				t.Run(protocol+", "+method+", "+sql, func(t *testing.T) {
-					b := shared.in(t)
-					_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
-						if err := adds(ctx, tx); err != nil {
-							return err
-						}
-						args := []any{&rewrites{texts: []string{sql}}}
-						if method == "Query" { // which has options before and after it
-							args = []any{pgx.QueryResultFormats{1}, args[0], pgx.QueryExecModeSimpleProtocol}
-						}
-						check.Failed(t, methods[method](ctx, tx, "", args...), "it was sent")
-						return nil
-					}))
-					b.refused(err)
-				})
-			}
+// Its text would be sent unseen.
+func TestTransactionRefusesARewriterOtherThanNamedArguments(t *testing.T) {
+	b := newBench(t, nil, nil)
+	for method, send := range methods {
+		for place, args := range map[string][]any{"first": {ends{}}, "behind an option": {pgx.QueryExecModeExec, ends{}}} {
+			t.Run(method+", "+place, func(t *testing.T) {
+				b := b.in(t)
+				_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
+					check.Must(t, adds(ctx, tx))
+					return send(ctx, tx, "SELECT 1", args...)
+				}))
+				if failed, ok := errors.AsType[*TransactionError](err); !ok || failed.Code != CodeInvalid {
+					t.Errorf("%T: %v", err, err)
+				}
+				b.is("a", 0)
+			})
 		}
-		t.Run(protocol+", Collect", func(t *testing.T) {
-			b := newBench(t, nil, nil, change)
-			_, err := b.do(collects(addsOne, func(tx *Tx) {
-				tx.Exec("", &rewrites{texts: []string{"COMMIT"}})
-				tx.Exec("SELECT 1 / 0")
-			}))
-			if failed := b.refused(err); failed != nil && (failed.Code != CodeEnded || failed.Index != 1) {
-				t.Errorf("%s of statement %d", failed.Code, failed.Index)
-			}
-		})
 	}
+	_, err := b.do(collects(addsOne, func(tx *Tx) { tx.Exec("SELECT 1", ends{}) }))
+	refusedFor(t, err, CodeInvalid, 1)
+	b.is("a", 0)
 }
 
-func TestTransactionSendsWhatARewriterReturned(t *testing.T) {
-	const set = "UPDATE effects SET n = $1"
+func TestTransactionTakesNamedArguments(t *testing.T) {
 	for protocol, change := range protocols {
 		t.Run(protocol, func(t *testing.T) {
 			b := newBench(t, nil, nil, change)
-			once := func() pgx.QueryRewriter { return &rewrites{texts: []string{set, "COMMIT"}, args: []any{7}} }
+			more := pgx.NamedArgs{"id": "a", "more": 1}
+			const raise = "UPDATE effects SET n = n + @more WHERE id = @id;"
 			_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
-				if err := adds(ctx, tx); err != nil {
-					return err
+				check.Must(t, adds(ctx, tx))
+				for _, send := range methods {
+					check.Must(t, send(ctx, tx, raise, pgx.StrictNamedArgs(more)))
 				}
-				tag, err := tx.Exec(ctx, "", pgx.QueryExecModeExec, once())
-				check.Nil(t, err)
-				check.Equal(t, tag.RowsAffected(), 1)
 				var n int
-				const sum = "SELECT n + @more FROM effects WHERE id = @id; "
-				if err := tx.QueryRow(ctx, sum, pgx.NamedArgs{"id": "a", "more": 1}).Scan(&n); err != nil || n != 8 {
-					t.Errorf("%d, %v", n, err)
-				}
-				var batch pgx.Batch
-				batch.Queue("", once())
-				batch.Queue("UPDATE effects SET n = n + @more", pgx.NamedArgs{"more": 2})
-				return tx.SendBatch(ctx, &batch).Close()
-			}))
-			check.Nil(t, err)
-			b.is("a", 9)
-		})
-		t.Run(protocol+", an error", func(t *testing.T) {
-			b := newBench(t, nil, nil, change)
-			failed := errors.New("no such query")
-			_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
-				_, err := tx.Exec(ctx, "", &rewrites{texts: []string{set}, err: failed})
+				err := tx.QueryRow(ctx, "SELECT n + @more FROM effects WHERE id = @id; ", more).Scan(&n)
+				check.Equal(t, n, 2+len(methods))
 				return err
 			}))
-			check.Is(t, err, failed)
+			check.Nil(t, err)
+			check.Nil(t, b.call(t.Context(), 2, collects(func(tx *Tx) {
+				tx.Require(nil, raise, more)
+				tx.Check(nil, "SELECT 1 FROM effects WHERE id = @id;", more)
+			})))
+			b.is("a", 2+len(methods))
+			err = b.call(t.Context(), 3, collects(func(tx *Tx) { tx.Require(nil, raise, pgx.NamedArgs{"id": "nobody", "more": 1}) }))
+			refusedFor(t, err, CodeNoRow, 0)
 		})
-	}
-}
-
-// The rewriter decides the statement, and not whether it needs a row.
-func TestRewrittenStatementStillNeedsARow(t *testing.T) {
-	for protocol, change := range protocols {
-		for method, with := range map[string]func(*Tx, pgx.QueryRewriter){
-			"Require": func(tx *Tx, by pgx.QueryRewriter) { tx.Require(nil, "", by) },
-			"Check":   func(tx *Tx, by pgx.QueryRewriter) { tx.Check(nil, "", by) },
-		} {
-			for id, found := range map[string]bool{"a": true, "nobody": false} {
-				t.Run(protocol+", "+method+", "+id, func(t *testing.T) {
-					b := newBench(t, nil, nil, change)
-					text := map[string]string{"Require": "UPDATE effects SET n = 5 WHERE id = $1;", "Check": "SELECT 1 FROM effects WHERE id = $1;"}[method]
-					_, err := b.do(collects(func(tx *Tx) {
-						tx.Exec(add, "a", 5)
-						with(tx, &rewrites{texts: []string{text}, args: []any{id}})
-					}))
-					var failed *TransactionError
-					if found != (err == nil) || !found && (!errors.As(err, &failed) || failed.Code != CodeNoRow || failed.Index != 1) {
-						t.Errorf("%v", err)
-					}
-					b.is("a", map[bool]int{true: 5}[found])
-				})
-			}
-		}
 	}
 }
 
