@@ -35,7 +35,7 @@ import (
 // A conflict of transactions (40001, 40P01) and a timeout (55P03, 57014) at the
 // COMMIT do not count as an attempt, because nothing was done. If a statement of the
 // handler meets one, and the handler has no effect elsewhere, return idempotent.Retryable
-// of its error. That of a timeout is a [*TransactionError].
+// of its error, which is pgx's.
 //
 // Under REPEATABLE READ and SERIALIZABLE, the commit fails with 40001 if the record was
 // written after the transaction's first statement: by a step of the call, or by its

@@ -106,8 +106,7 @@ func (h *handle) CopyFrom(ctx context.Context, table pgx.Identifier, columns []s
 	if err != nil {
 		return 0, err
 	}
-	n, err := h.tx.CopyFrom(ctx, table, columns, &interruptible{source: source, ended: h.transaction.ended.Done()})
-	return n, timedOut(err)
+	return h.tx.CopyFrom(ctx, table, columns, &interruptible{source: source, ended: h.transaction.ended.Done()})
 }
 
 func (h *handle) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
@@ -124,7 +123,7 @@ func (h *handle) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	if err != nil {
 		return closed{err}
 	}
-	return timedResults{h.tx.SendBatch(ctx, b)}
+	return h.tx.SendBatch(ctx, b)
 }
 
 // LargeObjects returns large objects whose calls are not checked: they must not be used
@@ -154,15 +153,14 @@ func (h *handle) Exec(ctx context.Context, sql string, args ...any) (pgconn.Comm
 		return pgconn.CommandTag{}, err
 	}
 	if !mayEndTransaction(sql) {
-		tag, err := h.tx.Exec(ctx, sql, args...)
-		return tag, timedOut(err)
+		return h.tx.Exec(ctx, sql, args...)
 	}
 	rows, err := h.tx.Query(ctx, sql, extended(h.tx.Conn(), sql, args)...)
 	if err != nil {
-		return pgconn.CommandTag{}, timedOut(err)
+		return pgconn.CommandTag{}, err
 	}
 	rows.Close()
-	return rows.CommandTag(), timedOut(rows.Err())
+	return rows.CommandTag(), rows.Err()
 }
 
 func (h *handle) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
@@ -171,8 +169,7 @@ func (h *handle) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, 
 	if err != nil {
 		return closed{err}.Query()
 	}
-	rows, err := h.tx.Query(ctx, sql, extended(h.tx.Conn(), sql, args)...)
-	return timedRows{rows}, timedOut(err)
+	return h.tx.Query(ctx, sql, extended(h.tx.Conn(), sql, args)...)
 }
 
 func (h *handle) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
@@ -181,7 +178,7 @@ func (h *handle) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row 
 	if err != nil {
 		return closed{err}.QueryRow()
 	}
-	return timedRow{h.tx.QueryRow(ctx, sql, extended(h.tx.Conn(), sql, args)...)}
+	return h.tx.QueryRow(ctx, sql, extended(h.tx.Conn(), sql, args)...)
 }
 
 // Conn returns the connection, or nil after the handler has returned. Statements that are

@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
-	"maps"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -13,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -109,42 +106,6 @@ func TestCompletionThatTimesOutIsSentAgain(t *testing.T) {
 	})
 	check.Nil(t, err)
 	b.is("a", 1)
-}
-
-func TestStatementOfATransactionThatTimesOutIsATransactionError(t *testing.T) {
-	send := maps.Clone(methods)
-	send["Exec of several"] = func(ctx context.Context, tx pgx.Tx, _ string, _ ...any) error {
-		return methods["Exec"](ctx, tx, "DO $$ BEGIN UPDATE effects SET n = n + 1; END $$")
-	}
-	send["SendBatch, row by row"] = func(ctx context.Context, tx pgx.Tx, sql string, args ...any) error {
-		var b pgx.Batch
-		b.Queue(sql+" RETURNING n", args...)
-		results := tx.SendBatch(ctx, &b)
-		defer results.Close()
-		return results.QueryRow().Scan(nil)
-	}
-	for method, send := range send {
-		t.Run(method, func(t *testing.T) {
-			b := newBench(t, nil, nil)
-			b.deferSlowly()
-			unlock := b.blocked()
-			runs := 0
-			_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
-				runs++
-				if _, err := tx.Exec(ctx, "SET LOCAL lock_timeout = 20"); err != nil {
-					return err
-				}
-				return send(ctx, tx, "UPDATE effects SET n = n + 1 WHERE id = $1", "a")
-			}))
-			failed, ok := errors.AsType[*TransactionError](err)
-			if !ok || failed.Code != "55P03" || failed.Index != -1 || codeOf(err) != "55P03" || runs != 1 {
-				t.Errorf("%d runs, %T: %v", runs, err, err)
-			}
-			unlock()
-			b.noneHeld()
-			check.Equal(t, b.stored().Status, driver.Absent, "the record")
-		})
-	}
 }
 
 // The handler has returned nil, and nothing was done: the attempt does not count.
