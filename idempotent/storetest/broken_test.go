@@ -37,8 +37,11 @@ type breakage struct {
 	name   string
 	create func(b *broken, c creation) result
 	change func(b *broken, c alteration) result
-	// alter changes an alteration, or the record that it meets, before it is made.
-	alter func(b *broken, a *alteration)
+	// alter changes an alteration, or the record that it meets, before it is made, answers
+	// the answer to it, and leaves the record that it has stored.
+	alter   func(b *broken, a *alteration)
+	answers func(a alteration, res *result)
+	leaves  func(a alteration, r *driver.Record)
 	// shown returns the entry that a change compares with in place of the one shown.
 	shown func(shown, now driver.Entry) driver.Entry
 	// redacted changes the record that a redaction leaves.
@@ -90,17 +93,26 @@ func (b *broken) Create(ctx context.Context, r driver.Record, cutoff time.Time, 
 
 func (b *broken) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	a := alteration{ctx, driver.Record{}, f, c}
-	if b.change == nil && b.alter == nil || f.ID == "" {
+	if f.ID == "" {
 		return b.soundChange(a).split()
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	a.met = b.peek(f.ID)
-	if b.alter != nil {
+	switch {
+	case b.change != nil:
+		return b.change(b, a).split()
+	case b.alter != nil:
 		b.alter(b, &a)
-		return b.soundChange(a).split()
 	}
-	return b.change(b, a).split()
+	res := b.soundChange(a)
+	switch {
+	case b.leaves != nil:
+		res = b.spoil(res, func(r *driver.Record) { b.leaves(a, r) })
+	case b.answers != nil:
+		b.answers(a, &res)
+	}
+	return res.split()
 }
 
 func (b *broken) soundCreate(c creation) result {

@@ -142,7 +142,7 @@ func testSweep(t *testing.T, h Harness) {
 	s := on(t, h)
 	var expired int
 	for name, r := range states() {
-		for state, end := range map[string]time.Time{"expired": now.Add(-time.Hour), "live": now.Add(time.Hour), "never": {}} {
+		for state, end := range map[string]time.Time{"expired": now.Add(-time.Hour), "this second": now, "live": now.Add(time.Hour), "never": {}} {
 			r.ID, r.Expires = t.Name()+"/"+name+", "+state, end
 			h.Plant(t, r)
 			if r.Expired(now) {
