@@ -63,7 +63,7 @@ test:
 		rm -f "$$ONCE_NOT_RUN"; exit $$code
 
 # The longest steps first.
-TESTS   = test-proof test-infra test-root test-examples test-postgres test-sqslocal test-grouped test-once test-mutants test-bench test-explore test-redis test-tools
+TESTS   = test-proof test-infra test-root test-examples test-postgres test-sqslocal test-once test-mutants test-bench test-explore test-redis test-tools
 GO_TEST = test $(RACE) $(IF_NEW)
 # Each test binary contains a number of the whole tree, so that go test repeats a result
 # only if nothing has changed. By itself it sees no change outside of the module of a
@@ -91,10 +91,6 @@ test-root:
 	@echo "== the library, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go $(GO_TEST) $$(go list ./... | grep -vxF "$$(go list ./idempotent/memory $(SEQUENTIAL))")
 	@go $(GO_TEST) -short ./idempotent/memory
-
-test-grouped:
-	@echo "== the DynamoDB store once more, with every write in a shared request"
-	@$(WITH_DYNAMODB) env ONCE_TEST_GROUP=1 go $(GO_TEST) ./dynamo
 
 test-postgres:
 	@echo "== the store in PostgreSQL"

@@ -11,41 +11,40 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
+// oddNames are names that an expression or a statement could mistake for something else.
+var oddNames = Layout{
+	Attempt: "Owner", Data: "a.b", Expiration: "OWNER", ID: "key", Lease: "select", Owner: "a b", Refunds: "?", Status: "status", Steps: "ステップ", Validation: "--",
+	SortKey: "a[0]", Partition: "p", Shards: 3,
+}
+
 // Data: Native keeps values and not their spelling, so it is tested by itself.
 func TestConformance(t *testing.T) {
 	schedules := 70
 	if testing.Short() {
 		schedules = 20
 	}
-	for name, o := range map[string]*Options{
-		"one key":   nil,
-		"composite": {Layout: Layout{ID: "pk", SortKey: "sk", Partition: "idempotency#f", Shards: 3}},
+	for name, c := range map[string]struct {
+		options *Options
+		shared  bool
+	}{
+		"defaults":                 {},
+		"composite, with an index": {options: &Options{Layout: oddNames, Resume: true}},
+		"composite, grouped":       {options: &Options{Layout: oddNames}, shared: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if o == nil && testing.Short() {
+			if c.options == nil && testing.Short() {
 				t.Skip("a composite key has more to get wrong")
 			}
 			t.Parallel()
 			storetest.Run(t, func(t *testing.T) storetest.Harness {
-				client := newClient(t)
-				table := tableName(t)
-				check.Must(t, CreateTable(t.Context(), client, table, o))
-				s := newStore(t, client, table, o)
-				return storetest.Harness{Store: s, Plant: s.plant, Attach: s.attach, Schedules: schedules}
+				s := inOwnTable(t, c.options)
+				if c.shared {
+					s.shareAll(4)
+				}
+				return storetest.Harness{Store: resuming{s}, Plant: s.plant, Attach: s.attach, Schedules: schedules}
 			})
 		})
 	}
-}
-
-// Options that change the words of a statement are tested by themselves.
-func TestConformanceWithGroupCommit(t *testing.T) {
-	t.Parallel()
-	storetest.Run(t, func(t *testing.T) storetest.Harness {
-		o := &Options{Layout: Layout{ID: "pk", SortKey: "sk", Status: "state", Partition: "idempotency#f", Shards: 3}}
-		s := inOwnTable(t, o)
-		s.shareAll(4)
-		return storetest.Harness{Store: s, Plant: s.plant, Attach: s.attach, Schedules: 20}
-	})
 }
 
 // attach adds to a counter in the store's own table.

@@ -185,7 +185,7 @@ func TestGoldenStatements(t *testing.T) {
 func sharedStore(t *testing.T, o *Options) (*Store, *dynamodb.Client) {
 	t.Helper()
 	client := dynamodb.New(dynamodb.Options{})
-	s := loneStore(t, client, "records", o)
+	s := newStore(t, client, "records", o)
 	s.shareAll(1)
 	return s, client
 }

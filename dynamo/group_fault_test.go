@@ -62,6 +62,7 @@ func odd(i int) bool { return i%2 == 1 }
 // Whatever happens to a shared request: every call runs once and returns its own
 // result, and so do its repetitions.
 func TestFaultsOfASharedRequestChangeNoResult(t *testing.T) {
+	t.Parallel()
 	retries := map[string]func(*dynamodb.Options){
 		"alone again": func(*dynamodb.Options) {},
 		"sent again by the SDK": func(o *dynamodb.Options) {

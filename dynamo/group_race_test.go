@@ -99,7 +99,7 @@ func TestRecordThatIsGoneWhenItIsReadIsCreated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, net := intercepted(t)
 			s.createTogether(t, 3, owner)
-			other := loneStore(t, newClient(t), s.table, nil)
+			other := newStore(t, newClient(t), s.table, nil)
 			net.on(opRead, func(r *wire.Request) (*wire.Response, error) {
 				meanwhile(t, other)
 				return r.Send()

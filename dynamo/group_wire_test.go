@@ -108,18 +108,11 @@ func duplicates(owner string, of func(i, n int) int, edit func(id any, item map[
 	})
 }
 
-// sharing is a variable of the environment. With it, the stores of all tests send
-// each write that can share a request as a shared one.
-const sharing = "ONCE_TEST_GROUP"
-
 // shareAll has the store send each write that can share a request as a shared
-// one, also if it is the only one, and read the record of each refused write. A
-// client that cannot do so is left as it is.
+// one, also if it is the only one, and read the record of each refused write.
 func (s *Store) shareAll(slots int, change ...func(*group.Limits)) {
-	if _, ok := s.client.(GroupClient); ok {
-		s.limit(func(l *group.Limits) { l.Slots, l.Hold, l.Share = slots, time.Hour, true }, change...)
-		s.group.readAll = true
-	}
+	s.limit(func(l *group.Limits) { l.Slots, l.Hold, l.Share = slots, time.Hour, true }, change...)
+	s.group.readAll = true
 }
 
 // limit has the store share requests within changed limits.

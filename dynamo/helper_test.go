@@ -54,15 +54,6 @@ func clientOptions(endpoint string) dynamodb.Options {
 	}
 }
 
-func newStore(t *testing.T, client Client, table string, o *Options) *Store {
-	t.Helper()
-	s := loneStore(t, client, table, o)
-	if os.Getenv(sharing) != "" {
-		s.shareAll(4)
-	}
-	return s
-}
-
 // uncompressed has s store results as they are.
 func uncompressed(t *testing.T, s *Store) *Store {
 	t.Helper()
@@ -72,8 +63,7 @@ func uncompressed(t *testing.T, s *Store) *Store {
 	return s
 }
 
-// loneStore is for tests of the requests themselves.
-func loneStore(t *testing.T, client Client, table string, o *Options) *Store {
+func newStore(t *testing.T, client Client, table string, o *Options) *Store {
 	t.Helper()
 	s, err := New(client, table, o)
 	check.Must(t, err)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/storetest"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -39,18 +38,6 @@ func (r resuming) Scan(ctx context.Context, f driver.Filter, after string) (driv
 var resumingOptions = map[string]*Options{
 	"one key":   {Resume: true},
 	"composite": {Resume: true, Layout: Layout{ID: "pk", SortKey: "sk", Lease: "until", Partition: "idempotency#f", Shards: 3}},
-}
-
-func TestConformanceWithTheIndexOfLapsedRecords(t *testing.T) {
-	for name, o := range resumingOptions {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			storetest.Run(t, func(t *testing.T) storetest.Harness {
-				s := inOwnTable(t, o)
-				return storetest.Harness{Store: resuming{s}, Plant: s.plant, Attach: s.attach, Schedules: 20}
-			})
-		})
-	}
 }
 
 // The index has only what is in progress, so the search for it costs nothing for the rest.

@@ -51,7 +51,7 @@ func TestThrottledCallWithoutTimeForAnotherTryIsThrottled(t *testing.T) {
 			for op, call := range operations {
 				synctest.Test(t, func(t *testing.T) {
 					tries := 0
-					s := loneStore(t, slow(func(r *wire.Request) (*wire.Response, error) {
+					s := newStore(t, slow(func(r *wire.Request) (*wire.Response, error) {
 						tries++
 						return refusing(400, "ThrottlingException", "slow")(r)
 					}, c.wait, c.old), "records", nil)
@@ -72,7 +72,7 @@ func TestThrottledCallWithoutTimeForAnotherTryIsThrottled(t *testing.T) {
 func TestThrottledCompletionIsThrottled(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
-		s := loneStore(t, slow(func(r *wire.Request) (*wire.Response, error) {
+		s := newStore(t, slow(func(r *wire.Request) (*wire.Response, error) {
 			if r.Operation == "PutItem" {
 				return answering(200, "{}")(r)
 			}

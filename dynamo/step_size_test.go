@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -33,7 +34,7 @@ func TestStepIsRefusedAsTooLarge(t *testing.T) {
 		return err
 	}
 	check.Must(t, add("first", 250<<10))
-	for _, size := range []int{250 << 10, 500 << 10, 20 << 20} {
+	for _, size := range []int{250 << 10, 500 << 10} {
 		err := add("another", size)
 		check.Is(t, err, driver.ErrTooLarge)
 		check.False(t, errors.Is(err, driver.ErrUnavailable))
@@ -80,15 +81,15 @@ func TestStepThatDoesNotFitBesideAnotherIsRefused(t *testing.T) {
 // have room, or the step is undone at once.
 func TestSagaNearTheLimitOfAnItemIsUndoneOnce(t *testing.T) {
 	soldOut := idempotent.Permanent(errors.New("sold out"))
+	store := uncompressed(t, localStore(t))
 	for _, size := range sizes() {
-		client, table := newTable(t)
-		store := uncompressed(t, newStore(t, client, table, nil))
+		key := idempotent.Key{ID: fmt.Sprint(size)}
 		undone, refuse := 0, size <= 406_500
 		want := strings.Repeat("receipt 1; ", size/11+1)[:size]
 		for range 4 {
 			x, err := idempotent.New("op", store, nil)
 			check.Must(t, err)
-			_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(ctx context.Context) (int, error) {
+			_, err = idempotent.Do(t.Context(), x, key, func(ctx context.Context) (int, error) {
 				_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (string, error) { return want, nil },
 					func(_ context.Context, result string) error {
 						check.Equal(t, result, want, size)
@@ -105,7 +106,7 @@ func TestSagaNearTheLimitOfAnItemIsUndoneOnce(t *testing.T) {
 		}
 		x, err := idempotent.New("op", store, nil)
 		check.Must(t, err)
-		_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(context.Context) (int, error) { return 0, nil })
+		_, err = idempotent.Do(t.Context(), x, key, func(context.Context) (int, error) { return 0, nil })
 		check.Equal(t, undone, 1, size)
 		check.Is(t, err, idempotent.ErrReplayed, size)
 	}

@@ -18,46 +18,21 @@ func expired(id string) driver.Record {
 	return driver.Record{ID: id, Status: driver.Completed, Owner: owner, Attempt: 1, Expires: now.Add(-time.Hour)}
 }
 
-var sweptOptions = map[string]*Options{
-	"one key":   nil,
-	"composite": {Layout: Layout{ID: "pk", SortKey: "sk", Status: "state", Partition: "idempotency#f", Shards: 3}},
-}
-
-func TestSweepDeletesOnlyExpiredRecords(t *testing.T) {
-	for name, o := range sweptOptions {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := inOwnTable(t, o)
-			never := expired("never")
-			never.Expires = time.Time{}
-			extended := claim("a lease past its retention")
-			extended.Expires = now.Add(-time.Hour)
-			abandoned := extended
-			abandoned.ID, abandoned.Lease = "abandoned", now.Add(-time.Minute)
-			thisSecond := expired("this second")
-			thisSecond.Expires = now
-			keep := []driver.Record{never, extended, claim("running"), thisSecond}
-			for _, r := range append(keep, expired("old"), abandoned) {
-				s.plant(t, r)
-			}
-			foreign := s.format.Item(expired("foreign"))
-			foreign[s.format.Attr.Status] = text("SHIPPED")
-			putItem(t, s, foreign)
-			if s.format.Composite() {
-				elsewhere := s.format.Item(expired("elsewhere"))
-				elsewhere[s.format.Attr.ID] = text("orders")
-				putItem(t, s, elsewhere)
-			}
-			before := count(t, s)
-			deleted, next, err := s.Sweep(t.Context(), now, 100, "")
-			if err != nil || deleted != 2 || next.Next != "" || count(t, s) != before-2 {
-				t.Errorf("deleted %d, of %d items %d are left, next %q, %v", deleted, before, count(t, s), next.Next, err)
-			}
-			for _, r := range keep {
-				check.Differ(t, get(t, s, r.ID).Status, driver.Absent, r.ID, "is deleted")
-			}
-		})
-	}
+// What expires is in package storetest.
+func TestSweepLeavesWhatIsNotOfTheStore(t *testing.T) {
+	s := inOwnTable(t, &Options{Layout: oddNames})
+	s.plant(t, expired("old"))
+	foreign := s.format.Item(expired("foreign"))
+	foreign[s.format.Attr.Status] = text("SHIPPED")
+	putItem(t, s, foreign)
+	elsewhere := s.format.Item(expired("elsewhere"))
+	elsewhere[s.format.Attr.ID] = text("orders")
+	putItem(t, s, elsewhere)
+	deleted, next, err := s.Sweep(t.Context(), now, 100, "")
+	check.Must(t, err)
+	check.Equal(t, deleted, 1)
+	check.Equal(t, next.Next, "")
+	check.Equal(t, count(t, s), 2)
 }
 
 // The table of another program may have a status COMPLETED and an expiration, too.
@@ -88,34 +63,6 @@ func count(t *testing.T, s *Store) int {
 	out, err := newClient(t).Scan(t.Context(), &dynamodb.ScanInput{TableName: &s.table})
 	check.Must(t, err)
 	return len(out.Items)
-}
-
-func TestSweepContinuesWhereTheLastOneStopped(t *testing.T) {
-	for name, o := range sweptOptions {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := inOwnTable(t, o)
-			const all = 25
-			for i := range all {
-				s.plant(t, expired(fmt.Sprint("expired ", i)))
-				s.plant(t, claim(fmt.Sprint("running ", i)))
-			}
-			total, calls, after := 0, 0, ""
-			for {
-				deleted, next, err := s.Sweep(t.Context(), now, 10, after)
-				if err != nil || deleted > 10 {
-					t.Fatalf("deleted %d, %v", deleted, err)
-				}
-				total, calls, after = total+deleted, calls+1, next.Next
-				if after == "" {
-					break
-				}
-			}
-			if total != all || calls != 3 || count(t, s) != all {
-				t.Errorf("deleted %d in %d calls, %d are left", total, calls, count(t, s))
-			}
-		})
-	}
 }
 
 func TestSweepReturnsItsPositionWithAnError(t *testing.T) {
@@ -161,7 +108,7 @@ func TestSweepLeavesARecordThatIsClaimedAgain(t *testing.T) {
 
 func TestSweepRefusesWhatItCannotUse(t *testing.T) {
 	s := inOwnTable(t, nil)
-	composite := inOwnTable(t, sweptOptions["composite"])
+	composite := inOwnTable(t, &Options{Layout: oddNames})
 	for _, position := range []string{"?", "YQ.YQ.YQ", composite.encodePosition(composite.format.Key("id"))} {
 		if _, next, err := s.Sweep(t.Context(), now, 10, position); !isConfigError(err) || next.Next != position {
 			t.Errorf("position %q: next %q, %v", position, next.Next, err)

@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"crypto/rand"
 	"fmt"
 	"strings"
 	"testing"
@@ -52,50 +51,25 @@ func TestTableWithOtherKeysIsExplained(t *testing.T) {
 	check.Says(t, err, "does not exist")
 }
 
-func TestCompositeKeysAndRenamedAttributesWork(t *testing.T) {
+func TestPartitionsOfCompositeKeys(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "pay")
-	client := newClient(t)
-	renamed := func(shards int) Layout {
-		return Layout{
-			Attempt: "a", Data: "d", Expiration: "e", ID: "pk", Lease: "l", Owner: "o", Partition: "p", Refunds: "r", Shards: shards, SortKey: "sk",
-			Status: "s", Steps: "st", Validation: "v",
-		}
-	}
 	for name, c := range map[string]struct {
 		layout    Layout
 		partition string
 	}{
 		"default partition": {Layout{SortKey: "sk"}, "idempotency#pay"},
-		"own partition":     {renamed(0), "p"},
-		"one shard":         {renamed(1), "p"},
-		"shards":            {renamed(4), "p#"},
+		"own partition":     {Layout{SortKey: "sk", Partition: "p"}, "p"},
+		"one shard":         {Layout{SortKey: "sk", Partition: "p", Shards: 1}, "p"},
+		"shards":            {Layout{SortKey: "sk", Partition: "p", Shards: 4}, "p#"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			table := "t-" + rand.Text()
-			o := &Options{Layout: c.layout}
-			check.Must(t, CreateTable(t.Context(), client, table, o))
-			s := newStore(t, client, table, o)
-			shards := map[string]bool{}
-			for i := range 40 {
-				id := fmt.Sprintf("op#%d", i)
-				create(t, s, claim(id))
-				partition := s.format.Key(id)[s.format.Attr.ID].(*types.AttributeValueMemberS).Value
-				shards[partition] = true
-				if !strings.HasPrefix(partition, c.partition) || c.layout.Shards < 2 && partition != c.partition {
-					t.Fatalf("partition %q", partition)
-				}
+		s, shards := newStore(t, &fakeClient{}, "records", &Options{Layout: c.layout}), map[string]bool{}
+		for i := range 40 {
+			partition := s.format.Key(fmt.Sprintf("op#%d", i))["id"].(*types.AttributeValueMemberS).Value
+			shards[partition] = true
+			if !strings.HasPrefix(partition, c.partition) || c.layout.Shards < 2 && partition != c.partition {
+				t.Errorf("%s: partition %q", name, partition)
 			}
-			check.Equal(t, len(shards), max(c.layout.Shards, 1))
-			change(t, s, fence("op#1"), driver.Change{Steps: map[string][]byte{"a": []byte("1")}}, true)
-			_, stored := change(t, s, fence("op#1"), driver.Change{Owner: rival, Lease: now, Expires: now.Add(time.Hour)}, true)
-			check.Equal(t, stored.ID, "op#1")
-			check.Equal(t, stored.Attempt, 2)
-			check.Equal(t, len(stored.Steps), 1)
-			change(t, s, driver.Fence{ID: "op#1", Owner: rival}, driver.Change{Release: driver.ReleaseRefund}, true)
-			_, stored = change(t, s, driver.Fence{ID: "op#1", Attempt: 2, Lease: driver.LeaseEnded}, driver.Change{Owner: rival, Status: driver.Completed, Data: []byte("1")}, true)
-			check.Equal(t, stored.Refunds, 1)
-			check.Equal(t, string(stored.Data), "1")
-			check.Equal(t, stored.Fingerprint, "f")
-		})
+		}
+		check.Equal(t, len(shards), max(c.layout.Shards, 1), name)
 	}
 }

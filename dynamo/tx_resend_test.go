@@ -178,7 +178,7 @@ func TestTransactionIsExecutedOnceAfterALostResponse(t *testing.T) {
 // so the SDK must not send it by itself.
 func TestRefusalLeavesADelayedCopyOpen(t *testing.T) {
 	sent := 0
-	s := loneStore(t, wireClient(func(r *wire.Request) (*wire.Response, error) {
+	s := newStore(t, wireClient(func(r *wire.Request) (*wire.Response, error) {
 		if sent++; sent == 1 {
 			return nil, io.ErrUnexpectedEOF
 		}

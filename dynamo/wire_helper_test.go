@@ -74,7 +74,7 @@ func networked(t *testing.T, o *Options, change ...func(*dynamodb.Options)) (*St
 	client := newClient(t, append([]func(*dynamodb.Options){func(o *dynamodb.Options) {
 		o.BaseEndpoint, o.Retryer = &n.url, aws.NopRetryer{}
 	}}, change...)...)
-	return loneStore(t, client, table, o), n
+	return newStore(t, client, table, o), n
 }
 
 // intercepted is a store whose writes are shared by those who arrive together.
