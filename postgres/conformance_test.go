@@ -20,15 +20,13 @@ func TestConformance(t *testing.T) {
 	if testing.Short() {
 		schedules = 20
 	}
-	renamed := &Options{Schema: `od"d`, Resume: true,
-		Columns: Columns{ID: "key", Status: "select", Lease: "Lease", Data: `da"ta`, Steps: "from", Began: "begin", Request: `re"quest`, Ended: "end"}}
 	for _, c := range []struct {
 		name    string
 		options *Options
 		change  func(*pgxpool.Config)
 	}{
 		{"defaults", nil, func(*pgxpool.Config) {}},
-		{"renamed, without prepared statements", renamed, func(c *pgxpool.Config) {
+		{"in a schema, without prepared statements", &Options{Schema: `od"d`, Resume: true}, func(c *pgxpool.Config) {
 			c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 		}},
 		{"serializable, by the simple protocol", nil, func(c *pgxpool.Config) {

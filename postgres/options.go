@@ -14,12 +14,6 @@ import (
 
 // Options are the options of [New]. The zero value of every field is its default.
 type Options struct {
-	// Columns renames the columns of the table. A table that exists keeps its
-	// names until a migration renames them, too.
-	//
-	// Default: the names of the fields, in lower case.
-	Columns Columns
-
 	// DSQL suits Aurora DSQL: an index that is built asynchronously, no collation, no
 	// savepoint, and sweeps without locks. Claims are the same. Set it in functions, too.
 	//
@@ -64,26 +58,6 @@ type Options struct {
 	TransactionTimeout time.Duration
 }
 
-// Columns are the names of the columns. They are quoted in every statement, so
-// that case matters.
-type Columns struct {
-	Attempt     string // default "attempt"
-	Began       string // default "began"
-	Data        string // default "data"
-	Ended       string // default "ended"
-	Expires     string // default "expires"
-	Fingerprint string // default "fingerprint"
-	ID          string // default "id", the primary key
-	Lease       string // default "lease"
-	Owner       string // default "owner"
-	Payload     string // default "payload"
-	Refunds     string // default "refunds"
-	Request     string // default "request"
-	Status      string // default "status"
-	Steps       string // default "steps"
-	Unavailable string // default "unavailable"
-}
-
 const (
 	defaultMaxSize = 1 << 20
 	// PostgreSQL cuts longer names off without an error, and two of them could
@@ -115,7 +89,7 @@ func (o *Options) layout(table string, mistakes driver.Mistakes) (*layout, error
 		checkName(&mistakes, "Options.Schema", o.Schema, maxName)
 		l.table = quoted(o.Schema, table)
 	}
-	l.name(o.Columns, &mistakes)
+	l.setColumns()
 	return l, mistakes.Err()
 }
 
@@ -135,44 +109,38 @@ var (
 	lateTextKind = kind{"text", pgtype.TextOID, "NULL"}
 )
 
-// name sets the columns and their quoted names.
-func (l *layout) name(c Columns, mistakes *driver.Mistakes) {
+// setColumns sets the columns and their quoted names.
+func (l *layout) setColumns() {
 	key := "PRIMARY KEY"
 	if !l.dsql {
 		// Bytes are compared, so that an update of the server's locales does not
 		// break the index. Aurora DSQL has no other collation.
 		key = `COLLATE "C" PRIMARY KEY`
 	}
-	used := make(map[string]string)
 	var names []string
 	for _, f := range []struct {
-		quoted        *string
-		field, chosen string
-		kind          kind
-		rule          string
+		quoted *string
+		name   string
+		kind   kind
+		rule   string
 	}{
-		{&l.id, "ID", c.ID, textKind, key},
-		{&l.status, "Status", c.Status, textKind, "NOT NULL"},
-		{&l.owner, "Owner", c.Owner, textKind, "NOT NULL DEFAULT ''"},
-		{&l.attempt, "Attempt", c.Attempt, numberKind, "NOT NULL DEFAULT 0"},
-		{&l.refunds, "Refunds", c.Refunds, numberKind, "NOT NULL DEFAULT 0"},
-		{&l.lease, "Lease", c.Lease, timeKind, ""},
-		{&l.expires, "Expires", c.Expires, timeKind, ""},
-		{&l.fingerprint, "Fingerprint", c.Fingerprint, textKind, "NOT NULL DEFAULT ''"},
-		{&l.payload, "Payload", c.Payload, textKind, "NOT NULL DEFAULT ''"},
-		{&l.unavailable, "Unavailable", c.Unavailable, textKind, "NOT NULL DEFAULT ''"},
-		{&l.data, "Data", c.Data, bytesKind, ""},
-		{&l.steps, "Steps", c.Steps, bytesKind, ""},
-		{&l.began, "Began", c.Began, timeKind, ""},
-		{&l.request, "Request", c.Request, bytesKind, ""},
-		{&l.ended, "Ended", c.Ended, lateTextKind, ""},
+		{&l.id, "id", textKind, key},
+		{&l.status, "status", textKind, "NOT NULL"},
+		{&l.owner, "owner", textKind, "NOT NULL DEFAULT ''"},
+		{&l.attempt, "attempt", numberKind, "NOT NULL DEFAULT 0"},
+		{&l.refunds, "refunds", numberKind, "NOT NULL DEFAULT 0"},
+		{&l.lease, "lease", timeKind, ""},
+		{&l.expires, "expires", timeKind, ""},
+		{&l.fingerprint, "fingerprint", textKind, "NOT NULL DEFAULT ''"},
+		{&l.payload, "payload", textKind, "NOT NULL DEFAULT ''"},
+		{&l.unavailable, "unavailable", textKind, "NOT NULL DEFAULT ''"},
+		{&l.data, "data", bytesKind, ""},
+		{&l.steps, "steps", bytesKind, ""},
+		{&l.began, "began", timeKind, ""},
+		{&l.request, "request", bytesKind, ""},
+		{&l.ended, "ended", lateTextKind, ""},
 	} {
-		name := cmp.Or(f.chosen, strings.ToLower(f.field))
-		checkName(mistakes, "Options.Columns."+f.field, name, maxName)
-		first, taken := used[name]
-		mistakes.If(taken, "postgres: Options.Columns.%s and %s have the same name %q", first, f.field, name)
-		used[name] = f.field
-		*f.quoted = pgx.Identifier{name}.Sanitize()
+		*f.quoted = pgx.Identifier{f.name}.Sanitize()
 		l.columns = append(l.columns, column{*f.quoted, f.kind, f.rule})
 		names = append(names, *f.quoted)
 	}

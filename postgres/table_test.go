@@ -189,8 +189,6 @@ func TestOptionsThatAreNotValidAreRefused(t *testing.T) {
 		"NUL in the table":       {"a\x00b", nil},
 		"broken UTF-8":           {"a\xff", nil},
 		"long schema":            {table, &Options{Schema: long}},
-		"long column":            {table, &Options{Columns: Columns{Data: long}}},
-		"two columns of a name":  {table, &Options{Columns: Columns{Data: "owner"}}},
 		"negative size":          {table, &Options{MaxSize: -1}},
 		"too large for DSQL":     {table, &Options{DSQL: true, MaxSize: 1<<20 + 1}},
 		"a timeout without unit": {table, &Options{TransactionTimeout: 30}},
@@ -216,11 +214,11 @@ func TestOptionsThatAreNotValidAreRefused(t *testing.T) {
 
 // All mistakes are reported at once.
 func TestNewReportsAllMistakes(t *testing.T) {
-	_, err := New(nil, "", &Options{MaxSize: -1, Schema: "\xff", Columns: Columns{Data: "id"}})
+	_, err := New(nil, "", &Options{MaxSize: -1, Schema: "\xff"})
 	if _, ok := err.(*driver.ConfigError); !ok {
 		t.Fatalf("%T: %v", err, err)
 	}
-	for _, want := range []string{"pool", "the table", "MaxSize", "Schema", "same name"} {
+	for _, want := range []string{"pool", "the table", "MaxSize", "Schema"} {
 		check.Contains(t, err.Error(), want, "no", err)
 	}
 }

@@ -65,9 +65,9 @@ func TestSweepDeletesExpiredRecordsOfPostgreSQL(t *testing.T) {
 	s.sweeps(s.store, "--postgres", s.url)
 }
 
-func TestSweepFindsARenamedTableOfPostgreSQL(t *testing.T) {
-	s := newPostgresScene(t, "Records", &postgres.Options{Schema: "payments", Columns: postgres.Columns{Expires: "until", Lease: "runs"}})
-	s.sweeps(s.store, "--postgres", s.url, "--table", "Records", "--schema", "payments", "--column", "expires=until", "--column", "lease=runs")
+func TestSweepFindsATableOfPostgreSQLInItsSchema(t *testing.T) {
+	s := newPostgresScene(t, "Records", &postgres.Options{Schema: "payments"})
+	s.sweeps(s.store, "--postgres", s.url, "--table", "Records", "--schema", "payments")
 }
 
 func TestSweepReadsTheConnectionFromTheEnvironment(t *testing.T) {

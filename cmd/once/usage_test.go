@@ -68,7 +68,6 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		"--postgres is empty":                      {"sweep", "--postgres", ""},
 		"--schema needs --postgres":                {"sweep", "--schema", "payments"},
 		"--after is for DynamoDB":                  {"sweep", "--postgres", "env", "--after", "a"},
-		"name=column":                              {"sweep", "--postgres", "env", "--column", "colour=red"},
 		"is not a connection string":               {"sweep", "--postgres", "nonsense"},
 		"set --dry-run":                            {"migrate", "-"},
 		"--dialect: powertools: no dialect":        {"migrate", "-", "--dry-run", "--dialect", "cobol"},
@@ -147,7 +146,7 @@ func TestHelpSaysWhatAFlagTakes(t *testing.T) {
 		for _, flag := range regexp.MustCompile(`(?m)^  --?(\S+)( (.*))?$`).FindAllStringSubmatch(help, -1) {
 			switch flag[3] {
 			case "", "ARN", "NAME=value", "URL", "code", "connection", "duration", "expression", "file", "column", "id", "message", "name", "name=attribute",
-				"name:value", "name=column", "name=value", "number", "operation", "position", "state", "status", "text", "time", "type":
+				"name:value", "name=value", "number", "operation", "position", "state", "status", "text", "time", "type":
 			default:
 				t.Errorf("once %s: -%s takes %q", name, flag[1], flag[3])
 			}

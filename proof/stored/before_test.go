@@ -72,14 +72,22 @@ func TestVersionBeforeRequestsReadsTheRecordsOfPostgreSQL(t *testing.T) {
 		must(t, err)
 		t.Cleanup(pool.Close)
 		must(t, postgres.CreateTable(t.Context(), pool, "idempotency", nil))
-		_, err = pool.Exec(t.Context(), "ALTER TABLE idempotency ADD COLUMN none timestamptz, ADD COLUMN none_2 bytea, ADD COLUMN none_3 text")
-		must(t, err)
-		open := func(columns postgres.Columns) driver.Store {
-			s, err := postgres.New(pool, "idempotency", &postgres.Options{Columns: columns})
+		// A view stands for the table, with three columns of another name for the new ones.
+		for _, sql := range []string{
+			"ALTER TABLE idempotency ADD COLUMN none timestamptz, ADD COLUMN none_2 bytea, ADD COLUMN none_3 text",
+			"CREATE SCHEMA before",
+			"CREATE VIEW before.idempotency AS SELECT id, status, owner, attempt, refunds, lease, expires, fingerprint, payload, unavailable, data, steps, " +
+				"none AS began, none_2 AS request, none_3 AS ended FROM public.idempotency",
+		} {
+			_, err = pool.Exec(t.Context(), sql)
+			must(t, err)
+		}
+		open := func(schema string) driver.Store {
+			s, err := postgres.New(pool, "idempotency", &postgres.Options{Schema: schema})
 			must(t, err)
 			return s
 		}
-		return versions{open(postgres.Columns{}), open(postgres.Columns{Began: "none", Request: "none_2", Ended: "none_3"}), func(ctx context.Context) (names []string, err error) {
+		return versions{open("public"), open("before"), func(ctx context.Context) (names []string, err error) {
 			err = pool.QueryRow(ctx, "SELECT array(SELECT key FROM jsonb_each_text(to_jsonb(r)) WHERE value IS NOT NULL) FROM idempotency r").Scan(&names)
 			return names, err
 		}}

@@ -67,9 +67,9 @@ const oldestVersion = 150000 // the first version that the store supports
 // shape checks the table, its indexes, and the role's rights on it. It reports whether a call
 // can be tried.
 func (c *postgresCheck) shape(ctx context.Context) bool {
-	const toDo = "run once postgres init, or the statements of postgres.SQL; see --table, --schema and --column"
+	const toDo = "run once postgres init, or the statements of postgres.SQL; see --table and --schema"
 	rights := []string{"SELECT", "INSERT", "UPDATE", "DELETE"}
-	expires, lease := cmp.Or(c.Options.Columns.Expires, "expires"), cmp.Or(c.Options.Columns.Lease, "lease")
+	const expires, lease = "expires", "lease"
 	var exists bool
 	var indexed []string // columns
 	var may []bool

@@ -57,7 +57,7 @@ var FlagOf = map[kind]string{OfPostgres: "--postgres", ofRedis: "--redis"}
 
 var flagKinds = map[string]kind{
 	"attribute": OfDynamoDB, "endpoint": OfDynamoDB, "group": OfDynamoDB, "native": OfDynamoDB, "partition": OfDynamoDB, "profile": OfDynamoDB,
-	"region": OfDynamoDB, "shards": OfDynamoDB, "sort-key": OfDynamoDB, "schema": OfPostgres, "column": OfPostgres, "key-prefix": ofRedis, "cluster": ofRedis,
+	"region": OfDynamoDB, "shards": OfDynamoDB, "sort-key": OfDynamoDB, "schema": OfPostgres, "key-prefix": ofRedis, "cluster": ofRedis,
 }
 
 // Check refuses flags for a different store, so that none is ignored, and sets the default

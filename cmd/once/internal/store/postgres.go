@@ -29,11 +29,6 @@ const FromEnvironment = "env"
 func (o *postgresFlags) add(f *flag.FlagSet) {
 	f.StringVar(&o.Connection, "postgres", "", "the `connection` string of PostgreSQL, or env for $DATABASE_URL or PGHOST, PGPASSWORD and so on; the table is idempotency without --table and $IDEMPOTENCY_TABLE")
 	f.StringVar(&o.Options.Schema, "schema", "", "the `name` of the table's schema, with --postgres")
-	c := &o.Options.Columns
-	renames(f, "column", "a renamed column as `name=column`, of attempt, began, data, ended, expires, fingerprint, id, lease, owner, payload, refunds, request, status, steps and unavailable, with --postgres; repeatable", map[string]*string{
-		"attempt": &c.Attempt, "began": &c.Began, "data": &c.Data, "ended": &c.Ended, "expires": &c.Expires, "fingerprint": &c.Fingerprint, "id": &c.ID, "lease": &c.Lease,
-		"owner": &c.Owner, "payload": &c.Payload, "refunds": &c.Refunds, "request": &c.Request, "status": &c.Status, "steps": &c.Steps, "unavailable": &c.Unavailable,
-	})
 }
 
 // Pool opens a pool of one connection, unless there may be more. It sends nothing. The text of pgx's error may
