@@ -15,7 +15,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/lambda-once/once/dynamo/internal/group"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -77,7 +76,7 @@ func TestFaultsOfASharedRequestChangeNoResult(t *testing.T) {
 			for name, f := range groupFaults {
 				for _, write := range []string{"claim", "completion", "release"} {
 					t.Run(name+"/"+write, func(t *testing.T) {
-						sent := runsOnce(t, s, x, net, firstTime(f), write, func() {})
+						sent := runsOnce(t, s, x, net, firstTime(f), write)
 						check.True(t, strings.Count(sent, opBatch) >= 2, sent, "the writes did not share requests")
 					})
 				}
@@ -121,7 +120,7 @@ func atOnce() aws.Retryer {
 
 // runsOnce makes some calls at once, with a fault of the shared request of one of
 // their writes, and then makes them again. It returns the operations of the first time.
-func runsOnce(t *testing.T, s *Store, x *idempotent.Executor, net *network, fault wire.Carry, write string, returned func()) (sent string) {
+func runsOnce(t *testing.T, s *Store, x *idempotent.Executor, net *network, fault wire.Carry, write string) (sent string) {
 	t.Helper()
 	const n = 6
 	var runs [n]atomic.Int64
@@ -165,7 +164,6 @@ func runsOnce(t *testing.T, s *Store, x *idempotent.Executor, net *network, faul
 		})
 	}
 	calls.Wait()
-	returned()
 	net.on(opBatch, nil)
 	sent = net.sent()
 	want := int64(1)
@@ -182,54 +180,4 @@ func runsOnce(t *testing.T, s *Store, x *idempotent.Executor, net *network, faul
 		check.Equal(t, r.Attempt, 1, i)
 	}
 	return sent
-}
-
-// A hung request reaches DynamoDB before its callers send their calls again, or
-// after all of them have returned. Every call runs once and returns its own result.
-func TestHungSharedRequestHoldsNoCaller(t *testing.T) {
-	for _, write := range []string{"claim", "completion", "release"} {
-		for _, lands := range []string{"at once", "late", "never"} {
-			t.Run(write+"/"+lands, func(t *testing.T) {
-				// On a busy machine, each call may find that no other is about to write.
-				const tries = 20
-				for try := 1; !hangs(t, write, lands); try++ {
-					if try == tries {
-						t.Fatal("no request was shared")
-					}
-				}
-			})
-		}
-	}
-}
-
-// hangs has the shared request of one of the writes of some calls hang, until all
-// calls have returned. It reports false if they shared none.
-func hangs(t *testing.T, write, lands string) bool {
-	s, net := intercepted(t)
-	s.limit(patient, func(l *group.Limits) { l.Patience, l.Hold = 100*time.Millisecond, 100*time.Millisecond })
-	x, err := idempotent.New("op", s, nil)
-	check.Must(t, err)
-	begun, returned, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	shared := false
-	runsOnce(t, s, x, net, firstTime(func(r *wire.Request) (_ *wire.Response, err error) {
-		close(begun)
-		defer close(ended)
-		if lands == "at once" {
-			_, err = r.Send()
-		}
-		<-returned
-		if lands == "late" {
-			_, err = r.Send()
-		}
-		return nil, errors.Join(wire.ErrCut, err)
-	}), write, func() {
-		close(returned)
-		select {
-		case <-begun:
-			shared = true
-			<-ended
-		default:
-		}
-	})
-	return shared
 }

@@ -80,6 +80,7 @@ func TestStepThatDoesNotFitBesideAnotherIsRefused(t *testing.T) {
 // A saga whose step fills an item is undone exactly once: the notes of undoing
 // have room, or the step is undone at once.
 func TestSagaNearTheLimitOfAnItemIsUndoneOnce(t *testing.T) {
+	t.Parallel()
 	soldOut := idempotent.Permanent(errors.New("sold out"))
 	store := uncompressed(t, localStore(t))
 	for _, size := range sizes() {
