@@ -26,7 +26,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 		"openTx.landed":    "as of openTx.commit",
 		"batch.send":       "batch.notWritten makes it an Error; " + lost,
 		"batch.read":       "batch.refused makes it a TransactionError",
-		"refusal":          "it is the Err of a TransactionError",
+		"checkRewriters":   "it is the Err of a TransactionError", "refusal": "it is the Err of a TransactionError",
 
 		"Store.Apply": "Store.refused makes it an Error",
 		"Store.Sweep": "Store.fail makes it an Error",
