@@ -32,15 +32,6 @@ func TestCluster(t *testing.T) {
 			return storetest.Harness{Store: s, Plant: plant(s, client), Schedules: 20}
 		})
 	})
-	t.Run("answers as one server does", func(t *testing.T) {
-		_, prefix := redislocal.NewClient(t)
-		want := story(t, storeOn(t, redislocal.NewServer(t, nil).Client(), &Options{Prefix: prefix}))
-		for name, o := range map[string]*redis.ClusterOptions{
-			"RESP3": {}, "RESP2": {Protocol: 2}, "spread reads": {ReadOnly: true, RouteByLatency: true},
-		} {
-			check.Equal(t, story(t, storeOn(t, open(t, o), &Options{Prefix: prefix + name})), want, name)
-		}
-	})
 	t.Run("follows a slot that moves", func(t *testing.T) {
 		client := open(t, &redis.ClusterOptions{})
 		followsASlot(t, nodes, "{a}", storeOn(t, client, nil))

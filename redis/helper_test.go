@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -66,11 +65,4 @@ func created(t *testing.T, s *Store, r driver.Record) driver.Record {
 
 func fenceOf(r driver.Record) driver.Fence {
 	return driver.Fence{ID: r.ID, Owner: r.Owner, Attempt: r.Attempt, Lease: r.Lease}
-}
-
-// show returns the whole record in a comparable form.
-func show(r driver.Record) string {
-	lease := r.Lease.UnixMilli()
-	r.Lease, r.Expires = time.Time{}, time.Time{}
-	return fmt.Sprintf("%q lease %d", fmt.Sprintf("%+v", r), lease)
 }
