@@ -104,9 +104,7 @@ func (s *Store) statementOf(c driver.Change, u *update) *statement {
 		p.write(`"`, name, `" = ? AND `)
 		p.parameters = append(p.parameters, v)
 	}
-	// A strings.Replacer would allocate also where there is nothing to replace.
-	condition := strings.ReplaceAll(u.condition, "attribute_not_exists(#owner)", "#owner IS MISSING")
-	p.clauses(strings.ReplaceAll(condition, "attribute_not_exists(#steps)", "#steps IS MISSING"), "")
+	p.clauses(strings.ReplaceAll(u.condition, "attribute_not_exists(#steps)", "#steps IS MISSING"), "")
 	if st.delete {
 		p.write(` RETURNING ALL OLD *`)
 	}
