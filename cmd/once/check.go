@@ -21,7 +21,7 @@ does, and below a mistake what to do. Findings are printed as they come.
 Of DynamoDB it checks keys, time to live, point-in-time recovery, deletion protection,
 replicas, and whether the caller may do what a function does: on a key without a
 record, under a condition that never holds. Where a policy confines the function to its
-operations, give --operation; where it turns on group commit, --group. Of PostgreSQL it
+operations, give --operation. Of PostgreSQL it
 checks the server, the table, the rights of the role, isolation, durability, and how
 vanished clients are noticed. Of Redis: eviction, memory, persistence and replicas.
 
@@ -34,8 +34,8 @@ and no function sees the record, and after a kill it expires in half an hour.
 --function asks the deployed function what package infra asks of an app: its variables,
 its sources (those of NAME, or of NAME:ALIAS), their queues and dead-letter queues, and
 what becomes of events that fail. The table is then that of its IDEMPOTENCY_TABLE, and
-IAM says what its role may do; the first call is still that of the caller. It does not
-know Config.Retention.
+IAM says what its role may do, with --group also for group commit; the first call is
+still that of the caller. It does not know Config.Retention.
 
 "once policy --for check" prints the permissions for it. What is not known is a
 warning. With --strict, warnings end with code 8, too.
@@ -45,7 +45,7 @@ func checkStore(ctx context.Context, c *cli.Call) error {
 	var o store.Flags
 	o.Add(c.FlagSet)
 	operation := c.String("operation", "check", "call with a key of this `operation`")
-	group := c.Bool("group", false, "try what group commit calls, too")
+	group := c.Bool("group", false, "with --function, check the permissions of group commit, too")
 	resume := c.Bool("resume", false, "check the index of handlers.Resume, too")
 	readOnly := c.Bool("read-only", false, "make no first call: write nothing")
 	function := c.String("function", "", "check the deployed function with this `name` or ARN, too")
@@ -53,6 +53,9 @@ func checkStore(ctx context.Context, c *cli.Call) error {
 	strict := c.Bool("strict", false, "end with code 8 for warnings, too")
 	if _, err := c.Arguments(0); err != nil {
 		return err
+	}
+	if *group && !c.Given("function") {
+		return cli.Endf(cli.CodeUsage, "--group needs --function: IAM says what its role may do")
 	}
 	*operation = cmp.Or(*operation, "check")
 	_, err := idempotent.Key{ID: "any"}.RecordID(*operation)

@@ -53,16 +53,17 @@ func TestCheckFindsWhatIsWrongOfADeployedFunction(t *testing.T) {
 			_, err := a.lambda.CreateEventSourceMapping(a.Context(), &lambda.CreateEventSourceMappingInput{FunctionName: aws.String("other"), EventSourceArn: &a.queue})
 			check.Must(a.T, err)
 		},
-		"events: reports":  stream(func(in *lambda.CreateEventSourceMappingInput) { in.FunctionResponseTypes = nil }),
-		"events: bisect":   stream(func(in *lambda.CreateEventSourceMappingInput) { in.BisectBatchOnFunctionError = nil }),
-		"events: failures": stream(func(in *lambda.CreateEventSourceMappingInput) { in.DestinationConfig = nil }),
-		"events: age":      stream(func(in *lambda.CreateEventSourceMappingInput) { in.MaximumRetryAttempts = nil }),
-		"dynamodb:PutItem": func(a *deployment) { a.denied.Store("dynamodb:PutItem") },
+		"events: reports":        stream(func(in *lambda.CreateEventSourceMappingInput) { in.FunctionResponseTypes = nil }),
+		"events: bisect":         stream(func(in *lambda.CreateEventSourceMappingInput) { in.BisectBatchOnFunctionError = nil }),
+		"events: failures":       stream(func(in *lambda.CreateEventSourceMappingInput) { in.DestinationConfig = nil }),
+		"events: age":            stream(func(in *lambda.CreateEventSourceMappingInput) { in.MaximumRetryAttempts = nil }),
+		"dynamodb:PutItem":       func(a *deployment) { a.denied.Store("dynamodb:PutItem") },
+		"dynamodb:PartiQLInsert": func(a *deployment) { a.denied.Store("dynamodb:PartiQLInsert") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newDeployment(t)
 			damage(a)
-			for is, f := range a.found(cli.CodeNotRight, "check", "--table", "records", "--function", "pay", "--operation", "pay") {
+			for is, f := range a.found(cli.CodeNotRight, "check", "--table", "records", "--function", "pay", "--operation", "pay", "--group") {
 				check.Equal(t, f.Verdict == checks.Wrong, is == name, is, f)
 			}
 		})

@@ -22,20 +22,10 @@ import (
 type answers map[string]string
 
 const (
-	backedUp        = `{"ContinuousBackupsDescription":{"ContinuousBackupsStatus":"ENABLED","PointInTimeRecoveryDescription":{"PointInTimeRecoveryStatus":"ENABLED"}}}`
-	exposed         = `{"ContinuousBackupsDescription":{"ContinuousBackupsStatus":"ENABLED","PointInTimeRecoveryDescription":{"PointInTimeRecoveryStatus":"DISABLED"}}}`
-	deniedStatement = `{"Responses":[{"Error":{"Code":"AccessDenied","Message":"the caller may not: this"}}]}`
-	denied          = `{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"User: ada is not authorized to perform: this"}`
+	backedUp = `{"ContinuousBackupsDescription":{"ContinuousBackupsStatus":"ENABLED","PointInTimeRecoveryDescription":{"PointInTimeRecoveryStatus":"ENABLED"}}}`
+	exposed  = `{"ContinuousBackupsDescription":{"ContinuousBackupsStatus":"ENABLED","PointInTimeRecoveryDescription":{"PointInTimeRecoveryStatus":"DISABLED"}}}`
+	denied   = `{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"User: ada is not authorized to perform: this"}`
 )
-
-// deniedOf names the action, as DynamoDB does.
-func deniedOf(action string) string { return strings.ReplaceAll(denied, "this", "dynamodb:"+action) }
-
-// canceled is a transaction of two statements, in which the first has this reason.
-func canceled(reason string) string {
-	return `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"canceled","CancellationReasons":[{"Code":"` +
-		reason + `"},{"Code":"ConditionalCheckFailed"}]}`
-}
 
 // endpoint is of DynamoDB Local but for those answers. With a description, it
 // changes that of the table.
@@ -89,37 +79,6 @@ func TestCheckAcceptsATableThatIsRight(t *testing.T) {
 	check.Equal(t, len(got), 8, got)
 }
 
-// Each statement is tried for real, in tables of every shape, and none writes.
-func TestCheckTriesGroupCommit(t *testing.T) {
-	s := newScene(t)
-	composite := s.table + "-composite"
-	_, err := s.client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName: &composite, BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{
-			{AttributeName: aws.String("the id"), AttributeType: types.ScalarAttributeTypeS}, {AttributeName: aws.String(`a"b'c`), AttributeType: types.ScalarAttributeTypeS},
-		},
-		KeySchema: []types.KeySchemaElement{
-			{AttributeName: aws.String("the id"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String(`a"b'c`), KeyType: types.KeyTypeRange},
-		},
-	})
-	check.Must(t, err)
-	for _, args := range [][]string{
-		nil,
-		{"--operation", "pay"},
-		{"--attribute", "owner=select"},
-		{"--table", composite, "--attribute", "id=the id", "--sort-key", `a"b'c`, "--shards", "7"},
-	} {
-		got := s.verdicts(0, append(args, "--group")...)
-		for _, name := range []string{"dynamodb:BatchGetItem", "dynamodb:PartiQLUpdate", "dynamodb:PartiQLDelete", "dynamodb:PartiQLInsert", "dynamodb:PutItem"} {
-			check.Equal(t, got[name].Verdict, checks.Fine, args, name, got[name])
-		}
-		out, err := s.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &composite})
-		if err != nil || out.Count != 0 {
-			t.Errorf("%q: the check has written %v, %v", args, out.Items, err)
-		}
-	}
-}
-
 // A lack of the table is found, with advice.
 func TestCheckFindsWhatIsNotRight(t *testing.T) {
 	s := newScene(t)
@@ -141,29 +100,10 @@ func TestCheckFindsWhatIsNotRight(t *testing.T) {
 			code: cli.CodeNotRight, check: "time to live", verdict: checks.Wrong, says: "by ttl, which is not expiration"},
 		"renamed": {said: answers{"DescribeTimeToLive": `{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"ttl"}}`},
 			args: []string{"--attribute", "expiration=ttl"}, check: "time to live", verdict: checks.Fine},
-		"may not put":    {said: answers{"PutItem": denied}, code: cli.CodeNotRight, check: "dynamodb:PutItem", verdict: checks.Wrong, says: "once policy"},
-		"may not get":    {said: answers{"GetItem": denied}, code: cli.CodeNotRight, check: "dynamodb:GetItem", verdict: checks.Wrong, says: "is not authorized"},
-		"may not update": {said: answers{"UpdateItem": denied}, code: cli.CodeNotRight, check: "dynamodb:UpdateItem", verdict: checks.Wrong},
-		"may not delete": {said: answers{"DeleteItem": denied}, code: cli.CodeNotRight, check: "dynamodb:DeleteItem", verdict: checks.Wrong},
-		"may not get many": {said: answers{"BatchGetItem": denied}, args: []string{"--group"},
-			code: cli.CodeNotRight, check: "dynamodb:BatchGetItem", verdict: checks.Wrong, says: "once policy"},
-		"may not update in a group": {said: answers{"BatchExecuteStatement": deniedStatement}, args: []string{"--group"},
-			code: cli.CodeNotRight, check: "dynamodb:PartiQLUpdate", verdict: checks.Wrong, says: "may not: this"},
-		"may not delete in a group": {said: answers{"BatchExecuteStatement": deniedStatement}, args: []string{"--group"},
-			code: cli.CodeNotRight, check: "dynamodb:PartiQLDelete", verdict: checks.Wrong, says: "once policy"},
-		"may not group at all": {said: answers{"BatchExecuteStatement": denied}, args: []string{"--group"},
-			code: cli.CodeNotRight, check: "dynamodb:PartiQLDelete", verdict: checks.Wrong, says: "is not authorized"},
-		"may not insert in a group": {said: answers{"ExecuteTransaction": deniedOf("PartiQLInsert")}, args: []string{"--group"},
-			code: cli.CodeNotRight, check: "dynamodb:PartiQLInsert", verdict: checks.Wrong, says: "once policy"},
-		"may insert, it is not known": {said: answers{"ExecuteTransaction": deniedOf("PartiQLUpdate")}, args: []string{"--group"},
-			check: "dynamodb:PartiQLInsert", verdict: checks.Warning, says: "grant dynamodb:PartiQLUpdate"},
-		"another canceled the insert": {said: answers{"ExecuteTransaction": canceled("TransactionConflict")}, args: []string{"--group"},
-			check: "dynamodb:PartiQLInsert", verdict: checks.Warning, says: "not known: TransactionCanceledException"},
-		"no transactions to insert with": {said: answers{"ExecuteTransaction": `{"__type":"com.amazon.coral.validate#ValidationException","message":"unsupported"}`},
-			args: []string{"--group"}, check: "dynamodb:PartiQLInsert", verdict: checks.Warning, says: "not known: ValidationException: unsupported"},
-		"an ARN, by which nothing is grouped": {args: []string{"--group", "--table", "arn:aws:dynamodb:eu-west-1:000000000000:table/" + s.table},
-			code: cli.CodeNotRight /* DynamoDB Local knows no ARNs */, check: "group commit", verdict: checks.Warning, says: "its name"},
-		"does not group":   {said: answers{"BatchExecuteStatement": denied, "BatchGetItem": denied, "ExecuteTransaction": denied}, check: "dynamodb:PutItem", verdict: checks.Fine},
+		"may not put":      {said: answers{"PutItem": denied}, code: cli.CodeNotRight, check: "dynamodb:PutItem", verdict: checks.Wrong, says: "once policy"},
+		"may not get":      {said: answers{"GetItem": denied}, code: cli.CodeNotRight, check: "dynamodb:GetItem", verdict: checks.Wrong, says: "is not authorized"},
+		"may not update":   {said: answers{"UpdateItem": denied}, code: cli.CodeNotRight, check: "dynamodb:UpdateItem", verdict: checks.Wrong},
+		"may not delete":   {said: answers{"DeleteItem": denied}, code: cli.CodeNotRight, check: "dynamodb:DeleteItem", verdict: checks.Wrong},
 		"may not describe": {said: answers{"DescribeTable": denied}, check: "table", verdict: checks.Warning, says: "not known"},
 		"being made":       {describe: func(d map[string]any) { d["TableStatus"] = "CREATING" }, code: cli.CodeNotRight, check: "status", verdict: checks.Wrong, says: "ACTIVE"},
 		"replicas": {describe: func(d map[string]any) { d["Replicas"] = []any{map[string]any{"RegionName": "eu-west-1"}} },

@@ -84,10 +84,10 @@ func (f *Findings) Has(v Verdict) bool {
 
 type Options struct {
 	ID          string    // of no record, to call with
-	Group       bool      // with the calls of group commit
 	Resume      bool      // with the index of handlers.Resume
 	ReadOnly    bool      // without a first call
 	Function    *Deployed // whose role is checked on a table of DynamoDB, or nil
+	Group       bool      // whether that role may do what group commit calls, too
 	Interrupted func()
 }
 
@@ -95,7 +95,7 @@ type Options struct {
 // record is deleted still, which lingering leaves time for.
 func (f *Findings) Store(ctx, lingering context.Context, t *store.Store, o Options) {
 	of := f.of(t, o)
-	if of.usable(ctx, o.ID, o.Group) && !o.ReadOnly && ctx.Err() == nil {
+	if of.usable(ctx, o.ID) && !o.ReadOnly && ctx.Err() == nil {
 		defer context.AfterFunc(ctx, o.Interrupted)()
 		(&firstCall{Store: t, id: o.ID, found: f, repair: of.repair}).run(lingering, ctx.Done())
 	}
@@ -103,8 +103,8 @@ func (f *Findings) Store(ctx, lingering context.Context, t *store.Store, o Optio
 
 type storeCheck interface {
 	// usable checks the store for functions, and reports whether a call can be tried. id names
-	// no record, and group includes the calls of group commit.
-	usable(ctx context.Context, id string, group bool) bool
+	// no record.
+	usable(ctx context.Context, id string) bool
 	// repair says what a request that failed means, and what to do. err is nil if its
 	// result is not what it must be.
 	repair(ctx context.Context, err error) (_ Verdict, toDo string)
@@ -117,6 +117,6 @@ func (f *Findings) of(t *store.Store, o Options) storeCheck {
 	case *store.RedisServer:
 		return &redisCheck{behind, f}
 	default:
-		return &tableCheck{behind.(*store.Table), f, o.Resume, o.Function}
+		return &tableCheck{behind.(*store.Table), f, o.Resume, o.Function, o.Group}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
@@ -21,22 +20,19 @@ type tableCheck struct {
 	*Findings
 	resume   bool      // check the index of handlers.Resume
 	function *Deployed // whose role is checked in place of the caller, or nil
+	group    bool      // whether that may do what group commit calls, too
 }
 
-func (t *tableCheck) usable(ctx context.Context, id string, group bool) bool {
+func (t *tableCheck) usable(ctx context.Context, id string) bool {
 	of, usable := t.checkSettings(ctx)
-	if !usable {
+	switch {
+	case !usable:
 		return false
-	}
-	if t.function != nil {
-		t.function.checkRole(ctx, of, t.Partitions(id), group, t.Findings)
+	case t.function != nil:
+		t.function.checkRole(ctx, of, t.Partitions(id), t.group, t.Findings)
 		return true
 	}
-	may := t.checkAccess(ctx, id)
-	if group {
-		t.checkGroupAccess(ctx, id)
-	}
-	return may
+	return t.checkAccess(ctx, id)
 }
 
 // repair says what to do about an error of the first call. With --function, a denial is that of
@@ -96,90 +92,3 @@ func (f *Findings) access(action string, err error) bool {
 	}
 	return false
 }
-
-// checkGroupAccess tries the calls of a function with group commit, on keys
-// without records.
-func (t *tableCheck) checkGroupAccess(ctx context.Context, id string) {
-	if strings.Contains(t.Name, ":") {
-		t.say("group commit", Warning, "off: a function sends each write alone to a table that is given by its ARN", "give functions, and --table, its name")
-		return
-	}
-	key, second := t.Key(id), t.Key(id+"-") // of the same operation
-	_, err := t.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
-		RequestItems: map[string]types.KeysAndAttributes{t.Name: {Keys: []map[string]types.AttributeValue{key}}},
-	})
-	t.access("dynamodb:BatchGetItem", err)
-	update := t.never("UPDATE "+quoted(t.Name)+" REMOVE "+quoted(t.Attr.Owner), key)
-	t.access("dynamodb:PartiQLUpdate", t.runAlone(ctx, update))
-	t.access("dynamodb:PartiQLDelete", t.runAlone(ctx, t.never("DELETE FROM "+quoted(t.Name), key)))
-	_, err = t.Client.ExecuteTransaction(ctx, &dynamodb.ExecuteTransactionInput{TransactStatements: []types.ParameterizedStatement{
-		t.insert(second), {Statement: update.Statement, Parameters: update.Parameters},
-	}})
-	t.inserts(err)
-}
-
-// runAlone sends a batch of one statement, as group commit sends its batches. The
-// error of a statement arrives in a successful response.
-func (t *tableCheck) runAlone(ctx context.Context, statement types.BatchStatementRequest) error {
-	out, err := t.Client.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{statement}})
-	if err != nil || len(out.Responses) != 1 || out.Responses[0].Error == nil {
-		return err
-	}
-	problem := out.Responses[0].Error
-	code := string(problem.Code)
-	switch problem.Code {
-	case types.BatchStatementErrorCodeEnumConditionalCheckFailed:
-		return nil
-	case types.BatchStatementErrorCodeEnumAccessDenied:
-		code = accessDenied
-	}
-	return &smithy.GenericAPIError{Code: code, Message: aws.ToString(problem.Message)}
-}
-
-// inserts judges an INSERT by the transaction in which it was tried. An INSERT has
-// no condition, so only a second statement, whose condition never holds, prevents
-// it from writing.
-func (f *Findings) inserts(err error) {
-	const action = "dynamodb:PartiQLInsert"
-	var canceled *types.TransactionCanceledException
-	var api smithy.APIError
-	switch {
-	case errors.As(err, &canceled) && isCanceledByUpdate(canceled.CancellationReasons):
-		f.say(action, Fine, "the caller may", "")
-	case errors.As(err, &api) && api.ErrorCode() == accessDenied && strings.Contains(api.ErrorMessage(), "PartiQLUpdate"):
-		f.say(action, Warning, "not known: it is tried together with an UPDATE, which the caller may not", "grant dynamodb:PartiQLUpdate, and check again")
-	case errors.As(err, &api) && api.ErrorCode() != accessDenied:
-		f.say(action, Warning, "not known: "+api.ErrorCode()+": "+api.ErrorMessage(), "")
-	default:
-		f.access(action, err)
-	}
-}
-
-// isCanceledByUpdate reports whether the condition of the second statement alone has
-// canceled the transaction.
-func isCanceledByUpdate(reasons []types.CancellationReason) bool {
-	return len(reasons) == 2 && aws.ToString(reasons[0].Code) == "None" && aws.ToString(reasons[1].Code) == "ConditionalCheckFailed"
-}
-
-// never returns a statement with a condition that holds for no item.
-func (t *tableCheck) never(statement string, key map[string]types.AttributeValue) types.BatchStatementRequest {
-	owner := quoted(t.Attr.Owner)
-	where := []string{owner + " IS MISSING", owner + " IS NOT MISSING"}
-	var values []types.AttributeValue
-	for name, value := range key {
-		where, values = append(where, quoted(name)+" = ?"), append(values, value)
-	}
-	return types.BatchStatementRequest{Statement: aws.String(statement + " WHERE " + strings.Join(where, " AND ")), Parameters: values}
-}
-
-func (t *tableCheck) insert(item map[string]types.AttributeValue) types.ParameterizedStatement {
-	var fields []string
-	var values []types.AttributeValue
-	for name, value := range item {
-		fields, values = append(fields, "'"+strings.ReplaceAll(name, "'", "''")+"': ?"), append(values, value)
-	}
-	text := "INSERT INTO " + quoted(t.Name) + " VALUE {" + strings.Join(fields, ", ") + "}"
-	return types.ParameterizedStatement{Statement: &text, Parameters: values}
-}
-
-func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -22,7 +22,7 @@ type postgresCheck struct {
 	*Findings
 }
 
-func (c *postgresCheck) usable(ctx context.Context, _ string, _ bool) (usable bool) {
+func (c *postgresCheck) usable(ctx context.Context, _ string) (usable bool) {
 	settings, err := c.settings(ctx)
 	if err != nil {
 		c.say("server", Wrong, err.Error(), "see --postgres, the role, its password and the name of the database")

@@ -21,7 +21,7 @@ type redisCheck struct {
 	*Findings
 }
 
-func (c *redisCheck) usable(ctx context.Context, id string, _ bool) bool {
+func (c *redisCheck) usable(ctx context.Context, id string) bool {
 	if cluster, ok := c.Client.(*goredis.ClusterClient); ok {
 		var mu sync.Mutex
 		err := cluster.ForEachMaster(ctx, func(ctx context.Context, node *goredis.Client) error {
