@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/dynamo"
-	"github.com/lambda-once/once/internal/demo"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -50,33 +48,4 @@ func runDynamoDB(ctx context.Context, c *cli.Call) (err error) {
 		return nil
 	}
 	return &cli.Ending{Code: max(code, 1), Err: err}
-}
-
-func runDemo(ctx context.Context, c *cli.Call) error {
-	if _, err := c.Arguments(0); err != nil {
-		return err
-	}
-	root, err := repository()
-	if err != nil {
-		return err
-	}
-	return demo.Run(ctx, c.Out, root)
-}
-
-// repository returns the folder, at or above this one, that contains the function
-// which the demo compiles.
-func repository() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for ; ; dir = filepath.Dir(dir) {
-		_, err := os.Stat(filepath.Join(dir, "examples", "payments", "main.go"))
-		switch {
-		case err == nil:
-			return dir, nil
-		case dir == filepath.Dir(dir):
-			return "", errors.New("the demo compiles examples/payments: run it in a clone of Once's repository")
-		}
-	}
 }

@@ -82,19 +82,3 @@ func TestInvokeSucceedsWithoutTheTable(t *testing.T) {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 }
-
-// With neither Java nor Docker the demo is short; its own tests run it whole.
-func TestDemoRunsOnce(t *testing.T) {
-	s := newScene(t)
-	cmd := s.command("demo")
-	cmd.Env = append(cmd.Env, "PATH=", "JAVA_HOME=", "AWS_ENDPOINT_URL_DYNAMODB=")
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.HasSuffix(string(out), "\ncharges: 1\n") {
-		t.Errorf("%v\n%s", err, out)
-	}
-	cmd = s.command("demo")
-	cmd.Dir = t.TempDir()
-	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "run it in a clone") {
-		t.Errorf("elsewhere: %v\n%s", err, out)
-	}
-}

@@ -46,7 +46,6 @@ var commands = []cli.Command{
 	{Usage: "dynamodb [--table NAME] -- COMMAND", Summary: "run a command against DynamoDB Local", About: aboutDynamoDB, Run: runDynamoDB},
 	{Usage: "invoke FUNCTION --event FILE", Summary: "run a Lambda function on this machine", About: aboutInvoke, Run: invoke},
 	{Usage: "load TARGET --event FILE", Summary: "send duplicates to a deployed function, and count its answers", About: aboutLoad, Run: load},
-	{Usage: "demo", Summary: "show on a laptop how Once works", About: "Shows on a laptop what Once does, in the folder of its repository.", Run: runDemo},
 	{Usage: "version", Summary: "the version of this program", About: "Prints the version of this program, and of Go.", Run: version},
 }
 
