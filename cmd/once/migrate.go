@@ -28,18 +28,15 @@ line as Lambda sent it; - is standard input. A line with a JSON array is refused
 would be many events with one key. For each event, once computes the key as package
 idempotent/powertools does, and reads the record:
 
-  found             the Go function replays or refuses as the other one does
-  not found         there is no record, or its retention has ended
-  other validation  the record has the hash of a different payload
-  not validated     the record has the hash of a payload, and --validation is not set
-  not replayable    there is a record whose result the Go function cannot return
-  no key            the expression finds no key in the event
-  not an event      the line is not JSON, or the expression does not apply to it
+  found           the Go function replays or refuses as the other one does
+  not found       there is no record, or its retention has ended
+  not validated   the record has the hash of a payload, and --validation is not set
+  not replayable  the record has a different payload, or no result that Go can return
+  no key          the expression finds no key in the line, or it is not JSON
 
 It only reads, and --dry-run is required. It ends with code 2 if EVENTS has no event, or
 an array, with code 3 if a record was not found or an event has no key, and with code 8
-if one has another validation, is not validated or is not replayable. It needs
-dynamodb:GetItem.
+if one is not validated or not replayable. It needs dynamodb:GetItem.
 `
 
 type migrateFlags struct {

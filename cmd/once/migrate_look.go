@@ -21,16 +21,14 @@ import (
 type lookup string
 
 const (
-	foundIt         lookup = "found"
-	notFound        lookup = "not found"
-	otherValidation lookup = "other validation"
-	notValidated    lookup = "not validated"
-	notReplayable   lookup = "not replayable"
-	noKey           lookup = "no key"
-	notAnEvent      lookup = "not an event"
+	foundIt       lookup = "found"
+	notFound      lookup = "not found"
+	notValidated  lookup = "not validated"
+	notReplayable lookup = "not replayable"
+	noKey         lookup = "no key"
 )
 
-var lookups = []lookup{foundIt, notFound, otherValidation, notValidated, notReplayable, noKey, notAnEvent}
+var lookups = []lookup{foundIt, notFound, notValidated, notReplayable, noKey}
 
 // looked is an event that was looked up. It never contains the event.
 type looked struct {
@@ -63,7 +61,7 @@ func (m *migration) look(ctx context.Context, event []byte) (looked, error) {
 	case errors.Is(err, idempotent.ErrMissingKey):
 		return looked{Found: noKey, Why: "the Go function refuses it: idempotent: missing key"}, nil
 	case err != nil:
-		return looked{Found: notAnEvent, Why: err.Error()}, nil
+		return looked{Found: noKey, Why: err.Error()}, nil
 	}
 	r, err := m.store.Read(ctx, key.Record)
 	switch {
@@ -80,14 +78,10 @@ func (m *migration) look(ctx context.Context, event []byte) (looked, error) {
 // judge returns how a call with this fingerprint treats the record.
 func judge(r *record.Record, at record.State, fingerprint string) (lookup, string) {
 	switch {
-	case len(r.Problems) > 0:
-		return notReplayable, "it cannot be read: " + r.Problems[0]
 	case at == record.Over:
 		return notFound, "its retention has ended"
-	case at == record.Unknown:
-		return notReplayable, "its status is not one of a record"
-	case fingerprint != "" && r.Fingerprint != "" && fingerprint != r.Fingerprint:
-		return otherValidation, "the Go function returns a KeyReusedError"
+	case r.Unusable(at, fingerprint) != "":
+		return notReplayable, r.Unusable(at, fingerprint)
 	case at == record.Completed || at == record.Failed:
 		if why := unreplayable(r); why != "" {
 			return notReplayable, why
@@ -127,10 +121,10 @@ func (m *migration) ending() error {
 		return cli.Endf(cli.CodeUsage, "EVENTS has no event, and no record was looked up: record the events of the other functions first")
 	case n[notValidated] > 0:
 		return cli.Endf(cli.CodeNotRight, "%d of the records have a validation: set --validation to the expression of the other functions", n[notValidated])
-	case n[otherValidation]+n[notReplayable] > 0:
-		return cli.Endf(cli.CodeNotRight, "the Go function could not replay %d of the records", n[otherValidation]+n[notReplayable])
-	case n[notFound]+n[noKey]+n[notAnEvent] > 0:
-		return cli.Endf(cli.CodeNoRecord, "the Go function would find no record for %d of the events", n[notFound]+n[noKey]+n[notAnEvent])
+	case n[notReplayable] > 0:
+		return cli.Endf(cli.CodeNotRight, "the Go function could not replay %d of the records", n[notReplayable])
+	case n[notFound]+n[noKey] > 0:
+		return cli.Endf(cli.CodeNoRecord, "the Go function would find no record for %d of the events", n[notFound]+n[noKey])
 	}
 	return nil
 }

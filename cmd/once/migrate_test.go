@@ -73,7 +73,7 @@ func TestMigrateSaysWhetherTheGoFunctionFindsTheRecord(t *testing.T) {
 		"the same validation": {event, func(s *scene) { s.finished(abcPython, "c4ca4238a0b923820dcc509a6f75849b", text(`1`)) },
 			"--dialect python --validation amount", 0, "found             " + abcPython + "  completed\n"},
 		"another validation": {event, func(s *scene) { s.finished(abcPython, "c81e728d9d4c2f636f067f89cc14862c", text(`1`)) },
-			"--dialect python --validation amount", cli.CodeNotRight, "other validation  " + abcPython + "  the Go function returns a KeyReusedError"},
+			"--dialect python --validation amount", cli.CodeNotRight, "not replayable    " + abcPython + "  its record has a different payload"},
 		"validation only here": {event, func(s *scene) { s.finished(abcPython, "", text(`1`)) },
 			"--dialect python --validation amount", 0, "without a validation"},
 		"validation only there": {event, func(s *scene) { s.finished(abcPython, "c81e728d9d4c2f636f067f89cc14862c", text(`1`)) },
@@ -85,8 +85,8 @@ func TestMigrateSaysWhetherTheGoFunctionFindsTheRecord(t *testing.T) {
 			})
 		}, "--dialect python", cli.CodeNotRight, "not validated"},
 		"a plain string":  {event, func(s *scene) { s.finished(abcPython, "", text(`done`)) }, "--dialect python", cli.CodeNotRight, "not replayable    " + abcPython + "  its result is not JSON"},
-		"a set":           {event, func(s *scene) { s.finished(abcTypeScript, "", &types.AttributeValueMemberSS{Value: []string{"a"}}) }, "--dialect typescript", cli.CodeNotRight, "it cannot be read"},
-		"a Buffer":        {event, func(s *scene) { s.finished(abcTypeScript, "", &types.AttributeValueMemberB{Value: []byte("abc")}) }, "--dialect typescript", cli.CodeNotRight, "it cannot be read"},
+		"a set":           {event, func(s *scene) { s.finished(abcTypeScript, "", &types.AttributeValueMemberSS{Value: []string{"a"}}) }, "--dialect typescript", cli.CodeNotRight, "calls cannot read its record"},
+		"a Buffer":        {event, func(s *scene) { s.finished(abcTypeScript, "", &types.AttributeValueMemberB{Value: []byte("abc")}) }, "--dialect typescript", cli.CodeNotRight, "calls cannot read its record"},
 		"undefined":       {event, func(s *scene) { s.finished(abcTypeScript, "", nil) }, "--dialect typescript", cli.CodeNotRight, "the function returned nothing"},
 		"a payload store": {event, func(s *scene) { s.finished(abcPython, "", &types.AttributeValueMemberB{Value: []byte("ponce/1")}) }, "--dialect python", cli.CodeNotRight, "in a payload store"},
 		"did not fit":     {event, func(s *scene) { s.finished(abcPython, "", &types.AttributeValueMemberB{Value: []byte("utoo large")}) }, "--dialect python", cli.CodeNotRight, "completed without its result: too large"},
@@ -94,7 +94,7 @@ func TestMigrateSaysWhetherTheGoFunctionFindsTheRecord(t *testing.T) {
 		"an empty key":    {`{"id":""}`, func(*scene) {}, "--dialect typescript", cli.CodeNoRecord, "no key"},
 		"an empty key, hashed": {`{"id":""}`, func(s *scene) { s.finished("pay#nUVowAnSA6sQ4z6plToCZA==", "", object) }, "--dialect typescript --hash-missing",
 			0, "found"},
-		"no event": {`{"id":`, func(*scene) {}, "--dialect python", cli.CodeNoRecord, "not an event"},
+		"no event": {`{"id":`, func(*scene) {}, "--dialect python", cli.CodeNoRecord, "no key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)

@@ -19,12 +19,9 @@ const aboutRedrive = `
 Looks at the messages of a dead-letter queue of SQS, and says what the function would
 do with each. --move moves those with these verdicts back to the queue:
 
-  will-run  the next attempt runs, or undoes steps
-  waiting   the limits of the function decide, and perhaps a person: see inspect
-  running   a call runs it
-  finished  it is a duplicate: the function acknowledges it, and runs nothing
-  failed    its failure is stored: it would come back. See release --delete
-  first     it has no record: it would run
+  will-run  it has no record, or the next attempt runs, or undoes steps
+  waiting   a call runs it, or limits of the function decide, and perhaps a person
+  finished  it is a duplicate: the function runs nothing
   expired   its record's retention has ended: it would run again
   late      it has no record, and is so old that it may have had one
   refused   the function finds no key in it, or cannot use its record
@@ -35,6 +32,7 @@ keypath, such as body.orderId; default stands for a nil key function.
 
 A moved message has a new id, and is young again. So one whose key changes with its id
 is not moved: it would run again. And --retention is needed for those without a record.
+One whose failure is stored is not moved: it would come back.
 
 A chosen message is looked at again, sent with its attributes and group, and deleted
 when the send is acknowledged. A crash in between leaves it in both queues, where its

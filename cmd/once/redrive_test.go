@@ -33,13 +33,13 @@ func TestRedriveSaysWhatTheFunctionWouldDo(t *testing.T) {
 		d.claim(d.record("running"), time.Hour)
 		plant(d.T, d.records, finished(d.record("expired"), time.Minute))
 		want := map[string]string{
-			"done": "finished", "declined": "failed", "again": "will-run", "limited": "waiting", "running": "running", "expired": "expired", "new": "first", "": "refused",
+			"done": "finished", "declined": "finished", "again": "will-run", "limited": "waiting", "running": "waiting", "expired": "expired", "new": "will-run", "": "refused",
 		}
 		for order := range want {
 			d.send(order)
 		}
 		// All are visible again, and those without a record may be late.
-		for retention, verdict := range map[string]string{"28d": "first", "1ns": "late"} {
+		for retention, verdict := range map[string]string{"28d": "will-run", "1ns": "late"} {
 			got := d.looked(d.ok(d.redrive("--json", "--data", "--retention", retention)...))
 			if want["new"], want["expired"] = verdict, "expired"; d.flags[0] != "--postgres" && got["expired"] == verdict {
 				want["expired"] = verdict // as the server has deleted the record
@@ -49,7 +49,7 @@ func TestRedriveSaysWhatTheFunctionWouldDo(t *testing.T) {
 		r := d.run(d.redrive("--limit", "3")...)
 		check.Equal(d, r.code, 0, r.err)
 		check.Equal(d, strings.Count(r.out, "\n"), 4, r.out)
-		check.Contains(d, r.out, "8 messages: 1 will-run, 1 waiting, 1 running, 1 finished, 1 failed, ")
+		check.Contains(d, r.out, "8 messages: 2 will-run, 2 waiting, 2 finished, ")
 		check.Lacks(d, r.out, "Ada", "a body is shown")
 		check.Equal(d, len(d.receive(d.orders)), 0, "moved without --move")
 		check.Equal(d, len(d.receive(d.dead)), 8)
@@ -61,14 +61,15 @@ func TestRedriveMovesWhatIsChosen(t *testing.T) {
 		d.had("done", 0, nil)
 		d.lapsed("again")
 		d.had("limited", 1, errors.New("down"))
-		for _, order := range []string{"done", "again", "limited", "new", ""} {
+		d.had("declined", 0, idempotent.Permanent(errors.New("declined")))
+		for _, order := range []string{"done", "declined", "again", "limited", "new", ""} {
 			d.send(order)
 		}
 		d.ends(cli.CodeDeclined, "1 messages will be moved to orders", "redrive", "dead", "--operation", "pay", "--key", "body.orderId", "--move", "will-run")
-		r := d.run(d.redrive("--move", "will-run,first", "--yes")...)
+		r := d.run(d.redrive("--move", "will-run", "--yes")...)
 		check.Contains(d, r.err, "1 messages will not be moved: set --retention", "a late one would run again")
 		check.Equal(d, r.out, "moved: 1 of 1\n", r.err)
-		check.Contains(d, d.ok(d.redrive("--move", "first,finished", "--retention", "28d", "--yes", "--json")...), `"moved":true`)
+		check.Contains(d, d.ok(d.redrive("--move", "will-run,finished", "--retention", "28d", "--yes", "--json")...), "would come back")
 		moved := d.receive(d.orders)
 		check.Slice(d, ordersOf(moved), []string{"again", "done", "new"})
 		check.Equal(d, aws.ToString(moved[0].MessageAttributes["tenant"].StringValue), "t-1")
@@ -79,7 +80,7 @@ func TestRedriveMovesWhatIsChosen(t *testing.T) {
 		}
 		slices.Sort(d.ran)
 		check.Slice(d, d.ran, []string{"again", "new"})
-		check.Slice(d, ordersOf(d.receive(d.dead)), []string{"", "limited"})
+		check.Slice(d, ordersOf(d.receive(d.dead)), []string{"", "declined", "limited"})
 	})
 }
 
@@ -134,7 +135,7 @@ func TestRedriveKeepsWhatWasNotSent(t *testing.T) {
 				}
 				return r.Send()
 			})
-			r := d.run(d.redrive("--move", "first", "--retention", "28d", "--yes")...)
+			r := d.run(d.redrive("--move", "will-run", "--retention", "28d", "--yes")...)
 			check.Equal(d, r.code, code, r.err)
 			check.Contains(d, r.err, "message ")
 			check.Equal(d, r.out, "moved: 0 of 1\n")
@@ -148,7 +149,7 @@ func TestRedriveKeepsWhatWasNotSent(t *testing.T) {
 func TestRedriveLeavesWhatWouldHaveANewKey(t *testing.T) {
 	onQueues(t, "", dynamoDBOnly, func(d *deadLetters) {
 		d.send("new")
-		r := d.run(d.with("redrive", "dead", "--operation", "pay", "--key", "default", "--move", "first,finished", "--retention", "28d", "--yes")...)
+		r := d.run(d.with("redrive", "dead", "--operation", "pay", "--key", "default", "--move", "will-run,finished", "--retention", "28d", "--yes")...)
 		check.Equal(d, r.code, 0, r.err)
 		check.Contains(d, r.err, "1 messages will not be moved: its key changes with the move")
 		check.Equal(d, r.out, "moved: 0 of 0\n")
@@ -172,7 +173,7 @@ func TestRedriveLeavesTheMessagesOfOtherQueues(t *testing.T) {
 			}
 			return answer, err
 		})
-		move := d.redrive("--move", "first", "--retention", "28d", "--yes")
+		move := d.redrive("--move", "will-run", "--retention", "28d", "--yes")
 		r := d.run(append(move, "--to", "returns")...)
 		check.Contains(d, r.err, "1 messages will not be moved: it came from arn:aws:sqs:eu-central-1:123456789012:orders")
 		check.Equal(d, d.ok(append(move, "--to", "orders")...), "moved: 1 of 1\n")
@@ -206,7 +207,7 @@ func TestRedriveOfAFIFOQueueKeepsGroupsAndOrder(t *testing.T) {
 				in.MessageGroupId, in.MessageDeduplicationId = aws.String(fmt.Sprint("g", i%2)), aws.String(fmt.Sprint("id of the message ", i))
 			})
 		}
-		flags := []string{"redrive", "dead.fifo", "--operation", "pay", "--move", "first", "--yes", "--retention"}
+		flags := []string{"redrive", "dead.fifo", "--operation", "pay", "--move", "will-run", "--yes", "--retention"}
 		gone := d.run(d.with(append(flags, "28d", "--key", "source.attributes.MessageDeduplicationId")...)...)
 		check.Contains(d, gone.out+gone.err, "6 refused")
 		check.Contains(d, gone.err, "moved to orders.fifo")
@@ -248,7 +249,7 @@ func TestRedriveLooksAtAFailureDestination(t *testing.T) {
 func TestInterruptedRedriveGivesBack(t *testing.T) {
 	onQueues(t, "", dynamoDBOnly, func(d *deadLetters) {
 		d.send("new")
-		c := d.start(d.redrive("--move", "first", "--retention", "28d")...)
+		c := d.start(d.redrive("--move", "will-run", "--retention", "28d")...)
 		d.hear(c, "Go on?")
 		check.Must(d, c.cmd.Process.Signal(syscall.SIGTERM))
 		check.Equal(d, d.ended(c).code, cli.CodeDeclined)

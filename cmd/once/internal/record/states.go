@@ -39,6 +39,20 @@ func (r *Record) Advice(s State) string {
 	}
 }
 
+// Unusable returns why a call with this fingerprint fails by the record, or "" if it does not.
+func (r *Record) Unusable(s State, fingerprint string) string {
+	switch {
+	case s == Over:
+	case len(r.Problems) > 0:
+		return "calls cannot read its record: " + r.Problems[0]
+	case s == Unknown:
+		return "the status of its record is not one that calls know"
+	case fingerprint != "" && r.Fingerprint != "" && fingerprint != r.Fingerprint:
+		return "its record has a different payload"
+	}
+	return ""
+}
+
 // Execution returns the ARN of the durable execution that owns the record, or "" if its
 // function does not store one, and whether one owns it.
 func (r *Record) Execution() (arn string, owns bool) {
@@ -62,6 +76,8 @@ const (
 	Failed    State = "failed"
 	Over      State = "over" // retention has ended: the next call runs
 	Unknown   State = "unknown"
+	// InProgress selects the first four.
+	InProgress State = "in-progress"
 	// Waiting selects the records that need a person, as far as the record tells: the limits of
 	// the function decide whether its next call runs.
 	Waiting State = "waiting"

@@ -17,17 +17,14 @@ import (
 const (
 	willRun  = "will-run"
 	waiting  = "waiting"
-	running  = "running"
 	finished = "finished"
-	failed   = "failed"
-	first    = "first"
 	expired  = "expired"
 	late     = "late"
 	Refused  = "refused"
 )
 
 // Movable are the verdicts with which a move makes sense, in the order of a table.
-var Movable = []string{willRun, waiting, running, finished, failed, first, expired, late}
+var Movable = []string{willRun, waiting, finished, expired, late}
 
 // A Message is one of a dead-letter queue. It is shown without its body.
 type Message struct {
@@ -60,6 +57,7 @@ const (
 	isEvent    = "it is an event of a failure destination: invoke its function again with body.requestPayload"
 	keyChanges = "its key changes with the move: it would run as if it had never run"
 	keyIsGone  = "its key is made of what the move to a FIFO dead-letter queue has replaced"
+	comesBack  = "its failure is stored, and it would come back: see once release --delete"
 )
 
 // Look judges a message. The error is one of the store.
@@ -95,7 +93,9 @@ func (j *Judge) Look(ctx context.Context, m *Message) error {
 		return err
 	}
 	m.State = r.StateAt(j.Store.Now().Add(-j.Skew))
-	m.Verdict, m.Why = judge(r, m.State, k.fingerprint)
+	if m.Verdict, m.Why = judge(r, m.State, k.fingerprint); m.Verdict == finished && m.State == record.Failed {
+		m.Kept = cmp.Or(m.Kept, comesBack)
+	}
 	return nil
 }
 
@@ -103,8 +103,8 @@ func (j *Judge) Look(ctx context.Context, m *Message) error {
 // retention may have expired and been deleted. A move makes the message young, so that
 // Config.RefuseLate would not refuse it.
 func (j *Judge) absent(m *Message) string {
+	m.Why = "it has no record: it would run as the first"
 	switch age := j.Store.Now().Sub(m.Sent); { // or the longest of all
-
 	case j.Retention == 0:
 		m.Why = "whether it is late is not known without --retention"
 		m.Kept = cmp.Or(m.Kept, "set --retention: a late message may have run before its record was deleted")
@@ -112,7 +112,7 @@ func (j *Judge) absent(m *Message) string {
 		m.Why = "it may have run: its record would be deleted by now"
 		return late
 	}
-	return first
+	return willRun
 }
 
 func judge(r *record.Record, s record.State, fingerprint string) (verdict, why string) {
@@ -120,20 +120,14 @@ func judge(r *record.Record, s record.State, fingerprint string) (verdict, why s
 	switch {
 	case s == record.Over:
 		return expired, "it has a record, whose retention has ended: it would run as the first"
-	case len(r.Problems) > 0:
-		return Refused, "calls cannot read its record: " + r.Problems[0]
-	case s == record.Unknown:
-		return Refused, "the status of its record is not one that calls know"
-	case fingerprint != "" && r.Fingerprint != "" && fingerprint != r.Fingerprint:
-		return Refused, "its record has a different payload"
+	case r.Unusable(s, fingerprint) != "":
+		return Refused, r.Unusable(s, fingerprint)
 	case s == record.Completed && fingerprint == "" && r.Fingerprint != "":
 		return finished, "it is a duplicate if its payload is that of the record, which is not compared"
-	case s == record.Completed:
+	case s == record.Completed, s == record.Failed:
 		return finished, "it is a duplicate: a move has no effect"
-	case s == record.Failed:
-		return failed, "its failure is stored: it would come back"
 	case s == record.Running, s == record.Leaseless, owned:
-		return running, ""
+		return waiting, "a call runs it"
 	case r.NeverExpires() && r.Saga() == nil:
 		return waiting, "unless the limits of its function allow an attempt, it waits for a person"
 	}
