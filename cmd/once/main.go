@@ -33,7 +33,7 @@ var commands = []cli.Command{
 	{Usage: "release KEY", Summary: "have the next call run again", About: aboutRelease, Run: release, Many: true},
 	{Usage: "resolve KEY --completed|--failed MESSAGE", Summary: "store what all calls then get", About: aboutResolve, Run: resolve, Many: true},
 	{Usage: "redact KEY", Summary: "remove a person's data, and run nothing again", About: aboutRedact, Run: redact, Many: true},
-	{Usage: "resume ID... --function NAME", Summary: "finish work that its caller left behind", About: aboutResume, Run: resume, Many: true},
+	{Usage: "resume KEY --function NAME", Summary: "finish work that its caller left behind", About: aboutResume, Run: resume, Many: true},
 	{Usage: "redrive QUEUE --operation OP --key KEY", Summary: "dead letters beside their records, and back to their queue", About: aboutRedrive, Run: redriveMessages},
 	{Usage: "outbox [--publish]", Summary: "messages that no relay has published, and again", About: aboutOutbox, Run: outboxItems},
 	{Usage: "ui", Summary: "a page on this machine that shows the records", About: aboutUI, Run: ui},

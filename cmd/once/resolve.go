@@ -72,11 +72,11 @@ func (o *outcomeFlags) add(f *flag.FlagSet) {
 func resolve(ctx context.Context, c *cli.Call) error {
 	var o outcomeFlags
 	o.add(c.FlagSet)
-	action := record.Action(&o.Resolution)
+	a := &action{Action: &o.Resolution, stated: &o.Statement, read: func(yes bool) error { return o.outcome(c, yes) }}
 	if c.Many {
-		action = &unresolved{&o.Resolution}
+		a.Action = &unresolved{&o.Resolution}
 	}
-	return act(ctx, c, action, &o.Statement, func(yes bool) error { return o.outcome(c, yes) })
+	return act(ctx, c, a)
 }
 
 // unresolved leaves what resolve KEY would show and ask about.

@@ -5,8 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
+	"io"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -22,9 +21,9 @@ import (
 
 const aboutResume = `
 Finishes work that its caller left behind, by the function of handlers.Resume that
---function names. The function runs the stored request of each record as the next
-call would: finished steps do not run again, and a saga is finished or undone. A
-caller that comes back gets the result.
+--function names. The function runs the stored request as the next call would:
+finished steps do not run again, and a saga is finished or undone. A caller that
+comes back gets the result.
 
 The scheduled rounds of the function do the same. Use resume for records that must
 not wait, or that were released: a round leaves those to their callers for a while.
@@ -34,94 +33,29 @@ not stored. Whether an attempt may begin is decided by the function: a record wh
 MaxAttempts are used up, or whose keys a provider may have forgotten, still waits
 for "once resolve" or "once release".
 
-KEY and the flags beside it name records as for inspect; several ids are allowed. It
-needs the permission lambda:InvokeFunction.
+It needs the permission lambda:InvokeFunction.
 `
 
-type resumeFlags struct {
-	recordFlags
-	record.Resumption // the name of the function
-	yes               bool
-}
-
-func (o *resumeFlags) check(bool) error {
-	if o.Resumption == "" {
-		return cli.Endf(cli.CodeUsage, "set --function to the function of handlers.Resume")
-	}
-	return nil
-}
-
 func resume(ctx context.Context, c *cli.Call) error {
-	var o resumeFlags
-	c.StringVar((*string)(&o.Resumption), "function", "", "the `name` or ARN of the function of handlers.Resume")
-	if c.Many {
-		many := bulk.Flags{Statement: &record.Statement{}}
-		return many.Run(ctx, c, &bulk.Action{Action: &o.Resumption, Read: o.check, Call: func(ctx context.Context, ids []string) (bool, error) {
-			report, err := invokeResume(ctx, &many.Flags, string(o.Resumption), ids)
-			return report.Complete, err
-		}})
-	}
-	o.recordFlags.add(c.FlagSet)
-	c.BoolVar(&o.yes, "yes", false, "do not ask")
-	args, err := c.Arguments(math.MaxInt)
-	if err == nil {
-		err = o.check(o.yes)
-	}
-	if err != nil {
-		return err
-	}
-	if len(args) == 0 {
-		args = []string{""} // --record, or none
-	}
-	var t *store.Store
-	var all []*record.Record
-	for _, arg := range args {
-		w, err := o.Named(arg)
-		if err != nil {
-			return err
-		}
-		if t == nil {
-			if t, err = o.Open(ctx, c); err != nil {
-				return err
+	var o record.Resumption
+	c.StringVar((*string)(&o), "function", "", "the `name` or ARN of the function of handlers.Resume")
+	return act(ctx, c, &action{
+		Action: &o,
+		read: func(bool) error {
+			if o == "" {
+				return cli.Endf(cli.CodeUsage, "set --function to the function of handlers.Resume")
 			}
-		}
-		r, err := t.Find(ctx, w, store.NewProgress(c.Terminal, false))
-		if err != nil {
-			return err
-		}
-		if _, err := o.May(r, t.Now(), o.Skew); err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(all, func(other *record.Record) bool { return other.ID == r.ID }) {
-			all = append(all, r)
-		}
-	}
-	return o.resume(ctx, c.Terminal, t, all)
-}
-
-func (o *resumeFlags) resume(ctx context.Context, to cli.Terminal, t *store.Store, all []*record.Record) error {
-	var ids []string
-	for _, r := range all {
-		r.Print(to.Err, t.Now(), t.Now().Add(-o.Skew))
-		fmt.Fprintln(to.Err)
-		ids = append(ids, r.ID)
-	}
-	fmt.Fprintf(to.Err, "The function %s will run the stored requests of these %d records, each as its next attempt: it finishes them, or undoes their steps.\n", cli.Printable(string(o.Resumption)), len(all))
-	if !o.yes {
-		if err := to.Confirm(ctx); err != nil {
-			return err
-		}
-	}
-	report, err := invokeResume(ctx, &o.Flags, string(o.Resumption), ids)
-	if err != nil {
-		return err
-	}
-	return o.report(to, report, len(all))
+			return nil
+		},
+		call: func(ctx context.Context, f *store.Flags, id string) (handlers.ResumeReport, error) {
+			return invokeResume(ctx, f, string(o), id)
+		},
+	})
 }
 
 // invokeResume returns an error if it is not known what the function has done.
-func invokeResume(ctx context.Context, o *store.Flags, function string, ids []string) (report handlers.ResumeReport, err error) {
-	payload, err := json.Marshal(handlers.ResumeEvent{IDs: ids})
+func invokeResume(ctx context.Context, o *store.Flags, function, id string) (report handlers.ResumeReport, err error) {
+	payload, err := json.Marshal(handlers.ResumeEvent{IDs: []string{id}})
 	if err != nil {
 		return report, err
 	}
@@ -137,9 +71,9 @@ func invokeResume(ctx context.Context, o *store.Flags, function string, ids []st
 	if err != nil {
 		return report, notInvoked(function, err)
 	}
-	err = cli.Endf(cli.CodeFailed, "the function %s failed, or is not one of handlers.Resume: see its log, and inspect the records", function)
+	err = cli.Endf(cli.CodeFailed, "the function %s failed, or is not one of handlers.Resume: see its log, and inspect the record", function)
 	switch {
-	case out.FunctionError != nil: // perhaps for one of these records alone
+	case out.FunctionError != nil: // perhaps for this record alone
 		return report, &bulk.CallError{Err: err}
 	case json.Unmarshal(out.Payload, &report) != nil || report.Operation == "":
 		return report, err
@@ -159,28 +93,26 @@ func notInvoked(function string, err error) error {
 	case errors.As(err, &api):
 		return fmt.Errorf("the function %s was not invoked: %w", function, err)
 	}
-	return cli.Endf(cli.CodeUnacknowledged, "no answer of the function %s arrived, and it may have resumed the records: inspect them before you repeat the command: %w", function, err)
+	return cli.Endf(cli.CodeUnacknowledged, "no answer of the function %s arrived, and it may have resumed the record: inspect it before you repeat the command: %w", function, err)
 }
 
-func tally(report handlers.ResumeReport, n int) string {
-	rest := n - report.Resumed - report.Failed - report.Waiting - report.Left
-	return fmt.Sprintf("%s: %d resumed, %d failed, %d wait for a person, %d cannot be resumed, %d not begun",
+func tally(report handlers.ResumeReport) string {
+	rest := 1 - report.Resumed - report.Failed - report.Waiting - report.Left
+	return fmt.Sprintf("%s: %d resumed, %d failed, %d waits for a person, %d cannot be resumed, %d not begun",
 		cli.Printable(report.Operation), report.Resumed, report.Failed, report.Waiting, report.Left, rest)
 }
 
-func (o *resumeFlags) report(to cli.Terminal, report handlers.ResumeReport, n int) error {
-	if o.JSON {
-		if err := cli.WriteJSON(to.Out, report); err != nil {
-			return err
-		}
+func resumed(to io.Writer, report handlers.ResumeReport, asJSON bool) (err error) {
+	if asJSON {
+		err = cli.WriteJSON(to, report)
 	} else {
-		fmt.Fprintln(to.Out, tally(report, n))
+		_, err = fmt.Fprintln(to, tally(report))
 	}
 	switch {
-	case report.Resumed == n:
-		return nil
-	case report.Waiting == n:
-		return cli.Endf(cli.CodeRefused, "they wait for a person: find out what was done, then resolve or release them; nothing was run")
+	case err != nil || report.Resumed == 1:
+		return err
+	case report.Waiting == 1:
+		return cli.Endf(cli.CodeRefused, "it waits for a person: find out what was done, then resolve or release it; nothing was run")
 	}
-	return cli.Endf(cli.CodeFailed, "not all are resumed: inspect them, and see the log of %s; another call may have taken one over", o.Resumption)
+	return cli.Endf(cli.CodeFailed, "it is not resumed: inspect it, and see the log of the function; another call may have taken it over")
 }

@@ -91,9 +91,9 @@ func TestResumeFinishesWhatItsCallerLeftBehind(t *testing.T) {
 		out = s.prints(`"request":"16 bytes","next":"runs"`, "inspect", "--json", id)
 		check.Contains(s, out, `"began":"20`)
 		check.Lacks(s, out, "order-1", "the request is shown")
-		s.ends(cli.CodeDeclined, "The function pay-resume will run the stored requests of these 1 records", "resume", id, "--function", "pay-resume")
-		// By the digits of its hash, and twice.
-		out = s.prints("pay: 1 resumed, 0 failed, 0 wait", "resume", id, id[len("pay#"):][:12], "--function", "pay-resume", "--yes")
+		s.ends(cli.CodeDeclined, "The function pay-resume will run its stored request", "resume", id, "--function", "pay-resume")
+		// By the digits of its hash.
+		out = s.prints("pay: 1 resumed, 0 failed, 0 wait", "resume", id[len("pay#"):][:12], "--function", "pay-resume", "--yes")
 		check.Lacks(s, out, "order-1", "the request is shown")
 		r := s.get(id)
 		check.Equal(s, r.Status, driver.Completed)
@@ -138,10 +138,10 @@ func TestResumeSaysWhyItIsNotResumed(t *testing.T) {
 		code         int
 		says         string
 	}{
-		{200, "", report(`"failed": 1`), cli.CodeFailed, "not all are resumed"},
-		{200, "", report(`"left": 1`), cli.CodeFailed, "not all are resumed"},
-		{200, "", report(`"resumed": 0`), cli.CodeFailed, "another call may have taken one over"},
-		{200, "", report(`"waiting": 1`), cli.CodeRefused, "resolve or release them"},
+		{200, "", report(`"failed": 1`), cli.CodeFailed, "it is not resumed"},
+		{200, "", report(`"left": 1`), cli.CodeFailed, "it is not resumed"},
+		{200, "", report(`"resumed": 0`), cli.CodeFailed, "another call may have taken it over"},
+		{200, "", report(`"waiting": 1`), cli.CodeRefused, "resolve or release it"},
 		{200, "", `{"statusCode": 200}`, cli.CodeFailed, "is not one of handlers.Resume"},
 		{200, "", `null`, cli.CodeFailed, "is not one of handlers.Resume"},
 		{200, "X-Amz-Function-Error: Unhandled", `{"errorMessage": "no"}`, cli.CodeFailed, "the function pay-resume failed"},

@@ -100,9 +100,9 @@ func serveUntil(ctx context.Context, server *http.Server, listener net.Listener,
 func (o *uiFlags) resume(ctx context.Context, id string) (string, error) {
 	var own store.Flags
 	own.DynamoDB, own.Waits.Timeout, own.Waits.To = o.DynamoDB, o.Waits.Timeout, io.Discard
-	report, err := invokeResume(ctx, &own, o.function, []string{id})
+	report, err := invokeResume(ctx, &own, o.function, id)
 	if err != nil {
 		return "", err
 	}
-	return tally(report, 1), nil
+	return tally(report), nil
 }

@@ -3,49 +3,67 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 
 	"github.com/lambda-once/once/cmd/once/internal/bulk"
 	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/cmd/once/internal/record"
 	"github.com/lambda-once/once/cmd/once/internal/store"
+	"github.com/lambda-once/once/handlers"
 )
+
+// An action is what a command does to one record, or to all of a selection.
+type action struct {
+	record.Action
+	stated *record.Statement // nil if one record does not keep it
+	read   func(yes bool) error
+	// call has a function finish the record, in place of a write.
+	call func(ctx context.Context, o *store.Flags, id string) (handlers.ResumeReport, error)
+}
+
+func (a *action) toMany(ctx context.Context, c *cli.Call) error {
+	many := &bulk.Flags{Statement: a.stated}
+	if a.stated == nil {
+		many.Statement = &record.Statement{}
+	}
+	b := &bulk.Action{Action: a.Action, Read: a.read}
+	if a.call != nil {
+		b.Call = func(ctx context.Context, id string) (bool, error) {
+			report, err := a.call(ctx, &many.Flags, id)
+			return report.Complete, err
+		}
+	}
+	return many.Run(ctx, c, b)
+}
 
 type writeFlags struct {
 	recordFlags
 	yes, force bool
 }
 
-func (o *writeFlags) add(f *flag.FlagSet) {
-	o.recordFlags.add(f)
-	f.BoolVar(&o.yes, "yes", false, "do not ask")
-	f.BoolVar(&o.force, "force", false, "do it although the record's state speaks against it")
-}
-
-// act does to one record, or to all of a selection, what read has set by the flags. stated is
-// nil if one record does not keep it.
-func act(ctx context.Context, c *cli.Call, a record.Action, stated *record.Statement, read func(yes bool) error) error {
+// act does what the flags say to one record, or to all of a selection.
+func act(ctx context.Context, c *cli.Call, a *action) error {
 	if c.Many {
-		if stated == nil {
-			stated = &record.Statement{}
-		}
-		return (&bulk.Flags{Statement: stated}).Run(ctx, c, &bulk.Action{Action: a, Read: read})
+		return a.toMany(ctx, c)
 	}
 	var o writeFlags
 	o.add(c.FlagSet)
-	if stated != nil {
-		stated.Add(c.FlagSet)
+	c.BoolVar(&o.yes, "yes", false, "do not ask")
+	if a.call == nil {
+		c.BoolVar(&o.force, "force", false, "do it although the record's state speaks against it")
+	}
+	if a.stated != nil {
+		a.stated.Add(c.FlagSet)
 	}
 	named, err := o.Wanted(c)
 	switch {
 	case err != nil:
 		return err
-	case c.Given("by") && stated.By == "" || c.Given("reason") && stated.Reason == "":
+	case c.Given("by") && a.stated.By == "" || c.Given("reason") && a.stated.Reason == "":
 		return cli.Endf(cli.CodeUsage, "--by or --reason is empty; is a variable unset?")
 	}
-	if read != nil {
-		if err := read(o.yes); err != nil {
+	if a.read != nil {
+		if err := a.read(o.yes); err != nil {
 			return err
 		}
 	}
@@ -64,24 +82,37 @@ func act(ctx context.Context, c *cli.Call, a record.Action, stated *record.State
 	if err != nil {
 		return err
 	}
-	return o.write(ctx, c.Terminal, t, r, w, against)
+	if err := o.ask(ctx, c.Terminal, t, r, w, against); err != nil {
+		return err
+	}
+	if a.call == nil {
+		return o.write(ctx, c.Terminal, t, r, w)
+	}
+	report, err := a.call(ctx, &o.Flags, r.ID)
+	if err != nil {
+		return err
+	}
+	return resumed(c.Out, report, o.JSON)
 }
 
-// write shows the record, asks for confirmation, writes, and prints the result. It repeats the
-// objections that --force overrides, as it may be the reflex of a person who was refused.
-func (o *writeFlags) write(ctx context.Context, to cli.Terminal, t *store.Store, r *record.Record, w record.Write, overridden []record.Objection) error {
+// ask shows the record and what will be done. It repeats the objections that --force
+// overrides, as it may be the reflex of a person who was refused.
+func (o *writeFlags) ask(ctx context.Context, to cli.Terminal, t *store.Store, r *record.Record, w record.Write, overridden []record.Objection) error {
 	now := t.Now()
-	before := now.Add(-o.Skew)
-	r.Print(to.Err, now, before)
+	r.Print(to.Err, now, now.Add(-o.Skew))
 	fmt.Fprintf(to.Err, "\n%s\n", w.What)
 	for _, but := range overridden {
 		fmt.Fprintf(to.Err, "With --force, although %s.\n", but.Reason)
 	}
-	if !o.yes {
-		if err := to.Confirm(ctx); err != nil {
-			return err
-		}
+	if o.yes {
+		return nil
 	}
+	return to.Confirm(ctx)
+}
+
+func (o *writeFlags) write(ctx context.Context, to cli.Terminal, t *store.Store, r *record.Record, w record.Write) error {
+	now := t.Now()
+	before := now.Add(-o.Skew)
 	changed, err := t.Write(ctx, r, w.Change)
 	if err != nil {
 		var end *cli.Ending
@@ -133,7 +164,7 @@ may still run.
 func release(ctx context.Context, c *cli.Call) error {
 	var o record.Release
 	c.BoolVar((*bool)(&o), "delete", false, "delete the item, with its attempts, steps and result")
-	return act(ctx, c, &o, nil, nil)
+	return act(ctx, c, &action{Action: &o})
 }
 
 const aboutRedact = `
@@ -156,5 +187,5 @@ needs the steps and the request that it stores.
 
 func redact(ctx context.Context, c *cli.Call) error {
 	var o record.Redaction
-	return act(ctx, c, &o, &o.Statement, nil)
+	return act(ctx, c, &action{Action: &o, stated: &o.Statement})
 }

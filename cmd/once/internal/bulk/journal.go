@@ -28,7 +28,7 @@ type head struct {
 	Refused   int               `json:"refused"` // of the selected ones, before the first write
 }
 
-const version = "once bulk 1"
+const version = "once bulk 2"
 
 type step string
 
@@ -36,9 +36,7 @@ const (
 	selected step = "selected"
 	begun    step = "begun" // it may be written
 	done     step = "done"
-	changed  step = "changed" // since it was selected, so it was left
-	refused  step = "refused" // by its state, so it was left
-	unknown  step = "unknown" // it may have been written
+	refused  step = "refused" // by its state, or as it has changed: it was left
 )
 
 // line is a further line of a journal. The one without an id ends the selection.
@@ -150,8 +148,7 @@ func (j *journal) note(i *item) error {
 
 func (j *journal) left() (all []*item) {
 	for _, i := range j.items {
-		switch i.Is {
-		case selected, begun, unknown:
+		if i.Is == selected || i.Is == begun {
 			all = append(all, i)
 		}
 	}

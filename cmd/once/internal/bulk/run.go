@@ -115,7 +115,7 @@ func (n *run) count(ctx context.Context) error {
 			return cli.Endf(cli.CodeUsage, "there are more than %d records: select fewer", maxSelected)
 		}
 		counted[r.ID] = true
-		i := &item{line: line{At: n.At, ID: r.ID, Is: selected, As: digest(r)}}
+		i := &item{line: line{At: n.At, ID: r.ID, Is: selected, As: r.Version()}}
 		n.items = append(n.items, i)
 		w, err := record.Write{}, weigh(n.May(r, r.At, n.head.Skew))
 		if err == nil {
@@ -164,9 +164,7 @@ func (n *run) all(ctx, lingering context.Context, left []*item) error {
 	p.Sweep = "ended"
 	defer p.End()
 	next := time.Now()
-	for len(left) > 0 {
-		some := left[:min(n.batch(), len(left))]
-		left = left[len(some):]
+	for _, i := range left {
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Until(next)):
@@ -175,60 +173,48 @@ func (n *run) all(ctx, lingering context.Context, left []*item) error {
 			return store.ErrInterrupted
 		}
 		if n.rate > 0 {
-			next = time.Now().Add(time.Duration(len(some)) * time.Second / time.Duration(n.rate))
+			next = time.Now().Add(time.Second / time.Duration(n.rate))
 		}
-		if err := n.some(lingering, some); err != nil {
+		if err := n.one(lingering, i); err != nil {
 			return err
 		}
-		p.Swept += len(some)
-		p.Page(driver.Progress{Read: len(some)})
+		p.Swept++
+		p.Page(driver.Progress{Read: 1})
 	}
 	return nil
 }
 
-func (n *run) some(ctx context.Context, items []*item) error {
-	var ready []*item
-	for _, i := range items {
-		r, err := n.store.Read(ctx, i.ID)
-		if err != nil && !store.IsMissing(err) {
-			return err
-		}
-		if n.appraise(i, r, n.store.Now()); i.Is == begun {
-			ready = append(ready, i)
-		}
-		if err := n.note(i); err != nil {
-			return err
-		}
+func (n *run) one(ctx context.Context, i *item) error {
+	r, err := n.store.Read(ctx, i.ID)
+	if err != nil && !store.IsMissing(err) {
+		return err
 	}
-	if len(ready) == 0 {
-		return nil
+	ready := n.appraise(i, r, n.store.Now())
+	if err := n.note(i); err != nil || !ready {
+		return err
 	}
 	if err := n.file.Sync(); err != nil {
 		return err // nothing is written that the journal does not name
 	}
-	err := n.do(ctx, n.store, ready)
-	for _, i := range ready {
-		if i.Is != begun {
-			err = errors.Join(err, n.note(i))
-		}
-	}
-	return err
+	err = n.do(ctx, n.store, i)
+	return errors.Join(err, n.note(i))
 }
 
-// appraise begins an item, or ends it. r is nil if the record is gone.
-func (n *run) appraise(i *item, r *record.Record, now time.Time) {
-	if i.Is != selected { // by a run that did not note what became of it
-		switch is := n.settle(i, r); is {
+// appraise begins an item, and reports whether to carry it out, or ends it. r is nil if the
+// record is gone.
+func (n *run) appraise(i *item, r *record.Record, now time.Time) (ready bool) {
+	if i.Is == begun { // by a run that did not note what became of it
+		switch n.settle(i, r) {
 		case done:
-			i.end(is, nil)
-			return
-		case unknown:
-			i.end(is, errors.New("the record has changed, and may have been written before"))
-			return
+			i.end(done, nil)
+			return false
+		case begun:
+			i.end(begun, errors.New("the record has changed, and may have been written before"))
+			return false
 		}
-	} else if digest(r) != i.As {
-		i.end(changed, nil)
-		return
+	} else if r.Version() != i.As {
+		i.end(refused, errChanged)
+		return false
 	}
 	err := weigh(n.May(r, now, n.head.Skew))
 	if err == nil {
@@ -236,12 +222,12 @@ func (n *run) appraise(i *item, r *record.Record, now time.Time) {
 	}
 	switch {
 	case err == nil:
-	case n.Call != nil && i.Is == unknown: // such as one whose failed attempt has a lease yet
-		i.end(unknown, err)
-		return
+		i.At, i.Is, i.Why, i.State, i.Attempt, i.Owner = now.UTC(), begun, "", r.StateAt(now.Add(-n.head.Skew)), r.Attempt, r.Owner
+		return true
+	case n.Call != nil && i.Is == begun: // its attempt may have a lease yet
+		i.end(begun, err)
 	default:
 		i.end(refused, err)
-		return
 	}
-	i.At, i.Is, i.State, i.Attempt, i.Owner = now.UTC(), begun, r.StateAt(now.Add(-n.head.Skew)), r.Attempt, r.Owner
+	return false
 }

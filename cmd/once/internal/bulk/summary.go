@@ -16,7 +16,6 @@ type summary struct {
 	DryRun   bool           `json:"dry_run"`
 	Selected int            `json:"selected"`
 	Done     int            `json:"done"`
-	Changed  int            `json:"changed"`
 	Refused  int            `json:"refused"`
 	Unknown  int            `json:"unknown"` // they may have been written
 	Left     int            `json:"left"`
@@ -28,7 +27,7 @@ func (n *run) tell(err error) error {
 	for _, i := range n.items {
 		is[i.Is]++
 	}
-	s := &summary{n.head.Run, n.Command, "", n.dryRun, n.Selected, is[done], is[changed], is[refused], is[unknown], is[selected] + is[begun], n.reasons()}
+	s := &summary{n.head.Run, n.Command, "", n.dryRun, n.Selected, is[done], is[refused], is[begun], is[selected], n.reasons()}
 	if n.file != nil {
 		s.Journal = n.file.Name()
 		err = errors.Join(err, n.file.Close())
@@ -36,7 +35,7 @@ func (n *run) tell(err error) error {
 	if n.JSON {
 		err = errors.Join(err, cli.WriteJSON(n.call.Out, s))
 	} else {
-		fmt.Fprintf(n.call.Out, "%d records done, %d changed since they were selected, %d refused, %d perhaps written, %d left\n", s.Done, s.Changed, s.Refused, s.Unknown, s.Left)
+		fmt.Fprintf(n.call.Out, "%d records done, %d refused, %d perhaps written, %d left\n", s.Done, s.Refused, s.Unknown, s.Left)
 	}
 	then := fmt.Sprintf("%s --continue %s", n.Command, s.Journal)
 	switch {
@@ -46,11 +45,11 @@ func (n *run) tell(err error) error {
 		return fmt.Errorf("%w; %d of %d records are ended; continue with %s", err, s.Selected-s.Left-s.Unknown, s.Selected, then)
 	case s.Unknown > 0:
 		return cli.Endf(cli.CodeUnacknowledged, "%d records may have been written; look at them, or at all of them with %s", s.Unknown, then)
-	case s.Selected > 0 && s.Refused == s.Selected:
+	case s.Selected > 0 && n.Refused == s.Selected:
 		return cli.Endf(cli.CodeRefused, "their states forbid it; nothing was written")
 	case s.Left > 0:
 		return cli.Endf(cli.CodeFailed, "the function had no time for %d of %d records; continue with %s", s.Left, s.Selected, then)
-	case s.Changed > 0 || s.Refused > n.Refused:
+	case s.Refused > n.Refused:
 		return cli.Endf(cli.CodeFailed, "not all are done; the journal says why: %s", s.Journal)
 	}
 	return nil

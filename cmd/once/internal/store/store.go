@@ -99,7 +99,7 @@ func (s *Store) Write(ctx context.Context, shown *record.Record, c driver.Change
 		found = record.New(met)
 	}
 	switch known := err == nil || !met.At.IsZero(); {
-	case ok, known && isApplied(shown.Record, c, met.Record):
+	case ok, known && isApplied(shown, c, found):
 		// The client may have sent the write again, as its first answer did not arrive.
 		return found, nil
 	case errors.Is(err, driver.ErrNotWritten), isInvalid(err):
@@ -117,19 +117,10 @@ func isInvalid(err error) bool {
 	return errors.As(err, &invalid)
 }
 
-// isApplied reports whether met is r after c. The operator's token, or the traces of a
-// release, are enough.
-func isApplied(r driver.Record, c driver.Change, met driver.Record) bool {
-	switch {
-	case c.Release == driver.ReleaseDelete:
-		return met.ID == ""
-	case c.Release == driver.ReleaseRefund:
-		r.Refunds++
-	case c.Release == 0 && c.Owner == "": // a redaction
-		return met.Status == r.Status && met.Owner == r.Owner && met.Unavailable == driver.Redacted && met.Ended.Encode() == c.Ended.Encode()
-	case c.Release == 0:
-		return met.Status == c.Status && met.Owner == c.Owner
+// isApplied reports whether met is a record after c. The operator's token is enough.
+func isApplied(r *record.Record, c driver.Change, met *record.Record) bool {
+	if c.Owner != "" {
+		return met != nil && met.Status == c.Status && met.Owner == c.Owner
 	}
-	return met.Status == driver.InProgress && met.Owner == "" && met.Lease.Equal(driver.LeaseEnded) && met.Attempt == r.Attempt &&
-		met.Refunds == r.Refunds && met.Expires.Equal(r.Expires) && met.Fingerprint == r.Fingerprint && len(met.Steps) == len(r.Steps)
+	return met.Version() == r.After(c).Version()
 }
