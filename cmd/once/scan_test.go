@@ -25,7 +25,7 @@ func TestListShowsRecordsByTheirFlags(t *testing.T) {
 	golden(t, "list-json", sorted("\n"+s.ok("list", "--json")))
 	golden(t, "list-stuck", sorted(s.ok("list", "--older-than", "15m")))
 	golden(t, "list-prefix", sorted(s.ok("list", "--prefix", "pay#r")))
-	golden(t, "list-operation", sorted(s.ok("list", "--operation", "pay", "--status", "completed")))
+	golden(t, "list-operation", sorted(s.ok("list", "--operation", "pay", "--state", "completed")))
 }
 
 func TestStatsCountsEachOperation(t *testing.T) {
@@ -33,7 +33,7 @@ func TestStatsCountsEachOperation(t *testing.T) {
 	s.samples()
 	golden(t, "stats", s.ok("stats"))
 	golden(t, "stats-json", s.ok("stats", "--json"))
-	golden(t, "stats-operation", s.ok("stats", "--operation", "pay", "--status", "INPROGRESS"))
+	golden(t, "stats-operation", s.ok("stats", "--operation", "pay"))
 }
 
 // The scheduled sweep of infra stores its position in the table that it sweeps.
@@ -50,7 +50,7 @@ func TestPositionOfAScheduledSweepIsNoRecord(t *testing.T) {
 		}
 	}
 	for _, command := range []string{"release --delete", "resolve --completed --no-result"} {
-		s.refused(cli.CodeRefused, "the item is not a record", append(strings.Fields(command), "--force", "--yes", "--record", "once sweep")...)
+		s.refused(cli.CodeRefused, "the item is not a record", append(strings.Fields(command), "--force", "--yes", "once sweep")...)
 	}
 	if items := s.items(); len(items) != 1 {
 		t.Errorf("the table has %q", items)

@@ -58,8 +58,8 @@ func TestInspectShowsRecordsOfAllKinds(t *testing.T) {
 		golden(t, name, s.ok("inspect", id))
 		golden(t, name+"-json", s.ok("inspect", "--json", id))
 	}
-	golden(t, "inspect-broken", s.ok("inspect", "--record", "\x1b[2Jbroken"))
-	golden(t, "inspect-broken-json", s.ok("inspect", "--json", "--record", "\x1b[2Jbroken"))
+	golden(t, "inspect-broken", s.ok("inspect", "\x1b[2Jbroken"))
+	golden(t, "inspect-broken-json", s.ok("inspect", "--json", "\x1b[2Jbroken"))
 }
 
 func TestResultsAreShownOnDemandOnly(t *testing.T) {

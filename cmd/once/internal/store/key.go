@@ -19,13 +19,12 @@ import (
 )
 
 type KeyFlags struct {
-	operation, record string
-	scope             scopeFlags
+	operation string
+	scope     scopeFlags
 }
 
 func (k *KeyFlags) Add(f *flag.FlagSet) {
 	f.StringVar(&k.operation, "operation", "", "KEY is an idempotency key of this `operation`")
-	f.StringVar(&k.record, "record", "", "the `id` of the record, instead of KEY")
 	k.scope.add(f)
 }
 
@@ -52,14 +51,10 @@ func (k *KeyFlags) Wanted(c *cli.Call) (Wanted, error) {
 	return k.Named(strings.Join(args, ""))
 }
 
-// Named returns the record that an argument names, or the flags if key is empty.
+// Named returns the record that an argument names, with the flags.
 func (k *KeyFlags) Named(key string) (Wanted, error) {
 	scope, scoped := k.scope.text()
 	switch {
-	case k.record != "" && (key != "" || k.operation != "" || scoped):
-		return Wanted{}, cli.Endf(cli.CodeUsage, "--record excludes KEY, --operation and --scope")
-	case k.record != "":
-		return Wanted{ids: []string{k.record}}, nil
 	case k.scope.verbatim != "" && len(k.scope.parts) > 0:
 		return Wanted{}, cli.Endf(cli.CodeUsage, "--scope excludes --jwt and the other kinds of scope: it is the whole text")
 	case key == "":
@@ -79,18 +74,19 @@ func (k *KeyFlags) Named(key string) (Wanted, error) {
 		return w, nil
 	case scoped:
 		return Wanted{}, cli.Endf(cli.CodeUsage, "--scope needs the --operation")
-	case hashDigits.MatchString(key):
-		return Wanted{digits: key}, nil
 	}
+	w := Wanted{ids: []string{key}}
 	operation, digits, isID := strings.Cut(key, "#")
 	switch {
 	case isID && hashDigits.MatchString(digits) && len(digits) < allDigits:
-		return Wanted{ids: []string{key}, digits: digits, operation: operation}, nil
-	case isID:
-		return Wanted{ids: []string{key}}, nil
+		w.digits, w.operation = digits, operation
+	case isID: // and nothing else
+	case hashDigits.MatchString(key):
+		w.digits = key
 	default:
-		return Wanted{}, cli.Endf(cli.CodeUsage, "KEY is no id of a record (it has no '#') and not the 12 digits that some errors show: give the --operation whose idempotency key it is, or --record if it is an id")
+		w.hint = "; if it is an idempotency key, give its --operation"
 	}
+	return w, nil
 }
 
 var errFirst = errors.New("found")
