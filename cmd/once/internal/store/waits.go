@@ -19,7 +19,6 @@ import (
 type Waits struct {
 	Timeout time.Duration
 	To      io.Writer
-	redraw  bool // to is a terminal
 
 	mu       sync.Mutex
 	told     bool  // what the command waits for
@@ -72,7 +71,7 @@ func (w *Waits) Add(f *flag.FlagSet) {
 }
 
 func (w *Waits) Check(c *cli.Call) error {
-	w.To, w.redraw = c.Err, cli.IsTerminal(c.Err)
+	w.To = c.Err
 	if w.Timeout <= 0 {
 		return cli.Endf(cli.CodeUsage, "--timeout is not more than 0")
 	}
@@ -145,39 +144,21 @@ func (w *Waits) Ended() error {
 
 const patience = 5 * time.Second
 
-// tell says what a request waits for, until it has ended: on a terminal in a line that is
-// drawn again each second, elsewhere once.
+// tell says what a request waits for, once for all requests.
 func (w *Waits) tell(at func() *server) (ended func()) {
-	done := make(chan struct{})
-	var telling sync.WaitGroup
-	telling.Go(func() {
-		tick := time.Tick(time.Second)
-		for waited := time.Second; ; waited += time.Second {
-			select {
-			case <-done:
-				return
-			case <-tick:
-			}
-			if waited >= patience {
-				w.say(fmt.Sprintf("waiting for %s since %s", cli.Printable(at().host), waited))
-			}
+	hasEnded := false
+	timer := time.AfterFunc(patience, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if !w.told && !hasEnded {
+			w.told = true
+			fmt.Fprintf(w.To, "waiting for %s since %s\n", cli.Printable(at().host), patience)
 		}
 	})
 	return func() {
-		close(done)
-		telling.Wait()
-		w.say("")
+		timer.Stop()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		hasEnded = true
 	}
-}
-
-func (w *Waits) say(line string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch show := line != ""; {
-	case w.redraw && (show || w.told):
-		fmt.Fprintf(w.To, "\r%s\x1b[K", line)
-	case show && !w.told:
-		fmt.Fprintln(w.To, line)
-	}
-	w.told = line != "" || w.told && !w.redraw
 }

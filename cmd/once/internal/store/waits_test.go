@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,24 +12,18 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-// On a terminal the line is drawn again and removed; elsewhere there is one for all requests.
 func TestPersonSeesWhatACommandWaitsFor(t *testing.T) {
-	for redraw, want := range map[bool]string{
-		true:  strings.Repeat("\rwaiting for db:5432 since 5s\x1b[K\rwaiting for db:5432 since 6s\x1b[K\r\x1b[K", 2),
-		false: "waiting for db:5432 since 5s\n",
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			var told bytes.Buffer
-			w := &Waits{Timeout: time.Minute, To: &told, redraw: redraw}
-			for _, takes := range []time.Duration{4 * time.Second, 6500 * time.Millisecond, 6500 * time.Millisecond} {
-				_, ended, err := w.begin(t.Context(), func() *server { return &server{host: "db:5432"} })
-				check.Must(t, err)
-				time.Sleep(takes)
-				check.Nil(t, ended(nil))
-			}
-			check.Equal(t, told.String(), want)
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var told bytes.Buffer
+		w := &Waits{Timeout: time.Minute, To: &told}
+		for _, takes := range []time.Duration{4 * time.Second, 6500 * time.Millisecond, 6500 * time.Millisecond} {
+			_, ended, err := w.begin(t.Context(), func() *server { return &server{host: "db:5432"} })
+			check.Must(t, err)
+			time.Sleep(takes)
+			check.Nil(t, ended(nil))
+		}
+		check.Equal(t, told.String(), "waiting for db:5432 since 5s\n")
+	})
 }
 
 // Each request after it would take as long again.
