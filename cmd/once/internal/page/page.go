@@ -31,13 +31,11 @@ type Config struct {
 	Resume func(ctx context.Context, id string) (string, error)
 }
 
-// A Page serves one session. Its requests share nothing but the clients of the store, and
-// the records that wait for an answer.
+// A Page serves one session. Its requests share nothing but the clients of the store.
 type Page struct {
 	Config
 	*session
-	asked asked
-	mux   *http.ServeMux
+	mux *http.ServeMux
 }
 
 func New(c Config, host string) *Page {
@@ -47,7 +45,7 @@ func New(c Config, host string) *Page {
 	})
 	for pattern, h := range map[string]handler{
 		"GET /{$}": p.operations, "GET /records": p.list, "POST /find": p.find, "GET /record": p.record,
-		"GET /act": p.ask, "POST /act": p.act, "/": func(context.Context, *http.Request, *view) error {
+		"GET /act": p.act, "POST /act": p.act, "/": func(context.Context, *http.Request, *view) error {
 			return cli.Endf(cli.CodeNoRecord, "there is no such page")
 		},
 	} {

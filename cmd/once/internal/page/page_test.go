@@ -102,7 +102,7 @@ func (s *scene) asks(action, id string) url.Values {
 	if found == nil {
 		s.Fatal(out)
 	}
-	return url.Values{"do": {action}, "shown": found[1:]}
+	return url.Values{"do": {action}, "id": {id}, "shown": found[1:]}
 }
 
 func TestAlarmLeadsToItsRecords(t *testing.T) {
@@ -133,6 +133,6 @@ func TestResumeThatFailsIsTold(t *testing.T) {
 	_, ok, err = s.records.Change(t.Context(), driver.Fence{ID: left.ID, Owner: left.Owner, Attempt: 1, Lease: left.Lease}, driver.Change{Owner: "next", Lease: left.Lease.Add(time.Minute), Expires: left.Expires})
 	check.Must(t, err)
 	check.True(t, ok)
-	check.Contains(t, s.post(http.StatusConflict, "/act", form), "nothing was run")
+	check.Contains(t, s.post(http.StatusConflict, "/act", form), "nothing was written")
 	check.Equal(t, calls, 1)
 }
