@@ -53,10 +53,10 @@ func (a *alarm) Seconds() int {
 }
 
 type alarmFlags struct {
-	format, function, api, queue, deadLetters, failures string
-	stream, relay, url                                  bool
-	operations, resumes, notify, page, ticket           []string
-	duplicates                                          float64 // 0: no alarm
+	function, api, queue, deadLetters, failures string
+	stream, relay, url                          bool
+	operations, resumes, notify, page, ticket   []string
+	duplicates                                  float64 // 0: no alarm
 
 	catalog struct {
 		Documentation   string
@@ -69,7 +69,6 @@ type alarmFlags struct {
 }
 
 func (o *alarmFlags) flags(c *cli.Call) {
-	c.StringVar(&o.format, "format", "sam", "the `name` of the format; there is only sam")
 	c.StringVar(&o.function, "function", "", "the `id` of the function")
 	c.List("operation", "the `name` of an operation that writes metrics", &o.operations)
 	c.List("resumes", "the `name` of an operation, of a function of handlers.Resume that is invoked every 5 min", &o.resumes)
@@ -108,8 +107,6 @@ func (o *alarmFlags) check() error {
 		}
 	}
 	switch {
-	case o.format != "sam":
-		return cli.Endf(cli.CodeUsage, "--format %q: there is only sam", o.format)
 	case !logicalID.MatchString(o.function):
 		return cli.Endf(cli.CodeUsage, "set --function to the logical ID of the function, which has letters and digits")
 	case !(o.duplicates >= 0 && o.duplicates <= 100):

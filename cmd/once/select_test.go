@@ -57,6 +57,7 @@ func TestListSelectsByErrorStateTimeAndAttempt(t *testing.T) {
 			"--error CardDeclined/51 --sort record":          "pay#before pay#new pay#old",
 			"--error CardDeclined --since 24h --sort record": "pay#new pay#sealed",
 			"--error CardDeclined --until 24h":               "pay#old",
+			"--state in-progress --sort record":              "pay#kept pay#lapsed pay#running pay#stuck",
 			"--state failed --sort since":                    "pay#old pay#sealed pay#other pay#new pay#before",
 			"--state failed --sort since --limit 2":          "pay#old pay#sealed",
 			"--state lapsed --until 2h":                      "pay#lapsed",
@@ -79,7 +80,7 @@ func TestListSelectsByErrorStateTimeAndAttempt(t *testing.T) {
 		again.ID, again.Attempt, again.Began = "pay#again", 2, ago(2*time.Hour)
 		plant(s.T, s.records, again)
 		check.Contains(s, s.run(s.with("list", "--state", "running", "--since", "1h")...).err, " records do not tell since when")
-		s.ends(cli.CodeUsage, "only a record that is FAILED has an --error", "list", "--error", "x", "--status", "completed")
+		s.ends(cli.CodeUsage, "only a failed record has an --error", "list", "--error", "x", "--state", "completed")
 		s.ends(cli.CodeUsage, "is a variable unset?", "resolve", "pay#lapsed", "--failed", "no", "--yes", "--by", "")
 		for _, args := range []string{"--state gone", "--since soon", "--sort size", "--limit -1"} {
 			s.ends(cli.CodeUsage, "", append([]string{"list"}, strings.Fields(args)...)...)

@@ -140,7 +140,7 @@ func TestRecordsAreShown(t *testing.T) {
 		if len(counted.Operations) != 2 || counted.Operations[0].InProgress != 3 || counted.Operations[0].Stuck != 2 || counted.Operations[1].Bytes.Total == 0 {
 			s.Errorf("stats counts %+v", counted.Operations)
 		}
-		s.prints("lapsed ", "list", "--status", "INPROGRESS")
+		s.prints("lapsed ", "list", "--state", "in-progress")
 		s.prints("ok ", "check")
 	})
 }
@@ -199,6 +199,7 @@ func TestRecordThatTheOwnerChangesMeanwhileIsNotWritten(t *testing.T) {
 					if ran.code != cli.CodeChanged || !strings.Contains(ran.err, "has changed since it was shown; nothing was written") {
 						s.Errorf("exit %d\n%s", ran.code, ran.err)
 					}
+					check.Contains(s, ran.err, "\nIt is now:\nrecord       pay#1\n")
 					if got := s.get("pay#1"); fmt.Sprint(got) != fmt.Sprint(left) {
 						s.Errorf("the record is %+v, was %+v", got, left)
 					}

@@ -21,12 +21,11 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		"KEY is missing":                           {"inspect"},
 		"give the --operation":                     {"inspect", "order-1"},
 		"--scope needs the --operation":            {"inspect", "order-1", "--scope", "ada"},
-		"--record excludes KEY":                    {"inspect", "pay#1", "--record", "pay#2"},
 		"one argument too many":                    {"inspect", "pay#1", "pay#2"},
 		"contains a '#'":                           {"inspect", "x", "--operation", "a#b"},
 		"flag provided but not defined":            {"list", "--no-such-flag"},
-		"--status is none of":                      {"list", "--status", "DONE"},
-		"--older-than is a time ago":               {"list", "--status", "FAILED", "--older-than", "1h"},
+		"there is no such state":                   {"list", "--state", "DONE"},
+		"--older-than is a time ago":               {"list", "--error", "E", "--older-than", "1h"},
 		"set --table":                              {"list", "--table", ""},
 		"name=attribute":                           {"list", "--attribute", "colour=red"},
 		"need the --sort-key":                      {"list", "--partition", "a"},
@@ -95,7 +94,6 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		"--function is empty":                      {"check", "--function", ""},
 		"set --function to the logical ID":         {"alarms", "--function", "a-b"},
 		`"a-b" is no logical ID`:                   {"alarms", "--function", "F", "--notify", "a-b"},
-		"there is only sam":                        {"alarms", "--function", "F", "--format", "yaml"},
 		`--operation "é" is`:                       {"alarms", "--function", "F", "--operation", "é"},
 		`--operation "a" is listed twice`:          {"alarms", "--function", "F", "--operation", "a", "--operation", "a"},
 		`--resumes "a" is listed twice`:            {"alarms", "--function", "F", "--operation", "a", "--resumes", "a"},
@@ -147,7 +145,7 @@ func TestHelpSaysWhatAFlagTakes(t *testing.T) {
 		for _, flag := range regexp.MustCompile(`(?m)^  --?(\S+)( (.*))?$`).FindAllStringSubmatch(help, -1) {
 			switch flag[3] {
 			case "", "ARN", "NAME=value", "URL", "code", "connection", "duration", "expression", "file", "column", "id", "message", "name", "name=attribute",
-				"name:value", "name=value", "number", "operation", "position", "state", "status", "text", "time", "type":
+				"name:value", "name=value", "number", "operation", "position", "state", "text", "time", "type":
 			default:
 				t.Errorf("once %s: -%s takes %q", name, flag[1], flag[3])
 			}

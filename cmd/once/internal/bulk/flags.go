@@ -36,7 +36,7 @@ type Flags struct {
 	rate                int
 }
 
-var selecting = []string{"attempt", "error", "older-than", "operation", "prefix", "since", "state", "status", "until"}
+var selecting = []string{"attempt", "error", "older-than", "operation", "prefix", "since", "state", "until"}
 
 // Meant reports whether arguments are for a run on many records. --operation alone is not,
 // nor is a missing KEY: its variable may be unset.

@@ -34,11 +34,7 @@ func (p *Page) operations(ctx context.Context, r *http.Request, v *view) error {
 }
 
 func (v *view) States() []record.State {
-	return []record.State{record.Waiting, record.Running, record.Lapsed, record.Released, record.Leaseless, record.Failed, record.Completed, record.Over}
-}
-
-func (v *view) Statuses() []driver.Status {
-	return []driver.Status{driver.InProgress, driver.Completed, driver.Failed}
+	return []record.State{record.Waiting, record.InProgress, record.Running, record.Lapsed, record.Released, record.Leaseless, record.Failed, record.Completed, record.Over}
 }
 
 // Alarms are those whose records can be found: most leave none that tells.
@@ -71,9 +67,7 @@ func (p *Page) list(ctx context.Context, r *http.Request, v *view) error {
 			}
 		}
 	}
-	q := driver.Filter{Status: driver.Status(v.Query.Get("status"))}
-	// An earlier version stores the error in the result alone.
-	q.Brief = found.Cause == ""
+	q := driver.Filter{Brief: found.Cause == ""} // an earlier version stores the error in the result alone
 	if operation := strings.TrimSpace(v.Query.Get("operation")); operation != "" {
 		q.Prefix = operation + "#"
 	}

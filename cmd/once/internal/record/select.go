@@ -24,12 +24,12 @@ type Selection struct {
 
 // statusOf has the status of each state that can be selected. A record that is over has any.
 var statusOf = map[State]driver.Status{
-	Running: driver.InProgress, Leaseless: driver.InProgress, Lapsed: driver.InProgress, Released: driver.InProgress, Waiting: driver.InProgress,
+	Running: driver.InProgress, Leaseless: driver.InProgress, Lapsed: driver.InProgress, Released: driver.InProgress, InProgress: driver.InProgress, Waiting: driver.InProgress,
 	Completed: driver.Completed, Failed: driver.Failed, Over: driver.Absent,
 }
 
 func (o *Selection) Add(f *flag.FlagSet) {
-	f.Var(&o.states, "state", "only records in this `state`: running, leaseless, lapsed, released, completed, failed or over; or waiting: lapsed or released, and kept until a person decides; repeatable")
+	f.Var(&o.states, "state", "only records in this `state`: in-progress, which is running, leaseless, lapsed or released; completed, failed or over; or waiting: lapsed or released, and kept until a person decides; repeatable")
 	f.StringVar(&o.Cause, "error", "", "only failed records with an error of this `type`, or type/code; their texts are not compared")
 	f.Var(&o.since, "since", "only records that are as they are since this `time` or later, such as 24h (ago), 2026-01-31 or 2026-01-31T15:04:05Z")
 	f.Var(&o.until, "until", "only records that are as they are since this `time` or earlier")
@@ -49,18 +49,18 @@ func (s *states) Set(name string) error {
 	return nil
 }
 
+// Narrow has the store leave out records of other statuses.
 func (o *Selection) Narrow(q *driver.Filter) error {
-	if o.older != 0 && q.Status == driver.Absent {
-		q.Status = driver.InProgress
-	}
 	switch {
-	case o.older < 0 || o.older > 0 && q.Status != driver.InProgress:
-		return cli.Endf(cli.CodeUsage, "--older-than is a time ago, of records INPROGRESS")
-	case o.Cause != "" && q.Status != driver.Absent && q.Status != driver.Failed:
-		return cli.Endf(cli.CodeUsage, "only a record that is FAILED has an --error")
+	case o.older < 0 || o.older > 0 && o.Cause != "":
+		return cli.Endf(cli.CodeUsage, "--older-than is a time ago, of records in progress, which have no --error")
+	case o.Cause != "" && len(o.states) > 0 && !slices.Contains(o.states, Failed):
+		return cli.Endf(cli.CodeUsage, "only a failed record has an --error")
+	case o.older > 0:
+		q.Status = driver.InProgress
 	case o.Cause != "":
 		q.Status = driver.Failed
-	case len(o.states) == 1 && q.Status == driver.Absent:
+	case len(o.states) == 1:
 		q.Status = statusOf[o.states[0]]
 	}
 	return nil
@@ -69,13 +69,12 @@ func (o *Selection) Narrow(q *driver.Filter) error {
 // Selects reports whether the flags select a record. before is the time less the clock skew.
 func (o *Selection) Selects(r *Record, before time.Time) bool {
 	is, at := r.StateAt(before), r.Since(before)
-	isWaiting := (is == Lapsed || is == Released) && r.NeverExpires()
 	switch {
 	case o.older > 0 && !r.Lease.IsZero() && !r.Lapsed(before.Add(-o.older)):
 		return false
 	case o.attempt > 0 && max(r.Attempt, 1) < o.attempt:
 		return false
-	case len(o.states) > 0 && !slices.Contains(o.states, is) && !(isWaiting && slices.Contains(o.states, Waiting)):
+	case len(o.states) > 0 && !slices.ContainsFunc(o.states, func(s State) bool { return r.isIn(s, is) }):
 		return false
 	case o.Cause != "" && o.Cause != r.Cause() && o.Cause != r.failure().Type:
 		return false
@@ -84,4 +83,15 @@ func (o *Selection) Selects(r *Record, before time.Time) bool {
 		return false
 	}
 	return !(o.since.IsSet && at.Before(o.since.At)) && !(o.until.IsSet && at.After(o.until.At))
+}
+
+// isIn reports whether the record, which is in this state, is one of those that a name selects.
+func (r *Record) isIn(name, is State) bool {
+	switch name {
+	case InProgress:
+		return is != Over && r.Status == driver.InProgress
+	case Waiting:
+		return (is == Lapsed || is == Released) && r.NeverExpires()
+	}
+	return is == name
 }

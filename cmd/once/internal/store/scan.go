@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"flag"
 	"fmt"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -16,10 +15,8 @@ import (
 
 type ScanFlags struct {
 	Flags
-	operation, Status, prefix string
-	after                     string
-	Quiet                     bool
-	Yes                       bool
+	operation, prefix, after string
+	Quiet, Yes               bool
 }
 
 func (o *ScanFlags) Add(f *flag.FlagSet) {
@@ -34,7 +31,6 @@ func (o *ScanFlags) Add(f *flag.FlagSet) {
 func (o *ScanFlags) AddSelection(f *flag.FlagSet) {
 	f.StringVar(&o.operation, "operation", "", "only the records of this `operation`")
 	f.StringVar(&o.prefix, "prefix", "", "only records whose id begins with this `text`")
-	f.StringVar(&o.Status, "status", "", "only records of this `status`: INPROGRESS, COMPLETED or FAILED")
 }
 
 func (o *ScanFlags) OpenAll(ctx context.Context, c *cli.Call) (*Store, error) {
@@ -43,11 +39,6 @@ func (o *ScanFlags) OpenAll(ctx context.Context, c *cli.Call) (*Store, error) {
 	}
 	if o.prefix != "" && o.operation != "" {
 		return nil, cli.Endf(cli.CodeUsage, "--prefix excludes --operation: it begins with the operation itself")
-	}
-	switch o.Status = strings.ToUpper(o.Status); o.Status {
-	case "", "INPROGRESS", "COMPLETED", "FAILED":
-	default:
-		return nil, cli.Endf(cli.CodeUsage, "--status is none of INPROGRESS, COMPLETED and FAILED")
 	}
 	if c.Given("after") && o.after == "" {
 		return nil, ErrNoPosition
@@ -79,7 +70,7 @@ func (o *ScanFlags) Stopped(ctx context.Context, p *Progress, err error) error {
 }
 
 func (o *ScanFlags) Query() driver.Filter {
-	f := driver.Filter{Status: driver.Status(o.Status), Prefix: o.prefix}
+	f := driver.Filter{Prefix: o.prefix}
 	if o.operation != "" {
 		f.Prefix = o.operation + "#"
 	}
