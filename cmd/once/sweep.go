@@ -122,7 +122,6 @@ func sweep(ctx context.Context, c *cli.Call) error {
 	if !stop() {
 		<-told
 	}
-	p.End()
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = cli.Endf(cli.CodeFailed, "the sweep was interrupted")
 	}

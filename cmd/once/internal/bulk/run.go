@@ -162,7 +162,6 @@ func (n *run) show(ready int, says string) {
 func (n *run) all(ctx, lingering context.Context, left []*item) error {
 	p := store.NewProgress(n.call.Terminal, n.Quiet)
 	p.Sweep = "ended"
-	defer p.End()
 	next := time.Now()
 	for _, i := range left {
 		select {

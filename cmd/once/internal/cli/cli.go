@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,16 +56,6 @@ func (c Command) Name() string {
 type Terminal struct {
 	In       io.Reader
 	Out, Err io.Writer
-}
-
-// IsTerminal reports whether f is a terminal, well enough to choose a layout.
-func IsTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // Confirm asks for a yes, and returns an error without one. An interrupt ends the wait for

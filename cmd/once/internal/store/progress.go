@@ -17,53 +17,44 @@ func (p *Progress) After() string { return base64.RawURLEncoding.EncodeToString(
 // Progress is shown to a person who waits for a long scan.
 type Progress struct {
 	To       io.Writer
-	redraw   bool
 	Pages    int
 	Items    int
 	Total    int64 // about so many, or 0
 	Units    float64
-	reported int
+	reported struct{ items, pages int }
 	next     string // the position of the page that follows
 	Sweep    string // the verb of a sweep, such as "deleted"
 	Swept    int    // records, so far
 }
 
-// ProgressItems is after how many items progress is told where there is no terminal.
-const ProgressItems = 10_000
+// ProgressItems and progressPages are after how many progress is told, whichever comes first:
+// pages have few items if these are large.
+const (
+	ProgressItems = 10_000
+	progressPages = 100
+)
 
 func NewProgress(to cli.Terminal, quiet bool) *Progress {
-	p := &Progress{To: to.Err, redraw: cli.IsTerminal(to.Err)}
 	if quiet {
-		p.To = io.Discard
+		return &Progress{To: io.Discard}
 	}
-	return p
+	return &Progress{To: to.Err}
 }
 
 // ProgressAt returns the progress of a scan that continues at a position of [Progress.After],
-// and tells no terminal.
+// and shows none of it.
 func ProgressAt(after string) (*Progress, error) {
 	next, err := base64.RawURLEncoding.DecodeString(after)
 	return &Progress{To: io.Discard, next: string(next)}, err
 }
 
-// Page shows the progress after a page: on a terminal from the second page on,
-// elsewhere after every 10,000 items or so.
 func (p *Progress) Page(done driver.Progress) {
 	p.Pages++
 	p.Items += done.Read
 	p.Units += done.Units
-	switch {
-	case p.redraw && p.Pages > 1:
-		fmt.Fprintf(p.To, "\r%s\x1b[K", p)
-	case !p.redraw && p.Items-p.reported >= ProgressItems:
-		p.reported = p.Items
+	if p.Items-p.reported.items >= ProgressItems || p.Pages-p.reported.pages >= progressPages {
+		p.reported.items, p.reported.pages = p.Items, p.Pages
 		fmt.Fprintln(p.To, p)
-	}
-}
-
-func (p *Progress) End() {
-	if p.redraw && p.Pages > 1 {
-		fmt.Fprintln(p.To)
 	}
 }
 

@@ -53,7 +53,6 @@ func IsMissing(err error) bool {
 
 // Each reads the records that f selects page by page from p.next on, and stores none.
 func (s *Store) Each(ctx context.Context, f driver.Filter, p *Progress, each func(*record.Record) error) error {
-	defer p.End()
 	for {
 		if more, err := s.Page(ctx, f, p, each); !more || err != nil {
 			return err
