@@ -122,6 +122,12 @@ func TestKilledBulkRunIsContinued(t *testing.T) {
 					check.Equal(s, s.get(live).Owner, "live", "the record of a live owner")
 				}
 				s.isComplete(journal, n)
+				_, lines := s.lines(journal)
+				for _, l := range lines {
+					if l.ID == live && l.Is == "refused" {
+						check.Equal(s, l.Why, "it has changed since it was selected")
+					}
+				}
 			})
 		})
 	}

@@ -19,7 +19,6 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		"Each command has --help":                  {},
 		`there is no command "nonsense"`:           {"nonsense"},
 		"KEY is missing":                           {"inspect"},
-		"give the --operation":                     {"inspect", "order-1"},
 		"--scope needs the --operation":            {"inspect", "order-1", "--scope", "ada"},
 		"one argument too many":                    {"inspect", "pay#1", "pay#2"},
 		"contains a '#'":                           {"inspect", "x", "--operation", "a#b"},
@@ -82,7 +81,7 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		"--scope excludes --key default":           {"redrive", "dead", "--operation", "pay", "--key", "default", "--scope", "ada"},
 		"--hold is not between":                    {"redrive", "dead", "--operation", "pay", "--key", "body.id", "--hold", "0s"},
 		"--max is less than 1":                     {"redrive", "dead", "--operation", "pay", "--key", "body.id", "--max", "0"},
-		"--to none excludes --move":                {"redrive", "dead", "--operation", "pay", "--key", "body.id", "--to", "none", "--move", "first"},
+		"--to none excludes --move":                {"redrive", "dead", "--operation", "pay", "--key", "body.id", "--to", "none", "--move", "will-run"},
 		`"no-key" is none of will-run, waiting`:    {"redrive", "dead", "--operation", "pay", "--key", "body.id", "--move", "no-key"},
 		"--older-than or --limit is negative":      {"outbox", "--table", "a", "--limit", "-1"},
 		"set --table to the ARN":                   {"policy", "--table", "records"},
@@ -124,6 +123,7 @@ func TestMissingRecordHasItsOwnCode(t *testing.T) {
 	for _, command := range [][]string{{"inspect"}, {"release"}, {"resolve", "--completed", "--no-result"}} {
 		s.refused(cli.CodeNoRecord, "no record pay#1 in table", append(command, "pay#1")...)
 	}
+	s.refused(cli.CodeNoRecord, "; if it is an idempotency key, give its --operation", "inspect", "order-1")
 }
 
 func TestMissingTableIsAnError(t *testing.T) {
@@ -131,7 +131,7 @@ func TestMissingTableIsAnError(t *testing.T) {
 	s.refused(cli.CodeFailed, "the table does not exist in this account and Region", "list", "--table", "nowhere")
 }
 
-// The first text in backquotes stands for the value of a flag, as "--jwt name=value":
+// The first text in backquotes stands for the value of a flag, as "--endpoint URL":
 // prose there reads as broken.
 func TestHelpSaysWhatAFlagTakes(t *testing.T) {
 	s := newScene(t)
@@ -145,7 +145,7 @@ func TestHelpSaysWhatAFlagTakes(t *testing.T) {
 		for _, flag := range regexp.MustCompile(`(?m)^  --?(\S+)( (.*))?$`).FindAllStringSubmatch(help, -1) {
 			switch flag[3] {
 			case "", "ARN", "NAME=value", "URL", "code", "connection", "duration", "expression", "file", "column", "id", "message", "name", "name=attribute",
-				"name:value", "name=value", "number", "operation", "position", "state", "text", "time", "type":
+				"name:value", "name=value", "number", "operation", "position", "state", "status", "text", "time", "type":
 			default:
 				t.Errorf("once %s: -%s takes %q", name, flag[1], flag[3])
 			}
