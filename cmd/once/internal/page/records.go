@@ -95,7 +95,11 @@ func (p *Page) find(ctx context.Context, r *http.Request, v *view) error {
 	set := flag.NewFlagSet("", flag.ContinueOnError)
 	k.Add(set)
 	operation := strings.TrimSpace(v.Query.Get("operation"))
-	if err := cmp.Or(set.Set("operation", operation), set.Set("scope", v.Query.Get("scope"))); err != nil {
+	err := set.Set("operation", operation)
+	if scope := v.Query.Get("scope"); scope != "" {
+		err = cmp.Or(err, set.Set("scope", scope))
+	}
+	if err != nil {
 		return cli.Misuse(err)
 	}
 	named, err := k.Named(strings.TrimSpace(v.Query.Get("key")))

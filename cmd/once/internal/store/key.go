@@ -53,26 +53,23 @@ func (k *KeyFlags) Wanted(c *cli.Call) (Wanted, error) {
 
 // Named returns the record that an argument names, with the flags.
 func (k *KeyFlags) Named(key string) (Wanted, error) {
-	scope, scoped := k.scope.text()
 	switch {
-	case k.scope.verbatim != "" && len(k.scope.parts) > 0:
-		return Wanted{}, cli.Endf(cli.CodeUsage, "--scope excludes --jwt and the other kinds of scope: it is the whole text")
 	case key == "":
 		return Wanted{}, cli.Endf(cli.CodeUsage, "KEY is missing: give the id of a record, or an idempotency key with its --operation")
 	case k.operation != "":
-		id, err := idempotent.Key{Scope: scope, ID: key}.RecordID(k.operation)
+		id, err := idempotent.Key{Scope: k.scope.text(), ID: key}.RecordID(k.operation)
 		if err != nil {
 			return Wanted{}, cli.Misuse(err)
 		}
 		w := Wanted{ids: []string{id}, hint: k.scope.hint()}
-		switch isHash := !scoped && hashDigits.MatchString(key); {
+		switch isHash := k.scope == nil && hashDigits.MatchString(key); {
 		case isHash && len(key) == allDigits: // or a key that looks like a hash
 			w.ids = []string{k.operation + "#" + key, id}
 		case isHash:
 			w.digits, w.operation = key, k.operation
 		}
 		return w, nil
-	case scoped:
+	case k.scope != nil:
 		return Wanted{}, cli.Endf(cli.CodeUsage, "--scope needs the --operation")
 	}
 	w := Wanted{ids: []string{key}}
@@ -152,66 +149,35 @@ func (t *Store) idsOf(ctx context.Context, w Wanted, p *Progress) (ids []string,
 	return ids, err
 }
 
-// scopeFlags say whose the idempotency key is. The kinds of scope of package
-// handlers each have a form, which is part of the record's id.
-type scopeFlags struct {
-	verbatim string
-	parts    []string // in the order of the flags, as that of httpapi.AllOf
-}
+// scopeFlags are the parts of Key.Scope, in their order. Those of package handlers have a kind,
+// which is part of the record's id.
+type scopeFlags []string
 
 func (s *scopeFlags) add(f *flag.FlagSet) {
-	f.StringVar(&s.verbatim, "scope", "", "the `text` of Key.Scope, as it is; needs --operation. For a scope of package handlers give --jwt, --authorizer, --iam, --cognito, --api-key, --tenant, --scope-func or --request-scope; several are its AllOf, in their order")
-	for _, kind := range []struct {
-		flag, prefix, usage string
-		add                 func(prefix, value string) error
-	}{
-		{"iam", "iam", "httpapi.IAMUser: the caller's `ARN`", s.part},
-		{"cognito", "cognito", "httpapi.CognitoIdentity: the `id` of the identity", s.part},
-		{"api-key", "apikey", "httpapi.APIKey: the `id` of the key", s.part},
-		{"tenant", "tenant", "httpapi.Tenant: the `id` of the tenant", s.part},
-		{"scope-func", "func", "httpapi.ScopeFunc: the `text` that the function returns", s.part},
-		{"request-scope", "request", "httpapi.RequestScope: the `text` that the function returns", s.part},
-		{"jwt", "claim", "httpapi.JWTClaim: the claim's `name=value`, as sub=ada; for JWTSubject give iss and sub, in this order", s.field},
-		{"authorizer", "authorizer", "httpapi.AuthorizerField: the field's `name=value`", s.field},
-	} {
-		f.Func(kind.flag, kind.usage, func(value string) error { return kind.add(kind.prefix, value) })
-	}
+	f.Func("scope", "the `text` of Key.Scope; needs --operation. For a scope of package httpapi give its kind: claim[\"sub\"]=ada (JWTClaim; for JWTSubject first that of iss), "+
+		"authorizer[\"field\"]=value, iam=ARN, cognito=id, apikey=id, tenant=id, func=text (ScopeFunc) or request=text; repeatable, for AllOf in its order", func(text string) error {
+		if text == "" {
+			return errors.New("it is empty; is a variable unset?")
+		}
+		*s = append(*s, text)
+		return nil
+	})
 }
 
-func (s *scopeFlags) field(prefix, pair string) error {
-	name, value, ok := strings.Cut(pair, "=")
-	if !ok || name == "" {
-		return errors.New("it is not name=value")
+func (s scopeFlags) text() string {
+	if len(s) == 1 {
+		return s[0]
 	}
-	return s.part(prefix+"["+strconv.Quote(name)+"]", value)
-}
-
-func (s *scopeFlags) part(prefix, value string) error {
-	if value == "" {
-		return errors.New("it is empty; is a variable unset?")
-	}
-	s.parts = append(s.parts, prefix+"="+value)
-	return nil
-}
-
-// text is the Key.Scope, and whether one was given.
-func (s *scopeFlags) text() (string, bool) {
-	switch len(s.parts) {
-	case 0:
-		return s.verbatim, s.verbatim != ""
-	case 1:
-		return s.parts[0], true
-	}
-	quoted := make([]string, len(s.parts))
-	for i, part := range s.parts {
+	quoted := make([]string, len(s))
+	for i, part := range s {
 		quoted[i] = strconv.Quote(part)
 	}
-	return strings.Join(quoted, "+"), true
+	return strings.Join(quoted, "+")
 }
 
-func (s *scopeFlags) hint() string {
-	if s.verbatim == "" {
+func (s scopeFlags) hint() string {
+	if len(s) != 1 || strings.Contains(s[0], "=") {
 		return ""
 	}
-	return "; the scope of an HTTP caller has a kind: give --jwt sub=" + s.verbatim + ", or another of the flags beside --jwt"
+	return "; the scope of an HTTP caller has a kind, such as --scope 'claim[\"sub\"]=" + s[0] + "'"
 }
