@@ -32,12 +32,12 @@ func (g *guard) failure(e *exchange, event *idempotent.Event, err error) (reply,
 			// OutcomeFailed: this call is the first to return it, after it has
 			// finished the undoing of an earlier one.
 			if event.Outcome != idempotent.OutcomeFailed {
-				response = response.replayed(g.options.ReplayHeader)
+				response = response.replayed()
 			}
 			return reply{response: response}, nil
 		}
 	}
-	if p, ok := g.options.problemOf(e.request, err); ok && !e.fromHandler(event, err) {
+	if p, ok := g.options.problemOf(err); ok && !e.fromHandler(event, err) {
 		return reply{response: p.response(g.options.Documentation)}, nil
 	}
 	return reply{}, err

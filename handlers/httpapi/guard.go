@@ -106,7 +106,7 @@ func (g *guard) respond(ctx context.Context, r *incoming, event *idempotent.Even
 			response = *e.resolved
 		}
 		if response.valid() {
-			return reply{response: response.restored().replayed(g.options.ReplayHeader)}, nil
+			return reply{response: response.restored().replayed()}, nil
 		}
 		err = &idempotent.ResultUnavailableError{RecordID: event.RecordID, Reason: "the stored result is not an HTTP response"}
 	}

@@ -51,15 +51,10 @@ func TestHTTPStoredHeaders(t *testing.T) {
 	})
 }
 
-func TestHTTPReplayHeader(t *testing.T) {
+func TestProblemsHaveTheDocumentationAsTheirType(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		o := &httpapi.Options{ReplayHeader: "x-replayed", Documentation: "https://docs.example/keys"}
-		s := newSite(t, d, newExecutor(t, memory.New(0), nil), o, aFullAnswer)
-		s.get(k)
-		two := s.get(k)
-		check.Equal(t, two.headers.Get("X-Replayed"), "true")
-		check.Equal(t, two.headers.Get("Idempotent-Replayed"), "")
-		r := s.get(keyed())
+		o := &httpapi.Options{Documentation: "https://docs.example/keys"}
+		r := newSite(t, d, newExecutor(t, memory.New(0), nil), o, aFullAnswer).get(keyed())
 		title, _ := isProblem(t, r, 400)
 		check.Equal(t, title, "Idempotency-Key is missing")
 		check.Contains(t, r.body, `"type":"https://docs.example/keys"`)

@@ -87,10 +87,6 @@ type Options struct {
 	// with PUT and DELETE are then protected if they have a key.
 	Methods []string
 
-	// ReplayHeader is the field that is "true" in a stored response. Default
-	// "Idempotent-Replayed", as at Stripe.
-	ReplayHeader string
-
 	// Resume says what is stored of a request under Config.Resume, which requires it.
 	// Default none.
 	Resume *ResumeOptions
@@ -150,7 +146,6 @@ func (o *Options) complete() Options {
 	full.MaxKeyBytes = cmp.Or(full.MaxKeyBytes, 255)
 	full.MaxRequestBytes = cmp.Or(full.MaxRequestBytes, 1<<20)
 	full.MaxResponseBytes = cmp.Or(full.MaxResponseBytes, 256<<10)
-	full.ReplayHeader = http.CanonicalHeaderKey(cmp.Or(full.ReplayHeader, "Idempotent-Replayed"))
 	if full.Methods == nil {
 		full.Methods = requiredMethods
 	}
@@ -178,7 +173,6 @@ func (o *Options) check(mistakes *driver.Mistakes) {
 	}
 	fieldName("Header", cmp.Or(o.Header, "x"))
 	mistakes.If(o.Header != "" && o.Key != nil, "httpapi: Options.Header has no effect beside Options.Key: set one of them")
-	fieldName("ReplayHeader", cmp.Or(o.ReplayHeader, "x"))
 	for _, name := range o.StoreHeaders {
 		fieldName("StoreHeaders", name)
 	}

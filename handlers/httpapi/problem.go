@@ -95,20 +95,10 @@ func clip(text string, limit int) string {
 	return text[:max(limit, 0)]
 }
 
-// problemOf returns the problem for an error of the core. It reports false for an error
-// on which a client cannot act. A client whose body is not JSON learns that its key is
-// looked for there.
-func (o *Options) problemOf(r *incoming, err error) (p problem, ok bool) {
-	p, ok = o.describe(err)
-	if ok && o.Key != nil && r.err == nil && r.found != nil && r.found.err == err && r.found.inBody() && !json.Valid(r.Body) {
-		p.detail += " The body is not JSON."
-	}
-	return p, ok
-}
-
-// describe uses the statuses and titles of draft-ietf-httpapi-idempotency-key-header-07
-// section 2.7, where it has one.
-func (o *Options) describe(err error) (p problem, ok bool) {
+// problemOf returns the problem for an error of the core, with the status and the title
+// of draft-ietf-httpapi-idempotency-key-header-07 section 2.7, where it has one. It
+// reports false for an error on which a client cannot act.
+func (o *Options) problemOf(err error) (p problem, ok bool) {
 	key, theKey, aKey := "idempotency key", "The idempotency key", "an idempotency key"
 	if o.Key == nil {
 		key, theKey, aKey = o.Header, "The header "+o.Header, "the header "+o.Header

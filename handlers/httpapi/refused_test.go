@@ -145,30 +145,17 @@ func TestRefusalsOfOthersAreLogged(t *testing.T) {
 // A client that sends a form to a webhook that takes its key from JSON learns where
 // the key was looked for.
 func TestProblemSaysWhereAKeyWasLookedFor(t *testing.T) {
-	for expr, words := range map[string][]string{
-		"body.id":           {"from body.id of the request", "The body is not JSON."},
-		"join(',', body.i)": {"the arguments of join have the wrong type or value: join(',', body.i).", "The body is not JSON."},
-		`headers."X-Id"[0]`: {`from headers."X-Id"[0] of the request`},
+	for says, key := range map[string]func(httpapi.Request) (idempotent.Key, error){
+		"from body.id of the request":                                            keypath.Path[httpapi.Request]("body.id"),
+		"the arguments of join have the wrong type or value: join(',', body.i).": keypath.Path[httpapi.Request]("join(',', body.i)"),
+		`from headers."X-Id"[0] of the request`:                                  keypath.Path[httpapi.Request](`headers."X-Id"[0]`),
+		"from the header X-Body-Id of the request":                               httpapi.HeaderKey("x-body-id"),
 	} {
 		forEachHTTP(t, func(t *testing.T, d httpDriver) {
-			s := newSite(t, d, newExecutor(t, memory.New(0), nil), &httpapi.Options{Key: keypath.Path[httpapi.Request](expr)}, created)
+			s := newSite(t, d, newExecutor(t, memory.New(0), nil), &httpapi.Options{Key: key}, created)
 			_, detail := isProblem(t, s.get(webhook("id="+secretKey)), 400)
-			for _, part := range words {
-				check.Contains(t, detail, part, expr)
-			}
-			check.Equal(t, strings.Contains(detail, "not JSON"), len(words) == 2, expr)
-			check.False(t, leaks(detail, secretKey), expr)
-			_, detail = isProblem(t, s.get(webhook(`{"other":1}`)), 400)
-			check.Lacks(t, detail, "not JSON", "JSON is not JSON", expr)
+			check.Contains(t, detail, says)
+			check.False(t, leaks(detail, secretKey), says)
 		})
 	}
-	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		found := newSite(t, d, newExecutor(t, memory.New(0), nil), &httpapi.Options{Key: keypath.Path[httpapi.Request]("body"), MaxKeyBytes: 3}, created)
-		_, detail := isProblem(t, found.get(webhook("id=1")), 400)
-		check.Lacks(t, detail, "not JSON", "a key that was found")
-		s := newSite(t, d, newExecutor(t, memory.New(0), nil), &httpapi.Options{Key: httpapi.HeaderKey("x-body-id")}, created)
-		_, detail = isProblem(t, s.get(webhook("id=1")), 400)
-		check.Contains(t, detail, "from the header X-Body-Id of the request")
-		check.Lacks(t, detail, "not JSON")
-	})
 }

@@ -83,14 +83,11 @@ func HeaderKey(name string) func(Request) (idempotent.Key, error) {
 			return idempotent.Key{}, invalidKey("is given more than once")
 		}
 		if len(values) == 0 || strings.Trim(values[0], " \t") == "" {
-			return idempotent.Key{}, &idempotent.MissingKeyError{Part: "id", At: theHeader + name}
+			return idempotent.Key{}, &idempotent.MissingKeyError{Part: "id", At: "the header " + name}
 		}
 		return idempotent.Key{ID: strings.Trim(values[0], " \t")}, nil
 	}
 }
-
-// theHeader begins the name of a place that is a header.
-const theHeader = "the header "
 
 // ErrKeyField matches errors of type [*KeyFieldError].
 var ErrKeyField = errors.New("httpapi: Options.Key has set Key.Scope or Key.Record")
@@ -168,17 +165,6 @@ func (o *Options) keyOf(r *incoming) (idempotent.Key, error) {
 		}
 	}
 	return r.found.key, r.found.err
-}
-
-// inBody reports whether a key was not found that may be in the body.
-func (f *foundKey) inBody() bool {
-	switch e := f.err.(type) {
-	case *idempotent.MissingKeyError:
-		return e.At == "" || !strings.HasPrefix(e.At, theHeader) && strings.Contains(e.At, "body")
-	case *idempotent.InvalidPayloadError:
-		return true
-	}
-	return false
 }
 
 func (o *Options) keyByHeader(r *incoming) (idempotent.Key, error) {

@@ -71,10 +71,10 @@ func (r httpResponse) restored() httpResponse {
 	return r
 }
 
-// replayed returns a stored response with the header of a replay.
-func (r httpResponse) replayed(header string) httpResponse {
+// replayed returns a stored response with the header of a replay, which is Stripe's.
+func (r httpResponse) replayed() httpResponse {
 	r.Headers = cloned(r.Headers)
-	r.Headers.Set(header, "true")
+	r.Headers.Set("Idempotent-Replayed", "true")
 	return r
 }
 

@@ -177,7 +177,6 @@ func TestHTTPMistakesPanic(t *testing.T) {
 		"no function":               func() { httpapi.ScopeFunc(nil) },
 		"no function of a request":  func() { httpapi.RequestScope(nil) },
 		"a header that is none":     options(httpapi.Options{Header: "Idempotency Key"}),
-		"a mark that is none":       options(httpapi.Options{ReplayHeader: "X:"}),
 		"a stored one that is none": options(httpapi.Options{StoreHeaders: []string{""}}),
 		"GET":                       options(httpapi.Options{Methods: []string{"POST", "GET"}}),
 		"HEAD":                      options(httpapi.Options{Methods: []string{"HEAD"}}),
@@ -193,9 +192,9 @@ func TestHTTPMistakesPanic(t *testing.T) {
 	}
 	all := options(httpapi.Options{
 		Documentation: "http://[::1", Header: "a b", Methods: []string{"GET", "post"}, MaxKeyBytes: -1,
-		MaxRequestBytes: -1, MaxResponseBytes: -1, ReplayHeader: "X:", StoreHeaders: []string{"", "Ok", "a b"},
+		MaxRequestBytes: -1, MaxResponseBytes: -1, StoreHeaders: []string{"", "Ok", "a b"},
 	})
-	handlertest.CheckMistakes(t, all, "Documentation", ".Header", "ReplayHeader", "StoreHeaders", "StoreHeaders", "MaxKeyBytes", "MaxRequestBytes", "MaxResponseBytes", "safe method GET", `"post"`)
+	handlertest.CheckMistakes(t, all, "Documentation", ".Header", "StoreHeaders", "StoreHeaders", "MaxKeyBytes", "MaxRequestBytes", "MaxResponseBytes", "safe method GET", `"post"`)
 	handlertest.CheckMistakes(t, func() { httpapi.JWTClaim("") }, "JWTClaim: the name is empty")
 	handlertest.CheckMistakes(t, func() { httpapi.AuthorizerField("") }, "AuthorizerField: the name is empty")
 	both := &httpapi.Options{Header: "X-Key", Key: httpapi.HeaderKey("X-Id")}
