@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,12 +61,14 @@ func convert(from, to any) error {
 }
 
 var (
-	deployV2 = deployment(httpapi.APIGatewayV2, payloadV2(func(user string) map[string]any {
+	payloadJWT = payloadV2(func(user string) map[string]any {
 		return map[string]any{"jwt": map[string]any{"claims": map[string]string{"sub": user}}}
-	}), respondCookies)
-	deployURL = deployment(httpapi.FunctionURL, payloadV2(func(user string) map[string]any {
+	})
+	payloadIAM = payloadV2(func(user string) map[string]any {
 		return map[string]any{"iam": map[string]any{"userArn": "arn:aws:iam::111122223333:user/" + user}}
-	}), respondCookies)
+	})
+	deployV2       = deployment(httpapi.APIGatewayV2, payloadJWT, respondCookies)
+	deployURL      = deployment(httpapi.FunctionURL, payloadIAM, respondCookies)
 	deployREST     = deployment(httpapi.APIGateway, payloadREST, respondMulti)
 	deployALB      = deployment(httpapi.ALB, payloadALB("headers", "queryStringParameters"), respondSingle)
 	deployALBMulti = deployment(httpapi.ALB, payloadALB("multiValueHeaders", "multiValueQueryStringParameters"), respondMulti)
@@ -157,28 +158,29 @@ func deployMiddleware(t testing.TB, x *idempotent.Executor, scope httpapi.Scope,
 	})))
 	server.Config.ErrorLog = silent()
 	t.Cleanup(server.Close)
-	client := server.Client()
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return func(ctx context.Context, c httpCall) (httpReply, error) {
-		c = c.orDefaults()
-		r, err := http.NewRequestWithContext(ctx, c.method, server.URL, strings.NewReader(c.body))
-		if err != nil {
-			return httpReply{}, err
-		}
-		r.URL.Opaque, r.URL.RawQuery = "//"+r.URL.Host+c.path, c.query
-		r.Header.Set("Content-Type", "application/json")
-		for _, h := range c.headers {
-			r.Header.Add(h[0], h[1])
-		}
-		if c.user != "" {
-			r.Header.Set("X-User", c.user)
-		}
-		answer, err := client.Do(r)
-		if err != nil {
-			return httpReply{}, err
-		}
-		var body bytes.Buffer
-		_, err = body.ReadFrom(answer.Body)
-		return httpReply{answer.StatusCode, answer.Header, body.String()}, errors.Join(err, answer.Body.Close())
+	server.Client().CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return func(ctx context.Context, c httpCall) (httpReply, error) { return sendTo(ctx, server, c) }
+}
+
+// sendTo sends a call to a server of net/http.
+func sendTo(ctx context.Context, server *httptest.Server, c httpCall) (httpReply, error) {
+	c = c.orDefaults()
+	r, err := http.NewRequestWithContext(ctx, c.method, server.URL, strings.NewReader(c.body))
+	if err != nil {
+		return httpReply{}, err
 	}
+	r.URL.Opaque, r.URL.RawQuery = "//"+r.URL.Host+c.path, c.query
+	r.Header.Set("Content-Type", "application/json")
+	for _, h := range c.headers {
+		r.Header.Add(h[0], h[1])
+	}
+	if c.user != "" {
+		r.Header.Set("X-User", c.user)
+	}
+	answer, err := server.Client().Do(r)
+	if err != nil {
+		return httpReply{}, err
+	}
+	body, err := io.ReadAll(answer.Body)
+	return httpReply{answer.StatusCode, answer.Header, string(body)}, errors.Join(err, answer.Body.Close())
 }

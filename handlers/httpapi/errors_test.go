@@ -127,6 +127,7 @@ func TestHTTPHandlerErrors(t *testing.T) {
 func TestErrorOfAnHTTPHandlerIsItsOwn(t *testing.T) {
 	for name, e := range map[string]error{
 		"another call's conflict": &idempotent.InProgressError{RecordID: "secret"},
+		"another call's late key": &idempotent.KeyExpiredError{RecordID: "secret"},
 		"another call's undoing":  &idempotent.CompensationError{Step: "of another call", Err: errors.New("secret")},
 		"no response":             &httpapi.UnstoredError{Status: 500},
 		"replayed, nil":           (*idempotent.ReplayedError)(nil),
@@ -225,22 +226,5 @@ func TestHTTPReleaseFails(t *testing.T) {
 		check.Equal(t, r.body, "mine")
 		isProblem(t, s.get(k), 409)
 		s.ran(1)
-	})
-}
-
-// Observers receive refusals and responses that are not stored, but no key.
-func TestHTTPObserved(t *testing.T) {
-	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		var seen []string
-		x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: handlertest.Observer(func(e idempotent.Event) {
-			seen = append(seen, fmt.Sprintf("%s: %v", e.Outcome, e.Err))
-		})})
-		s := newSite(t, d, x, nil, func(context.Context, int, string) (httpReply, error) { return httpReply{status: 503}, nil })
-		s.get(keyed("a secret key"))
-		s.get(keyed("secret"))
-		if len(seen) != 2 || !strings.HasPrefix(seen[0], "failed: idempotent: invalid key") || !strings.HasPrefix(seen[1], "released: httpapi: a response with the status 503") {
-			t.Errorf("observed %q", seen)
-		}
-		check.False(t, leaks(strings.Join(seen, " "), "secret", "amount"))
 	})
 }

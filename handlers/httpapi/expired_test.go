@@ -2,10 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -49,14 +46,19 @@ func TestKeyThatIsTooOldIsGone(t *testing.T) {
 		store, outcomes := &hooked{Store: memory.New(0)}, []idempotent.Outcome{}
 		x := newExecutor(t, store, &idempotent.Config{RefuseLate: true, Observer: handlertest.Observer(func(e idempotent.Event) { outcomes = append(outcomes, e.Outcome) })})
 		s := newSite(t, d, x, &httpapi.Options{Issued: idempotent.IssuedIn, Documentation: "https://api.example/keys"}, created)
-		late := keyed(uuidV7(tooOld))
-		for range 2 {
-			r := s.get(late)
-			isProblem(t, r, 410)
-			check.Equal(t, r.headers.Get("Cache-Control"), "no-store")
-			check.Equal(t, r.headers.Get("Retry-After"), "")
-			check.Golden(t, expiredAnswers, d.name, wireForm(t, r), *updateHTTPGolden)
-		}
+		key := uuidV7(tooOld)
+		lines := logged(t, func() {
+			for range 2 {
+				r := s.get(keyed(key))
+				isProblem(t, r, 410)
+				check.Equal(t, r.headers.Get("Cache-Control"), "no-store")
+				check.Equal(t, r.headers.Get("Retry-After"), "")
+				check.Golden(t, expiredAnswers, d.name, wireForm(t, r), *updateHTTPGolden)
+			}
+		})
+		check.Equal(t, len(lines), 1)
+		isLine(t, lines[0], map[string]any{"reason": "expired", "status": 410.})
+		check.False(t, leaks(string(handlertest.Marshal(t, lines)), key))
 		s.ran(0)
 		check.Equal(t, store.last.ID, "")
 		check.Slice(t, outcomes, []idempotent.Outcome{idempotent.OutcomeExpired, idempotent.OutcomeExpired})
@@ -132,26 +134,4 @@ func TestKeyFunctionSaysWhenItsKeysWereMade(t *testing.T) {
 	handlertest.CheckMistakes(t, func() {
 		httpapi.Middleware(newExecutor(t, memory.New(0), nil), httpapi.NoIdentity(), &httpapi.Options{Issued: idempotent.IssuedIn, Key: httpapi.HeaderKey("x")})
 	}, "Options.Issued has no effect beside Options.Key")
-}
-
-// Nobody learns from a log which key it was.
-func TestKeyThatIsTooOldIsLogged(t *testing.T) {
-	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		key := uuidV7(tooOld)
-		s := newSite(t, d, newExecutor(t, memory.New(0), &idempotent.Config{Observer: idempotent.NoObserver{}, RefuseLate: true}), &httpapi.Options{Issued: idempotent.IssuedIn}, created)
-		lines := logged(t, func() { s.get(keyed(key)); s.get(keyed(key)) })
-		check.Equal(t, len(lines), 1)
-		isLine(t, lines[0], map[string]any{"level": "WARN", "reason": "expired", "status": 410., "operation": "create-payment"})
-		check.False(t, leaks(string(handlertest.Marshal(t, lines)), key))
-	})
-}
-
-// An error of a call within the handler is not that of the request.
-func TestExpiredKeyOfACallWithinTheHandlerIsTheHandlers(t *testing.T) {
-	for _, d := range httpDrivers[slices.IndexFunc(httpDrivers, func(d httpDriver) bool { return !d.lambda }):] {
-		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(context.Context, int, string) (httpReply, error) {
-			return httpReply{}, &idempotent.KeyExpiredError{RecordID: "of another call"}
-		})
-		isProblem(t, s.get(k), http.StatusInternalServerError)
-	}
 }

@@ -71,19 +71,6 @@ func TestHTTPGolden(t *testing.T) {
 	}
 }
 
-// A request is the same one whatever brings it.
-func TestHTTPGoldenFingerprintsAgree(t *testing.T) {
-	texts := check.Sections(t, answers)
-	fingerprint := func(name string) string {
-		fields := strings.Fields(texts[name])
-		return fields[len(fields)-1]
-	}
-	a, b := fingerprint("apigateway-v2-jwt"), fingerprint("apigateway-v2-iam")
-	check.Equal(t, a, b)
-	a, b = fingerprint("function-url-iam"), fingerprint("function-url-none")
-	check.Equal(t, a, b)
-}
-
 var paidHeaders = http.Header{"Content-Type": {"application/json"}, "Location": {"/payments/1"}, "X-Request-Id": {"r-1"}}
 
 const paidBody = `{"id":"1","note":"<é>"}`

@@ -87,23 +87,6 @@ func TestPanicOfAScopeOrKeyFunctionIsObserved(t *testing.T) {
 	}
 }
 
-// The headers that outer middleware sets are those of this request.
-func TestOuterHeadersAreNotReplayed(t *testing.T) {
-	protected := httpapi.Middleware(newExecutor(t, memory.New(0), nil), httpapi.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Location", "/1")
-	}))
-	for _, origin := range []string{"https://a", "https://b"} {
-		r := httptest.NewRequest("POST", "/", nil)
-		r.Header.Set("Idempotency-Key", "k")
-		w := httptest.NewRecorder()
-		w.Header().Set("Access-Control-Allow-Origin", origin)
-		protected.ServeHTTP(w, r)
-		got := w.Header()
-		check.Equal(t, got.Get("Access-Control-Allow-Origin"), origin)
-		check.Equal(t, got.Get("Location"), "/1")
-	}
-}
-
 // Without a key nothing is stored, and so nothing is limited.
 func TestUnkeyedRequestsHaveNoLimits(t *testing.T) {
 	x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,17 +41,22 @@ func refusedRequests(d httpDriver) map[string]httpCall {
 }
 
 // A scope that finds nobody refuses every caller. The default logger must not keep
-// silent about it, and no client may choose how many lines there are.
+// silent about it, and no client may choose how many lines there are. Observers receive
+// each refusal, with its reason.
 func TestRefusedRequestsAreLoggedOnceForEachReason(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, created)
+		var counted idempotent.Event
+		s := newSite(t, d, newExecutor(t, memory.New(0), &idempotent.Config{Observer: handlertest.Observer(func(e idempotent.Event) { counted = e })}), nil, created)
 		s.get(keyed(secretKey))
+		check.Equal(t, counted.Refusal(), "", "the first request is refused")
 		want, got := map[string]int{}, map[string]int{}
 		lines := logged(t, func() {
 			for name, call := range refusedRequests(d) {
 				want[name] = 1
 				for range 3 {
 					s.get(call)
+					reason := cmp.Or(string(counted.Refusal()), string(counted.Outcome))
+					check.Equal(t, reason, name[:strings.LastIndex(name, " ")])
 				}
 			}
 		})
@@ -61,24 +67,6 @@ func TestRefusedRequestsAreLoggedOnceForEachReason(t *testing.T) {
 		}
 		check.True(t, maps.Equal(got, want))
 		check.False(t, leaks(string(handlertest.Marshal(t, lines)), secretKey), "the lines quote the requests")
-	})
-}
-
-// Observers receive the reason of each refusal that is no outcome by itself.
-func TestRefusedRequestsAreCountedByReason(t *testing.T) {
-	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		var counted idempotent.Event
-		s := newSite(t, d, newExecutor(t, memory.New(0), &idempotent.Config{Observer: handlertest.Observer(func(e idempotent.Event) { counted = e })}), nil, created)
-		s.get(keyed(secretKey))
-		check.Equal(t, counted.Refusal(), "", "the first request is refused")
-		for name, call := range refusedRequests(d) {
-			s.get(call)
-			got := string(counted.Refusal())
-			if counted.Outcome == idempotent.OutcomeMismatch {
-				got += string(counted.Outcome)
-			}
-			check.Equal(t, got, name[:strings.LastIndex(name, " ")])
-		}
 	})
 }
 

@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -52,7 +51,7 @@ type seenRequest struct {
 	Secrets                                                           []string // headers that are not stored
 }
 
-var listed = []string{"content-type", "idempotency-key", "x-listed", "host"}
+var listed = []string{"content-encoding", "content-type", "idempotency-key", "x-listed", "host"}
 
 // stored returns what of a request is stored. A resumed event has its values in both maps.
 func (s seenRequest) stored(of seenRequest) seenRequest {
@@ -113,15 +112,11 @@ var resumableKinds = []struct {
 	scope func() httpapi.Scope
 	make  func(t testing.TB, x *idempotent.Executor, scope httpapi.Scope, o *httpapi.Options) *resumable
 }{
-	{"APIGatewayV2", func() httpapi.Scope { return httpapi.JWTClaim("sub") }, resumableEvents(httpapi.APIGatewayV2, payloadV2(func(user string) map[string]any {
-		return map[string]any{"jwt": map[string]any{"claims": map[string]string{"sub": user}}}
-	}))},
+	{"APIGatewayV2", func() httpapi.Scope { return httpapi.JWTClaim("sub") }, resumableEvents(httpapi.APIGatewayV2, payloadJWT)},
 	{"APIGateway", func() httpapi.Scope { return httpapi.JWTClaim("sub") }, resumableEvents(httpapi.APIGateway, payloadREST)},
 	{"ALB", headerScope, resumableEvents(httpapi.ALB, payloadALB("headers", "queryStringParameters"))},
 	{"ALB multi-value", headerScope, resumableEvents(httpapi.ALB, payloadALB("multiValueHeaders", "multiValueQueryStringParameters"))},
-	{"FunctionURL", httpapi.IAMUser, resumableEvents(httpapi.FunctionURL, payloadV2(func(user string) map[string]any {
-		return map[string]any{"iam": map[string]any{"userArn": "arn:aws:iam::111122223333:user/" + user}}
-	}))},
+	{"FunctionURL", httpapi.IAMUser, resumableEvents(httpapi.FunctionURL, payloadIAM)},
 	{"Middleware", headerScope, resumableMiddleware},
 }
 
@@ -212,22 +207,8 @@ func resumableMiddleware(t testing.TB, x *idempotent.Executor, scope httpapi.Sco
 	server.Config.ErrorLog = silent()
 	t.Cleanup(server.Close)
 	h.send = func(ctx context.Context, c httpCall) (httpReply, error) {
-		c = c.orDefaults()
-		r, err := http.NewRequestWithContext(ctx, c.method, server.URL, strings.NewReader(c.body))
-		check.Must(t, err)
-		r.URL.Opaque, r.URL.RawQuery = "//"+r.URL.Host+c.path, c.query
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Cookie", "session=secret")
-		r.Header.Set("X-User", c.user)
-		for _, header := range c.headers {
-			r.Header.Add(header[0], header[1])
-		}
-		answer, err := server.Client().Do(r)
-		if err != nil {
-			return httpReply{}, err
-		}
-		body, err := io.ReadAll(answer.Body)
-		return httpReply{answer.StatusCode, answer.Header, string(body)}, errors.Join(err, answer.Body.Close())
+		c.headers = append(slices.Clone(c.headers), [2]string{"Cookie", "session=secret"})
+		return sendTo(ctx, server, c)
 	}
 	return h
 }

@@ -1,10 +1,8 @@
 package httpapi_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -33,6 +31,7 @@ func TestResumedRequestIsTheFirst(t *testing.T) {
 		"form of the query": func(c *httpCall) { c.query = "q=(x)&r=a+b&s=a%20b" },
 		"no body":           func(c *httpCall) { c.body = "" },
 		"text":              func(c *httpCall) { c.body = "a <b> & \"c\" \u2028" },
+		"encoded":           func(c *httpCall) { c.headers = append(c.headers, [2]string{"Content-Encoding", "gzip"}) },
 		"PUT":               func(c *httpCall) { c.method = http.MethodPut },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -171,22 +170,6 @@ func TestCallWithinAResumedHandlerIsNotResumed(t *testing.T) {
 	check.Equal(t, sent, 1)
 }
 
-// The body is that which the client has encoded.
-func TestResumedRequestHasItsContentEncoding(t *testing.T) {
-	store := &hooked{Store: memory.New(0)}
-	x := newExecutor(t, store, &idempotent.Config{Resume: true})
-	var encodings []string
-	o := &httpapi.Options{Resume: savingUser()}
-	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		encodings = append(encodings, r.Header.Get("Content-Encoding"))
-	})
-	postKeyed(httpapi.Middleware(x, httpapi.NoIdentity(), o)(handler), func(r *http.Request) { r.Header.Set("Content-Encoding", "gzip") })
-	store.plant(t, func(r *driver.Record) { r.Lease = time.UnixMilli(1) })
-	_, err := handlers.Resume(httpapi.Resumed(x, httpapi.NoIdentity(), handler, o), nil)(t.Context(), handlers.ResumeEvent{})
-	check.Must(t, err)
-	check.Slice(t, encodings, []string{"gzip", "gzip"})
-}
-
 // The call would otherwise be none of the resumption, and could begin anew.
 func TestRestoreOfAContextOfItsOwnResumesNothing(t *testing.T) {
 	store := &hooked{Store: memory.New(0)}
@@ -257,46 +240,6 @@ func TestRequestWithoutARecordIsNotStored(t *testing.T) {
 		check.Equal(t, saves, 1)
 		check.True(t, d.store.last.Request != nil)
 	})
-}
-
-// The stored request has no credential, and with a Sealer nothing that can be read.
-func TestStoredRequestIsSealed(t *testing.T) {
-	for _, sealed := range []bool{false, true} {
-		config := &idempotent.Config{Resume: true}
-		if sealed {
-			config.Sealer = reversed{}
-		}
-		for _, kind := range resumableKinds {
-			d := &deserted{t: t, store: &hooked{Store: memory.New(0)}}
-			d.x = newExecutor(t, d.store, config)
-			d.resumable = kind.make(t, d.x, kind.scope(), &httpapi.Options{Resume: savingUser()})
-			d.desert(payment())
-			stored := string(d.store.last.Request)
-			check.Lacks(t, stored, "secret", kind.name)
-			check.Equal(t, strings.Contains(stored, `"method":"POST"`), !sealed, kind.name)
-			check.Equal(t, d.resume(), resumed(1), kind.name)
-			check.Equal(t, d.seen[1].User, "ada", kind.name)
-		}
-	}
-}
-
-// reversed is a Sealer in name only.
-type reversed struct{}
-
-func (reversed) Seal(_ context.Context, at driver.Place, data []byte) ([]byte, error) {
-	data = slices.Clone(data)
-	slices.Reverse(data)
-	return append([]byte(driver.SealedPrefix+at.Record+"|"+at.Slot+"|"), data...), nil
-}
-
-func (reversed) Open(_ context.Context, at driver.Place, sealed []byte) ([]byte, error) {
-	data, ok := bytes.CutPrefix(sealed, []byte(driver.SealedPrefix+at.Record+"|"+at.Slot+"|"))
-	if !ok {
-		return nil, errors.New("not sealed for this place")
-	}
-	data = slices.Clone(data)
-	slices.Reverse(data)
-	return data, nil
 }
 
 // A record that no function of this package has stored is not a request.

@@ -98,6 +98,7 @@ var httpRules = []httpRule{
 		problem(keyed().with(method("PUT")), 400, 0)}},
 	{name: "methods of one's own", options: &httpapi.Options{Methods: []string{"PUT"}}, steps: []httpStep{
 		ok(k.with(method("PUT")), 1), again(k.with(method("PUT")), 1), ok(k, 2), ok(k, 3)}},
+	{name: "a method in small letters", steps: []httpStep{ok(k.with(method("Post")), 1), again(k.with(method("Post")), 1), ok(keyed("l").with(method("post")), 2), again(keyed("l").with(method("post")), 2)}},
 	{name: "PATCH", steps: []httpStep{ok(k.with(method("PATCH")), 1), again(k.with(method("PATCH")), 1)}},
 
 	{name: "no identity", steps: []httpStep{problem(httpCall{headers: k.headers}, 403, 0)}},
@@ -230,22 +231,4 @@ func TestForgottenStatusIsReportedAtTheFirstCall(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A forgotten status and a misspelt method do not run the handler twice.
-func TestMissingStatusAndLowerCaseMethodRunOnce(t *testing.T) {
-	for _, test := range []struct {
-		method string
-		status int
-	}{{"POST", 0}, {"Post", 201}, {"post", 201}} {
-		runs := 0
-		s := newSite(t, httpDrivers[0], newExecutor(t, memory.New(0), nil), nil, func(context.Context, int, string) (httpReply, error) {
-			runs++
-			return httpReply{status: test.status}, nil
-		})
-		for range 2 {
-			s.get(k.with(method(test.method)))
-		}
-		check.Equal(t, runs, 1, test)
-	}
 }

@@ -107,16 +107,6 @@ func TestHTTPTenant(t *testing.T) {
 	}
 }
 
-func TestHTTPNoIdentity(t *testing.T) {
-	for name, send := range map[string]func(*testing.T, *idempotent.Executor, httpapi.Scope, context.Context, string) int{
-		"ALB": toALB, "Middleware": toMiddleware,
-	} {
-		x := newExecutor(t, memory.New(0), nil)
-		check.Equal(t, send(t, x, httpapi.NoIdentity(), t.Context(), "ada"), 201, name)
-		check.Equal(t, send(t, x, httpapi.NoIdentity(), t.Context(), "eve"), 200, name)
-	}
-}
-
 // Two functions may return the same text for two callers.
 func TestScopeFunctionsNeverCollide(t *testing.T) {
 	tenant := httpapi.ScopeFunc(func(_ context.Context, c httpapi.Caller) (string, error) { return c.Headers.Get("X-Tenant"), nil })
@@ -159,34 +149,23 @@ func TestHTTPMistakesPanic(t *testing.T) {
 		return func() { toURL(t, x, s, context.Background(), "null") }
 	}
 	for name, mistake := range map[string]func(){
-		"no scope":                  middleware(httpapi.Scope{}, nil),
-		"no executor":               func() { httpapi.Middleware(nil, httpapi.NoIdentity(), nil) },
-		"no handler":                func() { httpapi.ALB(x, httpapi.NoIdentity(), nil, nil) },
-		"a JWT at a load balancer":  alb(httpapi.JWTClaim("sub")),
-		"among others":              alb(httpapi.FirstOf(httpapi.JWTClaim("sub"), httpapi.NoIdentity())),
-		"IAM at a load balancer":    alb(httpapi.IAMUser()),
-		"a request at Lambda":       alb(httpapi.RequestScope(byRequest)),
-		"an API key at an URL":      url(httpapi.APIKey()),
-		"an authorizer at an URL":   url(httpapi.AuthorizerField("tenant")),
-		"a pool at an URL":          url(httpapi.CognitoIdentity()),
-		"a tenant outside Lambda":   middleware(httpapi.Tenant(), nil),
-		"a JWT outside Lambda":      middleware(httpapi.JWTClaim("sub"), nil),
-		"nothing to choose from":    func() { httpapi.FirstOf() },
-		"no place for both":         func() { httpapi.FirstOf(httpapi.Tenant(), httpapi.RequestScope(byRequest)) },
-		"what is never reached":     func() { httpapi.FirstOf(httpapi.NoIdentity(), httpapi.Tenant()) },
-		"no function":               func() { httpapi.ScopeFunc(nil) },
-		"no function of a request":  func() { httpapi.RequestScope(nil) },
-		"a header that is none":     options(httpapi.Options{Header: "Idempotency Key"}),
-		"a stored one that is none": options(httpapi.Options{StoreHeaders: []string{""}}),
-		"GET":                       options(httpapi.Options{Methods: []string{"POST", "GET"}}),
-		"HEAD":                      options(httpapi.Options{Methods: []string{"HEAD"}}),
-		"a method in small letters": options(httpapi.Options{Methods: []string{"post"}}),
-		"no methods":                options(httpapi.Options{Methods: []string{}}),
-		"too long keys":             options(httpapi.Options{MaxKeyBytes: 1025}),
-		"negative lengths":          options(httpapi.Options{MaxKeyBytes: -1}),
-		"negative requests":         options(httpapi.Options{MaxRequestBytes: -1}),
-		"negative answers":          options(httpapi.Options{MaxResponseBytes: -1}),
-		"no URL":                    options(httpapi.Options{Documentation: "http://[::1"}),
+		"no scope":                 middleware(httpapi.Scope{}, nil),
+		"a JWT at a load balancer": alb(httpapi.JWTClaim("sub")),
+		"among others":             alb(httpapi.FirstOf(httpapi.JWTClaim("sub"), httpapi.NoIdentity())),
+		"IAM at a load balancer":   alb(httpapi.IAMUser()),
+		"a request at Lambda":      alb(httpapi.RequestScope(byRequest)),
+		"an API key at an URL":     url(httpapi.APIKey()),
+		"an authorizer at an URL":  url(httpapi.AuthorizerField("tenant")),
+		"a pool at an URL":         url(httpapi.CognitoIdentity()),
+		"a tenant outside Lambda":  middleware(httpapi.Tenant(), nil),
+		"a JWT outside Lambda":     middleware(httpapi.JWTClaim("sub"), nil),
+		"nothing to choose from":   func() { httpapi.FirstOf() },
+		"no place for both":        func() { httpapi.FirstOf(httpapi.Tenant(), httpapi.RequestScope(byRequest)) },
+		"what is never reached":    func() { httpapi.FirstOf(httpapi.NoIdentity(), httpapi.Tenant()) },
+		"no function":              func() { httpapi.ScopeFunc(nil) },
+		"no function of a request": func() { httpapi.RequestScope(nil) },
+		"no methods":               options(httpapi.Options{Methods: []string{}}),
+		"too long keys":            options(httpapi.Options{MaxKeyBytes: 1025}),
 	} {
 		t.Run(name, func(t *testing.T) { handlertest.CheckMistakes(t, mistake, "httpapi: ") })
 	}
