@@ -2,20 +2,13 @@ package handlers_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/relay"
@@ -24,25 +17,6 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 )
-
-// A Lambda managed instance gives one process several invocations at a time.
-// This is the loop of aws-lambda-go itself, in a process of its own with the
-// race detector of the test, against a Runtime API that hands out the events.
-
-const concurrentFunction = "ONCE_CONCURRENT_FUNCTION"
-
-func TestMain(m *testing.M) {
-	if name := os.Getenv(concurrentFunction); name != "" {
-		x, err := idempotent.New("place-order", memory.New(0), &idempotent.Config{Wait: 10 * time.Second})
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		lambda.Start(concurrentFunctions(x)[name])
-		return
-	}
-	os.Exit(m.Run())
-}
 
 // concurrentFunctions share one executor. Each order is placed once, or the
 // invocation fails.
@@ -78,117 +52,32 @@ func onceEach[E any](once func(id string) error) func(context.Context, handlers.
 	return func(_ context.Context, d handlers.Delivery[E, order]) error { return once(d.Body.ID) }
 }
 
-// TestConcurrentInvocations delivers the golden event of every source many
-// times over. HTTP has its own.
+// Lambda gives one process several invocations at a time (AWS_LAMBDA_MAX_CONCURRENCY).
+// HTTP has a test of its own.
 func TestConcurrentInvocations(t *testing.T) {
-	const invocations = 32
-	for name := range concurrentFunctions(newExecutor(t, memory.New(0), nil)) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	functions := func() map[string]any {
+		return concurrentFunctions(newExecutor(t, memory.New(0), &idempotent.Config{Wait: 10 * time.Second}))
+	}
+	for name := range functions() {
 		t.Run(name, func(t *testing.T) {
+			handler := functions()[name]
 			event := golden(t, strings.Replace(name, "outbox", "../relay/testdata/outbox", 1)+".json")
-			api := newRuntimeAPI()
-			server := httptest.NewServer(api)
-			defer server.Close()
-			function := exec.Command(os.Args[0])
-			function.Env = append(os.Environ(), concurrentFunction+"="+name, "AWS_LAMBDA_MAX_CONCURRENCY=8",
-				"AWS_LAMBDA_FUNCTION_NAME="+name, "AWS_LAMBDA_RUNTIME_API="+strings.TrimPrefix(server.URL, "http://"))
-			var output strings.Builder
-			function.Stdout, function.Stderr = &output, &output
-			check.Must(t, function.Start())
+			ctx := within(t, time.Minute)
+			begin := make(chan struct{})
 			var callers sync.WaitGroup
-			for range invocations {
+			for range 8 {
 				callers.Go(func() {
-					answer, err := api.invoke(event)
-					if err != nil || answer != "null" && answer != string(golden(t, "none.answer.json")) {
-						t.Errorf("%s, %v", answer, err)
+					<-begin
+					for range 4 {
+						answer, err := deliver(ctx, handler, event)
+						check.Nil(t, err)
+						check.Lacks(t, answer, "itemIdentifier")
 					}
 				})
 			}
+			close(begin)
 			callers.Wait()
-			check.Equal(t, api.mostAtOnce(), 8)
-			check.Nil(t, function.Process.Kill())
-			check.Failed(t, function.Wait())
-			check.Lacks(t, output.String(), "DATA RACE")
 		})
 	}
-}
-
-// runtimeAPI is Lambda's side of a function with several pollers.
-type runtimeAPI struct {
-	http.ServeMux
-	work chan *invocation
-
-	mu      sync.Mutex
-	running map[string]*invocation
-	started int
-	most    int
-	full    chan struct{} // closed when eight run at once
-}
-
-type invocation struct {
-	event []byte
-	ended chan ending
-}
-
-type ending struct {
-	answer string
-	err    error
-}
-
-func newRuntimeAPI() *runtimeAPI {
-	a := &runtimeAPI{work: make(chan *invocation), running: map[string]*invocation{}, full: make(chan struct{})}
-	a.HandleFunc("GET /2018-06-01/runtime/invocation/next", a.next)
-	a.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/response", func(w http.ResponseWriter, r *http.Request) {
-		text, err := io.ReadAll(r.Body)
-		a.end(w, r, ending{strings.TrimSpace(string(text)), err})
-	})
-	a.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/error", func(w http.ResponseWriter, r *http.Request) {
-		text, err := io.ReadAll(r.Body)
-		a.end(w, r, ending{"", errors.Join(fmt.Errorf("the function failed: %s", text), err)})
-	})
-	return a
-}
-
-func (a *runtimeAPI) invoke(event []byte) (string, error) {
-	i := &invocation{event: event, ended: make(chan ending, 1)}
-	a.work <- i
-	e := <-i.ended
-	return e.answer, e.err
-}
-
-// next holds the first eight back until all are there, so that they do run at
-// once.
-func (a *runtimeAPI) next(w http.ResponseWriter, r *http.Request) {
-	select {
-	case <-r.Context().Done():
-	case i := <-a.work:
-		a.mu.Lock()
-		a.started++
-		id := fmt.Sprint("request-", a.started)
-		a.running[id] = i
-		if a.most = max(a.most, len(a.running)); a.started == 8 {
-			close(a.full)
-		}
-		a.mu.Unlock()
-		<-a.full
-		w.Header().Set("Lambda-Runtime-Aws-Request-Id", id)
-		w.Header().Set("Lambda-Runtime-Deadline-Ms", fmt.Sprint(time.Now().Add(time.Minute).UnixMilli()))
-		if _, err := w.Write(i.event); err != nil {
-			i.ended <- ending{err: err}
-		}
-	}
-}
-
-func (a *runtimeAPI) end(w http.ResponseWriter, r *http.Request, e ending) {
-	a.mu.Lock()
-	i := a.running[r.PathValue("id")]
-	delete(a.running, r.PathValue("id"))
-	a.mu.Unlock()
-	w.WriteHeader(http.StatusAccepted)
-	i.ended <- e
-}
-
-func (a *runtimeAPI) mostAtOnce() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.most
 }

@@ -49,6 +49,7 @@ func elsewhere(t *testing.T, store driver.Store, o order) (end func()) {
 	return func() { close(let); <-ended }
 }
 
+// The wait of the queue's handler applies, and not the executor's.
 func TestMessageWaitsForItsDuplicate(t *testing.T) {
 	for name, test := range map[string]struct {
 		duplicate, within, want time.Duration
@@ -63,7 +64,7 @@ func TestMessageWaitsForItsDuplicate(t *testing.T) {
 				store, s := memory.New(0), &shop{}
 				end := elsewhere(t, store, order{ID: "o0"})
 				time.AfterFunc(test.duplicate, end)
-				handler := handlers.SQS(newExecutor(t, store, nil), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet})
+				handler := handlers.SQS(newExecutor(t, store, &idempotent.Config{Wait: time.Hour}), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet})
 				begun := time.Now()
 				reports(t, within(t, test.within), handler, batch{message("m0", order{ID: "o0"})}, test.reported)
 				check.Equal(t, time.Since(begun).Truncate(time.Second), test.want)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -92,20 +91,6 @@ func poisonOfKinesis(t *testing.T) func(context.Context, events.KinesisEventReco
 	return func(_ context.Context, r events.KinesisEventRecord, err error) error {
 		t.Errorf("%s is poison: %v", r.EventID, err)
 		return nil
-	}
-}
-
-// A claim ahead that is refused is made again in its turn. It is one call.
-func TestLateRecordIsObservedOnce(t *testing.T) {
-	for _, ahead := range []int{-1, 0} {
-		s, seen := &shop{}, &observed{}
-		late, ids := orders(3)
-		soon := message("m9", order{ID: "o9"})
-		handler := handlers.SQS(newExecutor(t, memory.New(0), refusing(seen, ahead)), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet})
-		reports(t, t.Context(), handler, append(sentBefore(tooOld, late...), sentBefore(time.Hour, soon)...), "m00 m01 m02", ahead)
-		check.Equal(t, seen.count(idempotent.OutcomeExpired), len(ids), ahead)
-		check.Equal(t, seen.count(idempotent.OutcomeExecuted), 1, ahead)
-		s.check(t, map[string]int{"o9": 1})
 	}
 }
 
@@ -212,25 +197,6 @@ func TestLateAcknowledgesOnlyWithoutAnError(t *testing.T) {
 	}
 }
 
-// A record that comes back with the error of a later record is given to Late again.
-func TestLateIsCalledAtEachDelivery(t *testing.T) {
-	calls, s := 0, &shop{}
-	handler := handlers.Kinesis(newExecutor(t, memory.New(0), refusing(nil, 0)), nil, place[events.KinesisEventRecord](s), &handlers.KinesisOptions{
-		OnFailure: quiet,
-		Late: func(context.Context, events.KinesisEventRecord, *idempotent.KeyExpiredError) error {
-			calls++
-			return nil
-		},
-	})
-	event := arrivedLate(t, "aa", order{ID: "o0"}, order{ID: "o1", Fail: true})
-	event.Records[1].Kinesis.ApproximateArrivalTimestamp.Time = time.Now()
-	for range 2 {
-		continuesFrom(t, t.Context(), handler, event, "seq1")
-	}
-	check.Equal(t, calls, 2)
-	s.check(t, map[string]int{"o1": 2})
-}
-
 // The calls of Late belong to the record, as those of the other options do.
 func TestLateContinuesTheChainOfTheRecord(t *testing.T) {
 	for _, name := range []string{"SQS", "Kafka"} {
@@ -256,15 +222,6 @@ func TestLateReceivesNoErrorOfAHandler(t *testing.T) {
 	}})
 	reports(t, t.Context(), handler, sentBefore(time.Hour, message("m0", order{ID: "o0"})), "m0")
 	allAre(t, failed, idempotent.ErrKeyExpired)
-}
-
-// A record that was done within the retention is acknowledged whenever it comes back.
-func TestLateRecordThatIsDoneIsAcknowledged(t *testing.T) {
-	s, x := &shop{}, newExecutor(t, memory.New(0), refusing(nil, 0))
-	handler := handlers.SQS(x, orderID, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet})
-	reports(t, t.Context(), handler, sentBefore(time.Hour, message("m0", order{ID: "o0"})), "")
-	reports(t, t.Context(), handler, sentBefore(tooOld, message("m1", order{ID: "o0"})), "")
-	s.check(t, map[string]int{"o0": 1})
 }
 
 // Each of two messages with one key is judged by its own time.
@@ -302,32 +259,6 @@ func TestLateMessageStopsItsGroup(t *testing.T) {
 			s.check(t, c.runs)
 		}
 	}
-}
-
-func TestBatchOfLateMessagesFailsAsOneThatAllFailed(t *testing.T) {
-	messages := sentBefore(tooOld, message("m0", order{ID: "o0"}), message("m1", order{ID: "o1"}))
-	o := &handlers.SQSOptions{ErrorIfAllFailed: true, OnFailure: quiet}
-	handler := handlers.SQS(newExecutor(t, memory.New(0), refusing(nil, 0)), nil, ranLate[handlers.SQSMessage[order]], o)
-	_, err := deliver(t.Context(), handler, sqsEvent(t, messages...))
-	check.Equal(t, len(check.As[*handlers.BatchError](t, err).Failed), 2)
-	o.Late = func(_ context.Context, m events.SQSMessage, err *idempotent.KeyExpiredError) error {
-		if m.MessageId == "m0" {
-			return nil
-		}
-		return err
-	}
-	handler = handlers.SQS(newExecutor(t, memory.New(0), refusing(nil, 0)), nil, ranLate[handlers.SQSMessage[order]], o)
-	reports(t, t.Context(), handler, messages, "m1")
-}
-
-func TestLineOfALateRecordSaysSo(t *testing.T) {
-	config := refusing(nil, 0)
-	config.Observer = idempotent.NoObserver{} // which has a line of its own
-	handler := handlers.SQS(newExecutor(t, memory.New(0), config), nil, ranLate[handlers.SQSMessage[order]], nil)
-	lines := logged(t, func() { reports(t, t.Context(), handler, sentBefore(tooOld, message("m0", order{ID: "o0"})), "m0") })
-	check.Equal(t, len(lines), 1)
-	isLine(t, lines[0], map[string]any{"level": "WARN", "id": "m0", "operation": "create-payment", "outcome": "expired"})
-	check.Contains(t, fmt.Sprint(lines[0]["error"]), "was issued 25h0m")
 }
 
 // A refused record would block its shard or partition. A queue has its dead-letter queue.

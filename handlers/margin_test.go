@@ -92,19 +92,6 @@ func TestMarginThatLeavesNoRoomFailsTheInvocation(t *testing.T) {
 	s.check(t, nil)
 }
 
-// The wait of the queue's handler applies, and not the executor's.
-func TestBatchWaitReplacesTheExecutors(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
-		store, s := memory.New(0), &shop{}
-		defer elsewhere(t, store, order{ID: "o0"})()
-		handler := handlers.SQS(newExecutor(t, store, &idempotent.Config{Margin: 10 * time.Second, Wait: time.Hour}), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet})
-		begun := time.Now()
-		reports(t, within(t, 30*time.Second), handler, batch{message("m0", order{ID: "o0"})}, "m0")
-		check.Equal(t, time.Since(begun), 5*time.Second)
-	})
-}
-
 // A call of an option waits as its own executor says.
 func TestBatchWaitIsNotForTheCallsOfAnOption(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -144,16 +131,6 @@ func TestMarginLimitsWaitsAndStarts(t *testing.T) {
 		}, func(context.Context, handlers.SQSMessage[order]) error { t.Error("started with 5 s left"); return nil },
 			&handlers.SQSOptions{OnFailure: quiet})
 		reports(t, within(t, 30*time.Second), slow, batch{message("m0", order{ID: "o1"})}, "m0")
-	})
-}
-
-// With a timeout shorter than the default margin, nothing would ever start.
-func TestShortTimeoutsStart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &shop{}
-		handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](s), nil)
-		reports(t, within(t, 900*time.Millisecond), handler, batch{message("m0", order{ID: "o0"})}, "")
-		s.check(t, map[string]int{"o0": 1})
 	})
 }
 

@@ -175,14 +175,6 @@ func TestPoisonThatReturnsTheErrorOfTheRecordFails(t *testing.T) {
 	check.Equal(t, check.As[*handlers.OptionError](t, failed.Failed[0]).Option, "Poison")
 }
 
-func TestPanicOfPoisonFailsTheRecord(t *testing.T) {
-	handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, place[events.KinesisEventRecord](&shop{}), &handlers.KinesisOptions{
-		OnFailure: quiet, Concurrency: 8,
-		Poison: func(context.Context, events.KinesisEventRecord, error) error { panic("hook") },
-	})
-	continuesFrom(t, t.Context(), handler, kinesisEvent(t, "ab", order{ID: "o0"}, order{ID: "o1", Never: true}), "seq1")
-}
-
 // A failure of the store, or a running duplicate, does not make a record poison.
 func TestPoisonDoesNotReceiveTransientFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

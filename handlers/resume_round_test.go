@@ -14,7 +14,8 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-// An invocation stops in time, and the next one continues where it stopped.
+// An invocation stops in time, and the next one continues behind the page where it
+// stopped. The rest of that page is resumed after the pages behind it.
 func TestResumeContinuesInTheNextInvocation(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
@@ -41,27 +42,6 @@ func TestResumeContinuesInTheNextInvocation(t *testing.T) {
 		check.Equal(t, invoke(), handlers.ResumeReport{Operation: "create-payment", Complete: true})
 		check.Equal(t, paged.scans[len(paged.scans)-1], "") // from the beginning again
 		c.did(t, bought(ids...))
-	})
-}
-
-// The rest of a page is resumed after the pages behind it.
-func TestResumeComesBackToAPageThatItHasNotFinished(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
-		c := newCheckout(t, memory.New(0), idempotent.Config{}, nil)
-		paged := &pagedStore{Store: c.store}
-		x := newExecutor(t, paged, &idempotent.Config{Resume: true, Margin: 10 * time.Second})
-		resume := handlers.Resume(handlers.Resumed(x, keyOfOrder, c.run), &handlers.ResumeOptions{Concurrency: 1})
-		c.abandon(t, "reserve", "o1", "o2", "o3")
-		c.charging = func(context.Context, string) error { time.Sleep(12 * time.Second); return nil }
-		for _, want := range []handlers.ResumeReport{{Resumed: 1}, {Resumed: 1, Complete: true}, {Resumed: 1, Complete: true}} {
-			ctx, cancel := context.WithTimeout(t.Context(), 22*time.Second)
-			report, err := resume(ctx, handlers.ResumeEvent{})
-			cancel()
-			check.Must(t, err)
-			want.Operation = "create-payment"
-			check.Equal(t, report, want)
-		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		report, err := resume(ctx, handlers.ResumeEvent{IDs: []string{"create-payment#o9"}})

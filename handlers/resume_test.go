@@ -201,7 +201,8 @@ func TestResumeNamesWhatItCannotResume(t *testing.T) {
 	}
 }
 
-// The records of other operations in the table are not looked at.
+// The records of other operations in the table are not looked at, nor is the one that a
+// check has left that was killed.
 func TestResumeIsOfOneOperation(t *testing.T) {
 	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
 		c.abandon(t, "reserve", "o1")
@@ -213,17 +214,8 @@ func TestResumeIsOfOneOperation(t *testing.T) {
 		record := c.died["o1"]
 		record.ID = strings.Replace(record.ID, "create-payment#", "create-payment-2#", 1)
 		check.Must(t, c.store.Put(record))
-		c.round(t, handlers.ResumeReport{Resumed: 1})
-	})
-}
-
-// A check that was killed has left a record of its own, which is of no caller.
-func TestResumePassesOverTheRecordOfACheck(t *testing.T) {
-	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
-		c.abandon(t, "reserve", "o1")
-		left := c.died["o1"]
-		left.ID = checked.ID("create-payment", rand.Text())
-		check.Must(t, c.store.Put(left))
+		record.ID = checked.ID("create-payment", rand.Text())
+		check.Must(t, c.store.Put(record))
 		c.round(t, handlers.ResumeReport{Resumed: 1})
 	})
 }

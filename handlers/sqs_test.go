@@ -83,24 +83,3 @@ func TestErrorIfAllFailedFailsTheInvocation(t *testing.T) {
 	check.Is(t, err, errOutOfStock, "all failed")
 	reports(t, t.Context(), handler, append(bad, message("m2", order{ID: "o2"})), "m0 m1", "one succeeded")
 }
-
-// A store that is not there fails every message, and loses none.
-func TestUnavailableStoreFailsMessages(t *testing.T) {
-	messages := batch{message("m0", order{ID: "o0"}), message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"})}
-	s := &shop{}
-	handler := handlers.SQS(newExecutor(t, memory.New(1), &idempotent.Config{Ahead: -1}), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet})
-	reports(t, t.Context(), handler, messages, "m1 m2")
-	s.check(t, map[string]int{"o0": 1})
-
-	// Together, any of them may be the one that finds room.
-	s = &shop{}
-	handler = handlers.SQS(newExecutor(t, memory.New(1), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet})
-	answer, err := deliver(t.Context(), handler, sqsEvent(t, messages...))
-	check.Must(t, err)
-	reported, placed := reportedIDs(t, answer), s.placed()
-	check.Equal(t, len(reported), 2)
-	check.Equal(t, len(placed), 1)
-	for _, id := range reported {
-		check.Equal(t, placed["o"+id[1:]], 0, id, "is reported, and was placed")
-	}
-}

@@ -63,15 +63,6 @@ func TestKinesisPartitionKeys(t *testing.T) {
 	})
 }
 
-func TestStreamRecordWithoutSequenceNumber(t *testing.T) {
-	s := &shop{}
-	handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, place[events.KinesisEventRecord](s), &handlers.KinesisOptions{OnFailure: quiet})
-	event := kinesisEvent(t, "aaa", order{ID: "o0"}, order{ID: "o1", Fail: true}, order{ID: "o2"})
-	event.Records[1].Kinesis.SequenceNumber = ""
-	_, err := deliver(t.Context(), handler, marshal(t, event))
-	check.Says(t, err, "kinesis record 1: ")
-}
-
 // Changes of one item stay in order, those of others run at the same time.
 func TestDynamoDBStreamItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
