@@ -2,11 +2,9 @@ package ui
 
 import (
 	"bytes"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,12 +12,10 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
-	"github.com/lambda-once/once/redis/redislocal"
 )
 
 // An operator sees what failed, why and since when, and no result.
@@ -77,74 +73,6 @@ func TestLivePageShowsWhatHasHappened(t *testing.T) {
 	b.do(chromedp.WaitVisible(`//*[contains(text(), "Calls get the stored result")]`))
 	b.clicks("Stop reading again")
 	check.Lacks(t, b.sees("pay#1"), "It is read again")
-}
-
-// 100,000 records, whose hashes are copies of one.
-func TestPageOfAHundredThousandRecordsIsBounded(t *testing.T) {
-	if !has(t) {
-		return
-	}
-	server := redislocal.NewServer(t, &redislocal.Options{Args: []string{"--save", ""}})
-	t.Setenv("REDISLOCAL_ADDR", server.Addr())
-	s := onRedis(t)
-	prefix := s.flags[3]
-	first := s.claim("pay#0", -time.Hour)
-	hash, err := server.Client().HGetAll(t.Context(), prefix+first.ID).Result()
-	check.Must(t, err)
-	const n, batch = 100_000, 5_000
-	for from := 1; from < n; from += batch {
-		_, err := server.Client().Pipelined(t.Context(), func(p goredis.Pipeliner) error {
-			for i := from; i < min(from+batch, n); i++ {
-				p.HSet(t.Context(), fmt.Sprintf("%spay#%d", prefix, i), hash)
-			}
-			return nil
-		})
-		check.Must(t, err)
-	}
-	b := s.open(s.start("--timeout", "5m")) // which bounds the time of a page, too
-	sent := func(text string) {
-		t.Helper()
-		all := b.sees(text)
-		found := requests.FindStringSubmatch(all)
-		if found == nil {
-			t.Fatal(all)
-		}
-		k, err := strconv.Atoi(found[1])
-		check.Must(t, err)
-		check.True(t, k <= 200, k, "requests")
-		t.Logf("%s: %d requests", text, k)
-	}
-	sent(fmt.Sprintf("Looked at %d records.", n))
-	b.goes(b.at + "/records?state=failed")
-	sent("No such records.")
-	b.goes(b.at + "/records")
-	sent("The records behind these were not looked at.")
-	b.clicks("Look further")
-	sent("from a position on")
-
-	// No 200 requests of its page size find digits among them, so that it asks to go on.
-	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('details').open = true`))
-	b.do(chromedp.SendKeys(`//form[@action="find"]//input[@name="key"]`, "0123456789ab"))
-	b.clicks("Find")
-	sent("The records behind these were not looked at.")
-	for status := int64(http.StatusOK); status == http.StatusOK; {
-		status = b.clicks("Look further")
-		check.True(t, status == http.StatusOK || status == http.StatusNotFound, status)
-	}
-	sent("no record in Redis under")
-
-	// A page whose time is over does not say that it has seen all. Each scan of the server
-	// takes 50 ms, so that no machine reads all within the 3 s.
-	slow, _ := s.behind(func(r *wire.Request) (*wire.Response, error) {
-		if bytes.Contains(bytes.ToLower(r.Body), []byte("scan\r\n")) {
-			time.Sleep(50 * time.Millisecond)
-		}
-		return r.Send()
-	})
-	b = slow.open(slow.start("--timeout", "3s"))
-	sent("The records behind these were not looked at.")
-	b.goes(b.at + "/records?state=failed")
-	check.Lacks(t, b.sees("The records behind these were not looked at."), "No such records")
 }
 
 // behind returns the scene with a proxy in front of its store, and the proxy's address.
