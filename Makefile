@@ -15,6 +15,8 @@ PARTLY_RACED  = $(sort $(dir $(shell grep -rl --include='*.go' '^//go:build !rac
 RACE          = -race -tags=nomsgpack -gcflags=all=-l -gcflags=std=
 # As functions are compiled.
 PLAIN         = env CGO_ENABLED=0 go
+# For a program that compiles packages: it takes them from the tests.
+AS_RACED      = -exec "env CGO_ENABLED=1 'GOFLAGS=$$GOFLAGS $(RACE)'"
 FUZZTIME     ?= 2m
 
 # The architecture of the functions: arm64 or amd64.
@@ -118,7 +120,7 @@ test-sqslocal:
 test-once:
 	@echo "== the operator's command, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go -C cmd/once $(GO_TEST) -timeout 20m $$(go -C cmd/once list ./... | grep -v '/oncevet$$')
-	@$(PLAIN) -C cmd/once test $(IF_NEW) ./oncevet
+	@$(PLAIN) -C cmd/once test $(IF_NEW) $(AS_RACED) ./oncevet
 
 test-proof:
 	@echo "== the proof: faults, crash matrix, and 300 concurrent histories of all stores, each linearizable"
@@ -127,7 +129,7 @@ test-proof:
 # The compiler's own checks, hundreds of times: the race detector would make them minutes.
 test-mutants:
 	@echo "== the mutants fit the code and compile"
-	@$(PLAIN) -C proof test $(IF_NEW) ./mutants
+	@$(PLAIN) -C proof test $(IF_NEW) $(AS_RACED) ./mutants
 
 test-bench:
 	@echo "== the bench, in its short form"
@@ -147,7 +149,7 @@ check:
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }
 	@go vet $(RACE) $(RACED)
 	@$(PLAIN) vet ./infra/... $(PARTLY_RACED)
-	@$(PLAIN) run -exec "env CGO_ENABLED=1 'GOFLAGS=$$GOFLAGS $(RACE)'" $(STATICCHECK) $$(go list $(RACED) | grep -vxF "$$(go list $(PARTLY_RACED))")
+	@$(PLAIN) run $(AS_RACED) $(STATICCHECK) $$(go list $(RACED) | grep -vxF "$$(go list $(PARTLY_RACED))")
 	@$(PLAIN) run $(STATICCHECK) ./infra/... $(PARTLY_RACED)
 	@mkdir -p build && $(PLAIN) build -o build/oncevet ./cmd/once/cmd/oncevet && go vet $(RACE) -vettool=$(CURDIR)/build/oncevet ./examples/...
 

@@ -81,7 +81,7 @@ type compiled struct {
 // compile adds the packages in the folders dirs of module.
 func compile(t *testing.T, module string, dirs []string, to map[string]*compiled) {
 	t.Helper()
-	args := []string{"list", "-race", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export"}
+	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export"}
 	for _, dir := range dirs {
 		relative, err := filepath.Rel(module, dir)
 		check.Must(t, err)

@@ -80,11 +80,12 @@ func place(files *token.FileSet, at token.Pos) string {
 
 type finding struct{ at, rule, message string }
 
-// load reads what other tests have compiled with the race detector. This one runs without:
-// go/types itself writes to aliases (Unalias) while packages.Load reads packages at once.
+// load reads packages, in make test those that other tests have compiled with the race
+// detector. This one runs without: go/types itself writes to aliases (Unalias) while
+// packages.Load reads packages at once.
 func load(t *testing.T, dir string, patterns ...string) []*packages.Package {
 	t.Helper()
-	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: dir, Tests: true, BuildFlags: []string{"-race"}}, patterns...)
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: dir, Tests: true}, patterns...)
 	check.Must(t, err)
 	for _, pkg := range pkgs {
 		for _, err := range pkg.Errors {
