@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -104,8 +106,7 @@ func TestAttachmentIsDiscardedWhenTheCodecExits(t *testing.T) {
 func TestAttachmentOfACallWithoutARecordIsDiscarded(t *testing.T) {
 	for _, fail := range []error{nil, errors.New("no")} {
 		v := &vault{Store: memory.New(0)}
-		x := newExecutor(t, v, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
-		_, err := idempotent.Do(t.Context(), x, idempotent.Key{}, func(ctx context.Context) (string, error) {
+		err := bypassed(t.Context(), t, v, func(ctx context.Context) (string, error) {
 			v.hold(ctx, "x")
 			return "", fail
 		})
@@ -180,7 +181,8 @@ func TestAttachNotAfterTheHandler(t *testing.T) {
 }
 
 // The panic names the store with transactions for a unit test.
-func TestAttachSaysWhatAUnitTestNeeds(t *testing.T) {
+func TestAttachWhereNothingWouldCommit(t *testing.T) {
+	panics(t, "no call", func() { book(t.Context(), "x") })
 	for name, c := range map[string]struct {
 		want string
 		call func()
@@ -200,13 +202,21 @@ func TestAttachSaysWhatAUnitTestNeeds(t *testing.T) {
 	}
 }
 
-func TestAttachWhereNothingWouldCommit(t *testing.T) {
-	refused := func(name string, ctx context.Context) { panics(t, name, func() { book(ctx, "x") }) }
-	refused("no call", t.Context())
-	refused("unprotected", idempotent.Unprotected(t.Context()))
-	_, err := idempotent.Do(t.Context(), newExecutor(t, memory.New(0), nil), theKey, func(ctx context.Context) (int, error) {
-		refused("no transactions", ctx)
-		return 0, nil
+// The commit hangs for as long as it may. A release then decides what became of it, also
+// one that takes its time.
+func TestHungCommitLeavesTimeToDecideIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBank()
+		b.on = func(w write) (driver.Record, bool, error) {
+			return on(isCommit, hangs)(write{ctx: w.ctx, record: w.record, fence: w.fence, change: w.change, send: func() (driver.Record, bool, error) {
+				return on(isRelease, slow(time.Second))(w)
+			}})
+		}
+		try(t.Context(), t, newExecutor(t, b, &idempotent.Config{Lease: 9 * time.Second}), func(ctx context.Context) (string, error) {
+			book(ctx, "transfer")
+			return "done", nil
+		}).rolledBack()
+		recordIs(t, b, "released")
+		b.holds(t)
 	})
-	check.Nil(t, err)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
-	"github.com/lambda-once/once/internal/canonical"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -46,21 +45,6 @@ func duplicate(t testing.TB, config *idempotent.Config) func() {
 	return call
 }
 
-// yardstick is what any library has to do to a request and a stored result.
-func yardstick(t testing.TB) {
-	text, err := json.Marshal(aPayment)
-	check.Must(t, err)
-	var p payment
-	check.Must(t, json.Unmarshal(text, &p))
-}
-
-func BenchmarkYardstick(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		yardstick(b)
-	}
-}
-
 func BenchmarkDuplicate(b *testing.B) {
 	call := duplicate(b, nil)
 	b.ReportAllocs()
@@ -77,60 +61,10 @@ func BenchmarkDuplicateFromCache(b *testing.B) {
 	}
 }
 
-type benchAddress struct {
-	City   string `json:"city"`
-	Street string `json:"street"`
-}
-
-type benchPayment struct {
-	ID       string       `json:"id"`
-	Customer string       `json:"customer"`
-	Amount   int64        `json:"amount"`
-	Currency string       `json:"currency"`
-	Rate     float64      `json:"rate"`
-	Lines    []string     `json:"lines"`
-	Address  benchAddress `json:"address"`
-}
-
-type benchSorted struct {
-	Amount   int64  `json:"amount"`
-	Currency string `json:"currency"`
-	Customer string `json:"customer"`
-	ID       string `json:"id"`
-}
-
-var (
-	benchValue = benchPayment{
-		ID: "pay_01J9ZQ", Customer: "cus_8812", Amount: 129900, Currency: "EUR", Rate: 1.0842,
-		Lines: []string{"sku-1", "sku-2"}, Address: benchAddress{"Zürich", "Langstrasse 1"},
-	}
-	benchInOrder = benchSorted{129900, "EUR", "cus_8812", "pay_01J9ZQ"}
-)
-
-func BenchmarkMarshal(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		_, err := json.Marshal(benchValue)
-		check.Must(b, err)
-	}
-}
-
-func BenchmarkMarshalAndUnmarshal(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		raw, err := json.Marshal(benchValue)
-		check.Must(b, err)
-		var v benchPayment
-		check.Must(b, json.Unmarshal(raw, &v))
-	}
-}
-
 func BenchmarkFingerprint(b *testing.B) {
-	raw, err := json.Marshal(benchValue)
+	raw, err := json.Marshal(aPayment)
 	check.Must(b, err)
-	for name, payload := range map[string]any{
-		"struct": benchValue, "struct with sorted keys": benchInOrder, "raw": json.RawMessage(raw), "bytes": raw,
-	} {
+	for name, payload := range map[string]any{"struct": aPayment, "raw": json.RawMessage(raw), "bytes": raw} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -141,27 +75,11 @@ func BenchmarkFingerprint(b *testing.B) {
 	}
 }
 
-func BenchmarkCanonical(b *testing.B) {
-	for name, v := range map[string]any{"unsorted": benchValue, "sorted": benchInOrder} {
-		raw, err := json.Marshal(v)
-		check.Must(b, err)
-		b.Run(name, func(b *testing.B) {
-			dst := make([]byte, 0, 1024)
-			b.ReportAllocs()
-			b.SetBytes(int64(len(raw)))
-			for b.Loop() {
-				_, err := canonical.Append(dst, raw)
-				check.Must(b, err)
-			}
-		})
-	}
-}
-
 func BenchmarkPath(b *testing.B) {
-	key := keypath.Path[benchPayment]("id")
+	key := keypath.Path[payment]("id")
 	b.ReportAllocs()
 	for b.Loop() {
-		_, err := key(benchValue)
+		_, err := key(aPayment)
 		check.Must(b, err)
 	}
 }

@@ -68,15 +68,10 @@ func TestHungClaimEndsBeforeItsInvocation(t *testing.T) {
 				reserve = 500 * time.Millisecond
 			}
 			begun := time.Now()
-			_, event, err := do(during(t, c.invocation), newExecutor(t, c.store.over(store), &c.config), mustNotRun(t))
+			r := try(during(t, c.invocation), t, newExecutor(t, c.store.over(store), &c.config), mustNotRun(t)).is(driver.ErrUnavailable).is(context.DeadlineExceeded).ended(idempotent.OutcomeFailed).attempt(0).roundTrips(c.trips)
 			took(t, begun, 0, c.invocation-reserve)
-			failed := check.As[*idempotent.StoreError](t, err)
+			failed := check.As[*idempotent.StoreError](t, r.err)
 			check.False(t, failed.Executed)
-			check.Is(t, err, driver.ErrUnavailable)
-			check.Is(t, err, context.DeadlineExceeded)
-			check.Equal(t, event.Outcome, idempotent.OutcomeFailed)
-			check.Equal(t, event.RoundTrips, c.trips)
-			check.Equal(t, event.Attempt, 0)
 		})
 	}
 }
@@ -117,7 +112,8 @@ func TestHungClaimThatLandedIsReleased(t *testing.T) {
 				store = abandoned(t)
 			}
 			config := &idempotent.Config{MaxAttempts: 2}
-			try(during(t, 3*time.Second), t, newExecutor(t, c.store.over(store), config), mustNotRun(t)).is(idempotent.ErrStore)
+			r := try(during(t, 3*time.Second), t, newExecutor(t, c.store.over(store), config), mustNotRun(t)).is(idempotent.ErrStore)
+			check.Equal(t, r.event.Lapsed, c.store.takeovers, "the next call meets a released record")
 			recordIs(t, store, c.want)
 			try(t.Context(), t, newExecutor(t, store, config), returns("done")).returned("done")
 		})
@@ -193,14 +189,11 @@ func TestHungClaimWithinAHandlerEndsBeforeTheHandler(t *testing.T) {
 		inner := newExecutor(t, silent{creates: true, rest: true}.over(memory.New(0)), &idempotent.Config{Reserve: 50 * time.Millisecond})
 		ctx := during(t, 3*time.Second)
 		begun := time.Now()
-		_, event, err := do(ctx, newExecutor(t, memory.New(0), &idempotent.Config{Reserve: time.Second}), func(ctx context.Context) (string, error) {
+		try(ctx, t, newExecutor(t, memory.New(0), &idempotent.Config{Reserve: time.Second}), func(ctx context.Context) (string, error) {
 			_, _, err := do(ctx, inner, mustNotRun(t))
 			took(t, begun, 0, 2*time.Second)
 			return "", err
-		})
-		// It had all of the handler's time.
-		check.Is(t, err, idempotent.ErrStore)
-		check.Equal(t, event.Outcome, idempotent.OutcomeTimedOut)
+		}).is(idempotent.ErrStore).ended(idempotent.OutcomeTimedOut) // it had all of the handler's time
 	})
 }
 
@@ -246,11 +239,9 @@ func TestHungWriteOfARunEndsBeforeItsInvocation(t *testing.T) {
 			for kind, answer := range map[string]hook{"hung": hangs, "denied": notSent(errors.New("AccessDeniedException"))} {
 				bubble(t, name+", "+kind, func(t *testing.T) {
 					begun := time.Now()
-					_, event, err := do(during(t, invocation), newExecutor(t, hooked(memory.New(0), on(isChange, answer)), nil), handler)
+					r := try(during(t, invocation), t, newExecutor(t, hooked(memory.New(0), on(isChange, answer)), nil), handler).failed().ended(idempotent.OutcomeUnknown)
 					took(t, begun, 0, invocation-50*time.Millisecond)
-					check.Failed(t, err)
-					check.Equal(t, event.Outcome, idempotent.OutcomeUnknown)
-					check.True(t, event.ErrorIs(idempotent.ErrStore))
+					check.True(t, r.event.ErrorIs(idempotent.ErrStore))
 					// A completion has the time that it always had.
 					if name == "the completion" && kind == "hung" {
 						took(t, begun, invocation-100*time.Millisecond, invocation-100*time.Millisecond)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"math"
 	"math/big"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
@@ -152,30 +151,6 @@ func TestReplayedStepHasTheNumbersOfTheFirst(t *testing.T) {
 	}
 }
 
-// A random number is a float64, or keeps its text.
-func TestNumbersKeepTheirValue(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	for range 20000 {
-		digits := make([]byte, 1+random.IntN(20))
-		for i := range digits {
-			digits[i] = byte('0' + random.IntN(10))
-		}
-		digits[0] = byte('1' + random.IntN(9))
-		if at := random.IntN(len(digits) + 1); at > 0 && at < len(digits) {
-			digits = append(digits[:at:at], append([]byte{'.'}, digits[at:]...)...)
-		}
-		var got any
-		check.Must(t, (idempotent.JSON{}).Decode(digits, &got))
-		again, err := json.Marshal(got)
-		check.Must(t, err)
-		was, _ := new(big.Rat).SetString(string(digits))
-		is, ok := new(big.Rat).SetString(string(again))
-		if !ok || was.Cmp(is) != 0 {
-			t.Fatalf("%s became %s", digits, again)
-		}
-	}
-}
-
 // ring decodes from text, into what has no end.
 type ring struct{ Next *ring }
 
@@ -222,12 +197,4 @@ func TestStoredResultIsACopy(t *testing.T) {
 		copy(call(), "HERS")
 		check.Equal(t, string(call()), "paid 100", name)
 	}
-}
-
-func TestReplayIntoAnotherType(t *testing.T) {
-	x := newExecutor(t, memory.New(0), nil)
-	try(t.Context(), t, x, returns("text")).succeeded()
-	_, err := idempotent.Do(t.Context(), x, theKey, never[int](t))
-	unavailable := check.As[*idempotent.ResultUnavailableError](t, err)
-	check.Failed(t, unavailable.Err)
 }

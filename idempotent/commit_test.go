@@ -2,6 +2,7 @@ package idempotent_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -76,19 +77,36 @@ func TestCommitWhoseReleaseIsRefusedTooIsUnknown(t *testing.T) {
 
 // A missing record does not tell whether the transaction was committed with it. One of
 // another payload was created anew: this call's own may have been committed before.
+// Another library's takeover writes a whole new item, without owner and attempt: if no
+// answer was lost before, nothing was committed.
 func TestCommitWhoseRecordIsGoneIsUnknown(t *testing.T) {
-	for name, met := range map[string]driver.Record{
-		"gone":                      {},
-		"begun anew":                {Status: driver.InProgress, Owner: "another", Attempt: 1, Lease: time.Now().Add(time.Hour)},
-		"released, another payload": {Status: driver.InProgress, Attempt: 1, Lease: driver.LeaseEnded, Fingerprint: "another payload's"},
-		"claimed, another payload":  {Status: driver.InProgress, Owner: "another", Attempt: 5, Lease: time.Now().Add(time.Hour), Fingerprint: "another payload's"},
+	foreign := driver.Record{Status: driver.InProgress, Lease: time.Now().Add(time.Hour)}
+	for name, c := range map[string]struct {
+		met  driver.Record
+		lost bool // the answer before
+		want error
+	}{
+		"gone":                      {driver.Record{}, false, idempotent.ErrOutcomeUnknown},
+		"begun anew":                {driver.Record{Status: driver.InProgress, Owner: "another", Attempt: 1, Lease: time.Now().Add(time.Hour)}, false, idempotent.ErrOutcomeUnknown},
+		"released, another payload": {driver.Record{Status: driver.InProgress, Attempt: 1, Lease: driver.LeaseEnded, Fingerprint: "another payload's"}, false, idempotent.ErrOutcomeUnknown},
+		"claimed, another payload":  {driver.Record{Status: driver.InProgress, Owner: "another", Attempt: 5, Lease: time.Now().Add(time.Hour), Fingerprint: "another payload's"}, false, idempotent.ErrOutcomeUnknown},
+		"another library's":         {foreign, false, idempotent.ErrLeaseLost},
+		"and an answer was lost":    {foreign, true, idempotent.ErrOutcomeUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBank()
-			met.ID = recordID(t, theKey)
-			b.before = func(*entry) error { return b.Put(met) }
-			r := try(t.Context(), t, newExecutor(t, b, nil), books("x", nil)).ended(idempotent.OutcomeUnknown)
-			check.Failed(t, check.As[*idempotent.OutcomeUnknownError](t, r.err).Err)
+			c.met.ID = recordID(t, theKey)
+			b.before = func(*entry) error {
+				err := b.Put(c.met)
+				if c.lost {
+					c.lost, err = false, errNetwork
+				}
+				return err
+			}
+			r := try(t.Context(), t, newExecutor(t, b, nil), books("x", nil)).is(c.want)
+			if c.want == idempotent.ErrOutcomeUnknown {
+				check.Failed(t, check.As[*idempotent.OutcomeUnknownError](t, r.ended(idempotent.OutcomeUnknown).err).Err)
+			}
 			check.Differ(t, stored(t, b).Status, driver.Completed)
 			b.holds(t)
 		})
@@ -108,11 +126,7 @@ func TestFailureAfterACommitRecreatesNothing(t *testing.T) {
 
 func TestCommitAloneWhereNothingIsRecorded(t *testing.T) {
 	b := newBank()
-	x := newExecutor(t, b, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
-	call := func(refused error) error {
-		_, err := idempotent.Do(t.Context(), x, idempotent.Key{}, books("x", refused))
-		return err
-	}
+	call := func(refused error) error { return bypassed(t.Context(), t, b, books("x", refused)) }
 	check.Nil(t, call(nil))
 	check.Equal(t, call(errCrash), errCrash)
 	b.before = func(*entry) error { return errCrash }
@@ -154,13 +168,72 @@ func TestErrorOfACommitSaysItsCauseOnce(t *testing.T) {
 			check.Equal(t, strings.Count(failed.Error(), cause.Error()), 1, failed)
 			check.Is(t, failed, cause)
 		}
-		b = newBank()
-		b.on = fails(isRelease, errCrash)
-		r := try(t.Context(), t, newExecutor(t, b, nil), books("x", errNetwork))
-		r.is(idempotent.ErrStore)
-		for _, err := range []error{r.err, r.event.Err} {
-			check.Equal(t, strings.Count(err.Error(), "the handler ran"), 1, err)
-			check.Is(t, err, errCrash)
-		}
 	})
 }
+
+// commits is a bank that decides on each commit without a record: it is made,
+// unless its error says that nothing was written.
+type commits struct {
+	*bank
+	errs []error
+}
+
+func (c *commits) Commit(ctx context.Context, id string, with any) error {
+	err := c.errs[0]
+	if len(c.errs) > 1 {
+		c.errs = c.errs[1:]
+	}
+	if _, refused := err.(*driver.Rejected); refused || errors.Is(err, driver.ErrNotWritten) {
+		return err
+	}
+	return errors.Join(c.bank.Commit(ctx, id, with), err)
+}
+
+// chargesAndBooks is a saga that charges and then books.
+func chargesAndBooks(undone *int) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		_, err := idempotent.SagaStep(ctx, "charge", returns("x"), func(context.Context, string) error { *undone++; return nil })
+		book(ctx, "transfer")
+		return "done", err
+	}
+}
+
+// bypassed calls without a key.
+func bypassed(ctx context.Context, t *testing.T, store driver.Store, fn func(context.Context) (string, error)) error {
+	t.Helper()
+	x := newExecutor(t, store, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+	_, err := idempotent.Do(ctx, x, idempotent.Key{}, fn)
+	return err
+}
+
+// The first copy was committed. The second is refused, which does not say so.
+func TestBypassedSagaThatMayBeCommittedIsNotUndone(t *testing.T) {
+	undone := 0
+	store := &commits{newBank(), []error{errNetwork, &driver.Rejected{Err: soldOut()}}}
+	err := bypassed(t.Context(), t, store, chargesAndBooks(&undone))
+	check.Is(t, err, idempotent.ErrOutcomeUnknown)
+	check.Equal(t, undone, 0)
+	store.holds(t, "transfer")
+}
+
+func TestBypassedCommitThatWroteNothingIsRolledBack(t *testing.T) {
+	store := &commits{newBank(), []error{driver.ErrNotWritten}}
+	err := bypassed(t.Context(), t, store, books("x", nil))
+	result{t: t, err: err}.rolledBack()
+	store.holds(t)
+}
+
+// A transaction whose answer was lost may still be committed under a lease that
+// is not known to have ended.
+func TestRefusedCommitWhoseReleaseFailsIsUnknown(t *testing.T) {
+	b := newBank()
+	b.on = fails(isRelease, errCrash)
+	r := try(t.Context(), t, newExecutor(t, b, nil), books("x", errAgain)).ended(idempotent.OutcomeUnknown)
+	check.Equal(t, r.executed().Handler, errAgain)
+	for _, err := range []error{r.err, r.event.Err} {
+		check.Equal(t, strings.Count(err.Error(), "the handler ran"), 1, err)
+		check.Is(t, err, errCrash)
+	}
+}
+
+var errAgain = errors.New("again")

@@ -170,3 +170,17 @@ func TestDenialAfterAnOutageIsRepeated(t *testing.T) {
 		try(during(t, 15*time.Minute), t, x, func(context.Context) (string, error) { return "done", nil }).succeeded()
 	})
 }
+
+// The retention counts from the write that was stored, and not from the first try.
+func TestRepeatedCompletionExpiresLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		completes := func(w write) bool { return w.change.Status == driver.Completed }
+		x := newExecutor(t, hooked(store, onFirst(completes, func(w write) (driver.Record, bool, error) {
+			time.Sleep(10 * time.Second)
+			return driver.Record{}, false, errNetwork
+		})), &idempotent.Config{Lease: time.Minute, Retention: time.Hour})
+		try(t.Context(), t, x, returns("done")).returned("done")
+		check.True(t, !stored(t, store).Expires.Before(time.Now().Add(time.Hour).Truncate(time.Second)), stored(t, store).Expires, time.Now())
+	})
+}

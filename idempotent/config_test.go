@@ -113,41 +113,13 @@ func TestSharedReleasesPermanentErrors(t *testing.T) {
 // A step is refused before it has an effect, and the call with it, even if the
 // handler ignores the error.
 func TestSharedRefusesStepsBeforeTheyRun(t *testing.T) {
-	for name, step := range map[string]func(context.Context, func(context.Context) (string, error)) error{
-		"Step": func(ctx context.Context, fn func(context.Context) (string, error)) error {
-			_, err := idempotent.Step(ctx, "charge", fn)
-			return err
-		},
-		"SagaStep": func(ctx context.Context, fn func(context.Context) (string, error)) error {
-			_, err := idempotent.SagaStep(ctx, "charge", fn, func(context.Context, string) error { return nil })
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			store := memory.New(0)
-			x := newExecutor(t, store, adapter.Shared(nil))
-			charges := 0
-			_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-				check.Is(t, step(ctx, charge(&charges, nil)), idempotent.ErrStep, "the step returns")
-				return "done", nil
-			})
-			refused := check.As[*idempotent.StepError](t, err)
-			check.Contains(t, refused.Reason, "another library shares the record")
-			check.Equal(t, charges, 0)
-			check.Equal(t, stored(t, store).Status, driver.Absent)
-		})
-	}
-}
-
-// A downstream key needs nothing in the record.
-func TestSharedHasDownstreamKeys(t *testing.T) {
-	x := newExecutor(t, memory.New(0), adapter.Shared(nil))
-	keys := map[string]bool{}
-	for range 2 {
-		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
-			keys[idempotent.DownstreamKey(ctx, "charge")] = true
-			return "", errNetwork
-		}).is(errNetwork)
-	}
-	check.Equal(t, len(keys), 1)
+	store := memory.New(0)
+	r := try(t.Context(), t, newExecutor(t, store, adapter.Shared(nil)), func(ctx context.Context) (string, error) {
+		_, err := idempotent.SagaStep(ctx, "charge", mustNotRun(t), func(context.Context, string) error { return nil })
+		check.Is(t, err, idempotent.ErrStep, "the step returns")
+		return "done", nil
+	})
+	refused := check.As[*idempotent.StepError](t, r.err)
+	check.Contains(t, refused.Reason, "another library shares the record")
+	recordIs(t, store, "no record")
 }

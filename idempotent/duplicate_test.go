@@ -188,9 +188,8 @@ func TestWaitOfAnAdapterCounts(t *testing.T) {
 			done := inBackground(t, newExecutor(t, store, nil), time.Minute, "theirs", nil)
 			begun := time.Now()
 			x := newExecutor(t, store, &idempotent.Config{Wait: test.config})
-			_, _, err := do(adapter.With(t.Context(), adapter.Wait(test.own)), x, mustNotRun(t))
+			try(adapter.With(t.Context(), adapter.Wait(test.own)), t, x, mustNotRun(t)).is(idempotent.ErrInProgress)
 			waited := time.Since(begun)
-			check.Is(t, err, idempotent.ErrInProgress)
 			check.Equal(t, waited, test.want)
 			<-done
 		})
@@ -199,24 +198,19 @@ func TestWaitOfAnAdapterCounts(t *testing.T) {
 
 // A handler that calls Do itself waits as configured for that Executor.
 func TestWaitOfAnAdapterCountsEndsAtTheHandler(t *testing.T) {
-	for _, config := range []time.Duration{0, 10 * time.Second} {
-		withWaitEndsAtTheHandler(t, config)
-	}
-}
-
-func withWaitEndsAtTheHandler(t *testing.T, config time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		done := inBackground(t, newExecutor(t, store, nil), time.Minute, "theirs", nil)
 		outer := named(t, "outer", store, nil)
-		begun := time.Now()
-		x := newExecutor(t, store, &idempotent.Config{Wait: config})
-		_, err := idempotent.Do(adapter.With(t.Context(), adapter.Wait(time.Hour)), outer, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
-			value, _, err := do(ctx, x, mustNotRun(t))
-			return value, err
-		})
-		check.Is(t, err, idempotent.ErrInProgress)
-		check.Equal(t, time.Since(begun), config)
+		for _, config := range []time.Duration{0, 10 * time.Second} {
+			begun := time.Now()
+			x := newExecutor(t, store, &idempotent.Config{Wait: config})
+			try(adapter.With(t.Context(), adapter.Wait(time.Hour)), t, outer, func(ctx context.Context) (string, error) {
+				value, _, err := do(ctx, x, mustNotRun(t))
+				return value, err
+			}).is(idempotent.ErrInProgress)
+			check.Equal(t, time.Since(begun), config)
+		}
 		<-done
 	})
 }

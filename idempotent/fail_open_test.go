@@ -143,10 +143,20 @@ func TestClaimThatWouldFailOpenIsNotBoundByItsBatch(t *testing.T) {
 		runs := 0
 		for range 2 {
 			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-			_, _, err := do(startsBy(ctx, time.Second), x, func(context.Context) (string, error) { runs++; return "", nil })
+			try(startsBy(ctx, time.Second), t, x, func(context.Context) (string, error) { runs++; return "", nil }).succeeded()
 			cancel()
-			check.Nil(t, err)
 		}
 		check.Equal(t, runs, 1)
 	})
+}
+
+// Its caller has gone, so nobody asked for an unprotected run.
+func TestCancelledCallDoesNotFailOpen(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	store := hooked(memory.New(0), on(isClaim, func(write) (driver.Record, bool, error) {
+		cancel()
+		return driver.Record{}, false, errNetwork
+	}))
+	try(ctx, t, newExecutor(t, store, &idempotent.Config{OnStoreError: idempotent.FailOpen}), mustNotRun(t)).is(idempotent.ErrStore)
 }

@@ -65,10 +65,8 @@ func TestHungReadEndsAWaitBeforeTheLastStart(t *testing.T) {
 		abandonClaim(t, store, time.Hour)
 		wait := time.Hour
 		begun := time.Now()
-		_, event, err := do(startsBy(t.Context(), time.Minute, adapter.Wait(wait)), newExecutor(t, silent{gets: true}.over(store), nil), mustNotRun(t))
+		try(startsBy(t.Context(), time.Minute, adapter.Wait(wait)), t, newExecutor(t, silent{gets: true}.over(store), nil), mustNotRun(t)).is(driver.ErrUnavailable).ended(idempotent.OutcomeFailed)
 		took(t, begun, 0, 6*time.Second)
-		check.Is(t, err, driver.ErrUnavailable)
-		check.Equal(t, event.Outcome, idempotent.OutcomeFailed)
 	})
 }
 
@@ -94,8 +92,7 @@ func TestClaimAnsweredAfterTheLastStartDoesNotRun(t *testing.T) {
 			if c.lapsed {
 				store = abandoned(t)
 			}
-			_, event, err := do(startsBy(t.Context(), lastStart, c.more...), newExecutor(t, answering(store, lastStart+1), &c.config), mustNotRun(t))
-			checkNotRun(t, event, err)
+			try(startsBy(t.Context(), lastStart, c.more...), t, newExecutor(t, answering(store, lastStart+1), &c.config), mustNotRun(t)).notRun()
 			recordIs(t, store, c.want)
 		})
 	}
@@ -135,7 +132,7 @@ func TestRunsWithoutAClaimKeepTheLastStart(t *testing.T) {
 				key = idempotent.Key{}
 			}
 			_, err := idempotent.Do(ctx, newExecutor(t, newBank(), &config), key, mustNotRun(t))
-			checkNotRun(t, event, err)
+			result{t: t, event: event, err: err}.notRun()
 		})
 	}
 }

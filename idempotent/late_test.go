@@ -2,7 +2,6 @@ package idempotent_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,25 +36,20 @@ func (r result) refusedAsLate() result {
 
 // A late key does with a record what every key does, and makes none.
 func TestLateKey(t *testing.T) {
-	once, open, reads, unclaimed := idempotent.Config{MaxAttempts: 1}, idempotent.Config{OnStoreError: idempotent.FailOpen}, idempotent.Config{ReadFirst: true}, idempotent.Config{Optimistic: true}
+	open, reads, unclaimed := idempotent.Config{OnStoreError: idempotent.FailOpen}, idempotent.Config{ReadFirst: true}, idempotent.Config{Optimistic: true}
 	late, lateOutcome := idempotent.ErrKeyExpired, idempotent.OutcomeExpired
 	for name, test := range map[string]meeting{
 		"a first call is refused":               {err: late, outcome: lateOutcome, reads: 1},
 		"no expired one is replaced":            {meets: expired, err: late, outcome: lateOutcome, reads: 1},
 		"a finished call is replayed":           {meets: finished, value: "theirs", outcome: idempotent.OutcomeReplayed, reads: 1},
-		"a running call is in progress":         {meets: func(*driver.Record) {}, err: idempotent.ErrInProgress, outcome: idempotent.OutcomeConflict, reads: 1},
 		"a lapsed call is continued":            {meets: lapsed, value: "ours", outcome: idempotent.OutcomeTakeover, reads: 1, tries: 2},
-		"another payload is refused for it":     {meets: func(r *driver.Record) { finished(r); r.Fingerprint = "another" }, err: idempotent.ErrKeyReused, outcome: idempotent.OutcomeMismatch, reads: 1},
-		"no attempt is left":                    {config: once, meets: lapsed, err: idempotent.ErrOutcomeUnknown, outcome: idempotent.OutcomeUnknown, reads: 1},
 		"failing open, a first call is refused": {config: open, err: late, outcome: lateOutcome, reads: 1},
 		"failing open, a lapsed call continues": {config: open, meets: lapsed, value: "ours", outcome: idempotent.OutcomeTakeover, reads: 1, tries: 2},
 		"reading first, it reads once":          {config: reads, err: late, outcome: lateOutcome, reads: 1},
 
-		"optimistic, a first call is refused":      {config: unclaimed, err: late, outcome: lateOutcome, reads: 1},
-		"optimistic, no expired one is replaced":   {config: unclaimed, meets: expired, err: late, outcome: lateOutcome, reads: 1},
-		"optimistic, a finished call is replayed":  {config: unclaimed, meets: finished, value: "theirs", outcome: idempotent.OutcomeReplayed, reads: 1},
-		"optimistic, a running one is in progress": {config: unclaimed, meets: func(*driver.Record) {}, err: idempotent.ErrInProgress, outcome: idempotent.OutcomeConflict, reads: 1},
-		"optimistic, a lapsed call is claimed":     {config: unclaimed, meets: lapsed, value: "ours", outcome: idempotent.OutcomeTakeover, reads: 2, tries: 2},
+		"optimistic, a first call is refused":    {config: unclaimed, err: late, outcome: lateOutcome, reads: 1},
+		"optimistic, no expired one is replaced": {config: unclaimed, meets: expired, err: late, outcome: lateOutcome, reads: 1},
+		"optimistic, a lapsed call is claimed":   {config: unclaimed, meets: lapsed, value: "ours", outcome: idempotent.OutcomeTakeover, reads: 2, tries: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.config.RefuseLate, test.config.Retention = true, time.Hour
@@ -125,25 +119,6 @@ func TestWhenAKeyIsLate(t *testing.T) {
 		tryIssued(t.Context(), t, x, always, returns("ran")).returned("ran").ended(idempotent.OutcomeBypassed)
 		check.False(t, adapter.RefusesLate(x))
 	})
-}
-
-func TestRepetitionsBehindTheRetention(t *testing.T) {
-	const calls = 1000
-	for refuses, want := range map[bool]int{true: 0, false: calls} {
-		synctest.Test(t, func(t *testing.T) {
-			x := newExecutor(t, memory.New(0), &idempotent.Config{RefuseLate: refuses, Retention: time.Hour})
-			made := time.Now()
-			deliver := func() (runs int) {
-				for i := range calls {
-					_, _ = idempotent.Do(t.Context(), x, idempotent.Key{ID: fmt.Sprint(i), Issued: made}, func(context.Context) (string, error) { runs++; return "", nil })
-				}
-				return runs
-			}
-			check.Equal(t, deliver(), calls)
-			time.Sleep(2 * time.Hour)
-			check.Equal(t, deliver(), want, refuses)
-		})
-	}
 }
 
 // Without its record, nothing tells a late key from the first.

@@ -129,25 +129,6 @@ func TestNestedRetryableErrorRefundsNoOuterAttempt(t *testing.T) {
 	check.Equal(t, charges, 1)
 }
 
-// The outer call has the same outcome whether the nested call fails or replays
-// its failure.
-func TestNestedPermanentErrorAndItsReplayHaveOneOutcome(t *testing.T) {
-	store := memory.New(0)
-	outer := newExecutor(t, store, nil)
-	inner := named(t, "inner", store, nil)
-	handler := func(ctx context.Context) (string, error) {
-		return idempotent.Do(ctx, inner, idempotent.Key{ID: "mail"}, func(context.Context) (string, error) {
-			return "", fmt.Errorf("mail: %w", idempotent.Permanent(errors.New("no such address")))
-		})
-	}
-	_, first, _ := do(t.Context(), outer, handler)
-	other := theKey
-	other.ID = "another order, same mail"
-	ctx, second := adapter.WithEvent(t.Context())
-	_, _ = idempotent.Do(ctx, outer, other, handler)
-	check.Equal(t, first.Outcome, second.Outcome)
-}
-
 // A sentinel that a nested call has returned classifies the outer handler's
 // error, if the handler returns the sentinel itself.
 func TestSentinelThatANestedCallReturnedStillClassifies(t *testing.T) {
@@ -228,15 +209,13 @@ func TestUndoErrorDoesNotClassifyAnEnclosingCall(t *testing.T) {
 // may have been the second.
 func TestNestedUnknownOutcomeIsNoFailureOfTheOuterCall(t *testing.T) {
 	outer := memory.New(0)
-	_, event, err := do(t.Context(), newExecutor(t, outer, nil), func(ctx context.Context) (string, error) {
+	r := try(t.Context(), t, newExecutor(t, outer, nil), func(ctx context.Context) (string, error) {
 		b := newBank()
 		b.on = on(func(write) bool { return b.tries > 1 }, notSent(&driver.Rejected{Err: soldOut()}))
 		b.before = func(*entry) error { return errNetwork }
 		x := newExecutor(t, b, &idempotent.Config{Optimistic: true, ReleasePermanent: true})
 		return idempotent.Do(ctx, x, theKey, books("x", nil))
-	})
-	check.Is(t, err, idempotent.ErrOutcomeUnknown)
-	check.Equal(t, event.Outcome, idempotent.OutcomeReleased)
-	check.False(t, event.Permanent)
+	}).is(idempotent.ErrOutcomeUnknown).ended(idempotent.OutcomeReleased)
+	check.False(t, r.event.Permanent)
 	check.Equal(t, stored(t, outer).Status, driver.Absent)
 }

@@ -42,16 +42,6 @@ func TestObserversSeeEveryCallOnce(t *testing.T) {
 	check.True(t, e.Total >= e.Store, e.Total)
 }
 
-// An event belongs to the call with its context, and not to nested calls.
-func TestWithEventIsNotInherited(t *testing.T) {
-	x := newExecutor(t, memory.New(0), nil)
-	_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-		return idempotent.Do(ctx, x, idempotent.Key{ID: "inner"}, returns(""))
-	})
-	check.Nil(t, err)
-	check.Equal(t, event.RecordID, recordID(t, theKey))
-}
-
 func TestLogObserver(t *testing.T) {
 	const secret = "4111-1111"
 	var out bytes.Buffer

@@ -52,20 +52,14 @@ func TestOptimisticRefusedAfterALostAnswer(t *testing.T) {
 		}
 		return errNetwork
 	}
-	_, event, err := do(t.Context(), newExecutor(t, b, optimistic), books("x", nil))
-	check.Is(t, err, idempotent.ErrOutcomeUnknown)
-	check.Is(t, err, errCrash)
-	check.Equal(t, event.Outcome, idempotent.OutcomeUnknown)
+	try(t.Context(), t, newExecutor(t, b, optimistic), books("x", nil)).is(idempotent.ErrOutcomeUnknown).is(errCrash).ended(idempotent.OutcomeUnknown)
 	// One that is stored stands in the way of late copies.
-	b, tries = newBank(), 0
+	b = newBank()
 	b.before = func(e *entry) error {
 		e.refused = soldOut()
 		return errNetwork
 	}
-	_, event, err = do(t.Context(), newExecutor(t, b, optimistic), books("x", nil))
-	if _, ok := err.(*soldOutError); !ok || event.Outcome != idempotent.OutcomeFailed {
-		t.Errorf("%v, %+v", err, event)
-	}
+	try(t.Context(), t, newExecutor(t, b, optimistic), books("x", nil)).soldOut().ended(idempotent.OutcomeFailed)
 }
 
 // Every call that loses would have the other effects, whatever the handler
@@ -96,23 +90,6 @@ func TestOptimisticWithoutWrites(t *testing.T) {
 	try(t.Context(), t, x, returns("again")).returned("read").ended(idempotent.OutcomeRepeated)
 }
 
-// Nothing but the transaction of a handler is undone when it meets a record.
-func TestRepeatedEffectIsLogged(t *testing.T) {
-	x := newExecutor(t, newBank(), optimistic)
-	try(t.Context(), t, x, returns("sent")).succeeded()
-	out := logged(t)
-	try(t.Context(), t, x, returns("sent again")).returned("sent")
-	check.Contains(t, out.String(), "level=WARN")
-	check.Contains(t, out.String(), "outcome=repeated")
-}
-
-// A handler that has not run has repeated nothing.
-func TestOptimisticReplayWithoutARunIsNoRepetition(t *testing.T) {
-	x := newExecutor(t, newBank(), &idempotent.Config{Optimistic: true, ReadFirst: true})
-	try(t.Context(), t, x, returns("read")).succeeded()
-	try(t.Context(), t, x, mustNotRun(t)).returned("read").ended(idempotent.OutcomeReplayed)
-}
-
 // Its record is in progress, and the caller receives another error. An adapter that took
 // it for a stored failure would drop the message.
 func TestFailureOfAnOptimisticRunThatMeetsAClaimIsNotPermanent(t *testing.T) {
@@ -127,17 +104,6 @@ func TestFailureOfAnOptimisticRunThatMeetsAClaimIsNotPermanent(t *testing.T) {
 			recordIs(t, b, "in progress by other")
 		})
 	}
-}
-
-// A failure that is not stored does not stop a late copy.
-func TestOptimisticReleasesNothingAfterALostAnswer(t *testing.T) {
-	b := newBank()
-	b.before = func(e *entry) error {
-		e.refused = soldOut()
-		return errNetwork
-	}
-	x := newExecutor(t, b, &idempotent.Config{Optimistic: true, ReleasePermanent: true})
-	try(t.Context(), t, x, books("x", nil)).is(idempotent.ErrOutcomeUnknown)
 }
 
 var errConflict = fmt.Errorf("TransactionConflict: %w: %w", driver.ErrNotWritten, driver.ErrUnavailable)

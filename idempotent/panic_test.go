@@ -69,7 +69,8 @@ func (panicsInDecode) Decode([]byte, any) error { panic("hostile") }
 func TestPanicInDecodeIsAnError(t *testing.T) {
 	x := newExecutor(t, memory.New(0), &idempotent.Config{Codec: panicsInDecode{}})
 	_, _, _ = do(t.Context(), x, returns("done"))
-	try(t.Context(), t, x, mustNotRun(t)).is(idempotent.ErrResultUnavailable)
+	r := try(t.Context(), t, x, mustNotRun(t))
+	check.Failed(t, check.As[*idempotent.ResultUnavailableError](t, r.err).Err)
 }
 
 type exitsInEncode struct{ idempotent.JSON }

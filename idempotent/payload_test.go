@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -93,16 +92,11 @@ func TestLargeResultsAreSpilled(t *testing.T) {
 	try(t.Context(), t, newExecutor(t, store, spilling(payloads)), mustNotRun(t)).returned(large).ended(idempotent.OutcomeReplayed)
 }
 
-func TestSmallResultsAndErrorsStayInTheRecord(t *testing.T) {
-	final := idempotent.Permanent(errors.New(large))
-	for name, handler := range map[string]func(context.Context) (string, error){"result": returns("small"), "error": failsWith(final)} {
-		store, payloads := memory.New(0), newShelf()
-		_, _, _ = do(t.Context(), newExecutor(t, store, spilling(payloads)), handler)
-		r := stored(t, store)
-		check.True(t, r.Data != nil, name)
-		check.Equal(t, r.Payload, "", name)
-		check.Equal(t, payloads.puts, 0, name)
-	}
+func TestErrorsStayInTheRecord(t *testing.T) {
+	store, payloads := memory.New(0), newShelf()
+	try(t.Context(), t, newExecutor(t, store, spilling(payloads)), failsWith(idempotent.Permanent(errors.New(large)))).failed()
+	check.True(t, stored(t, store).Data != nil)
+	check.Equal(t, payloads.puts, 0)
 }
 
 // A sealed result counts as it is stored.
@@ -208,17 +202,6 @@ func TestPutThatCannotSucceedIsNotRetried(t *testing.T) {
 		check.Equal(t, r.Status, driver.Completed, name)
 		check.Differ(t, r.Unavailable, "", name)
 	}
-}
-
-// Goexit in the payload store leaves a record that says that the work is done.
-func TestPutThatEndsTheGoroutine(t *testing.T) {
-	store, payloads := memory.New(0), newShelf()
-	payloads.put = func(context.Context) (string, error) { runtime.Goexit(); return "", nil }
-	x := newExecutor(t, store, spilling(payloads))
-	inGoroutine(func() { _, _, _ = do(t.Context(), x, returns(large)) })
-	r := stored(t, store)
-	check.Equal(t, r.Status, driver.Completed)
-	check.Differ(t, r.Unavailable, "")
 }
 
 // A payload that cannot be read now may be readable later. The work is not

@@ -3,7 +3,6 @@ package idempotent_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,7 +92,7 @@ func TestProviderMemory(t *testing.T) {
 			}
 			before := stored(t, store)
 			ran := false
-			tryIssued(t.Context(), t, newExecutor(t, store, &test.config), 2*time.Hour*b2i(test.config.RefuseLate), func(context.Context) (string, error) {
+			tryIssued(t.Context(), t, newExecutor(t, store, &test.config), 2*time.Hour, func(context.Context) (string, error) {
 				ran = true
 				return "ours", nil
 			}).with(test.value).is(test.err).ended(test.outcome)
@@ -105,17 +104,9 @@ func TestProviderMemory(t *testing.T) {
 	}
 }
 
-func b2i(b bool) time.Duration {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 func TestKeyForgottenErrorSaysWhenTheFirstAttemptBegan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		check.Must(t, store.Put(met(t, func(r *driver.Record) { began(72 * time.Hour)(r); r.Attempt = 3; r.Refunds = 1 })))
+		store := storing(t, func(r *driver.Record) { began(72 * time.Hour)(r); r.Attempt = 3; r.Refunds = 1 })
 		r := try(t.Context(), t, newExecutor(t, store, remembers()), mustNotRun(t)).refusedAsForgotten()
 		forgotten := check.As[*idempotent.KeyForgottenError](t, r.err)
 		check.Time(t, forgotten.Began, time.Now().Add(-72*time.Hour))
@@ -211,62 +202,6 @@ func TestReleaseKeepsTheRecordWhoseProviderMayKnowIt(t *testing.T) {
 			time.Sleep(forgottenIn)
 			try(t.Context(), t, x, mustNotRun(t)).refusedAsForgotten()
 		})
-	}
-}
-
-// A person has checked what was done: the next call is a first one.
-func TestReleaseByAPersonBeginsAnew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, how := range []driver.Release{driver.ReleaseKeep, driver.ReleaseRefund, driver.ReleaseDelete} {
-			store := memory.New(0)
-			x := newExecutor(t, store, remembers())
-			try(t.Context(), t, x, failsWith(errCrash)).failed()
-			time.Sleep(2 * time.Hour)
-			try(t.Context(), t, x, mustNotRun(t)).refusedAsForgotten()
-			e, err := store.Inspect(t.Context(), recordID(t, theKey))
-			check.Must(t, err)
-			_, ok, err := store.Apply(t.Context(), e, driver.Change{Release: how})
-			check.Must(t, err)
-			check.True(t, ok)
-			again := time.Now()
-			try(t.Context(), t, x, func(ctx context.Context) (string, error) {
-				claim, _ := idempotent.FromContext(ctx)
-				beganAt(t, claim.Began, again)
-				return "", errCrash
-			}).is(errCrash)
-			time.Sleep(forgottenIn - longest)
-			try(t.Context(), t, x, returns("done")).returned("done")
-		}
-	})
-}
-
-// Joined calls are judged by the record that the first has left.
-func TestJoinedCallsAreForgottenTogether(t *testing.T) {
-	config := func() *idempotent.Config {
-		config := remembers()
-		config.Wait = 2 * time.Hour
-		return config
-	}
-	for _, test := range []struct {
-		takes time.Duration
-		runs  bool
-	}{{10 * time.Minute, true}, {forgottenIn - time.Second, false}} {
-		for name, same := range map[string]bool{"in one process": true, "in two": false} {
-			bubble(t, fmt.Sprint(name, " after ", test.takes), func(t *testing.T) {
-				store := memory.New(0)
-				x := newExecutor(t, store, config())
-				done := inBackground(t, x, test.takes, "", errCrash)
-				if !same {
-					x = newExecutor(t, store, config())
-				}
-				if test.runs {
-					try(t.Context(), t, x, returns("ours")).returned("ours").ended(idempotent.OutcomeTakeover)
-				} else {
-					try(t.Context(), t, x, mustNotRun(t)).refusedAsForgotten()
-				}
-				<-done
-			})
-		}
 	}
 }
 

@@ -2,9 +2,7 @@ package idempotent_test
 
 import (
 	"context"
-	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
@@ -50,8 +48,7 @@ func TestInvocationMustEndBeforeAProviderForgets(t *testing.T) {
 	const left, reserve = 15 * time.Minute, 500 * time.Millisecond
 	for behind, runs := range map[time.Duration]bool{0: true, time.Millisecond: false} {
 		onLambdaAgain(t, func(t *testing.T) {
-			store := memory.New(0)
-			check.Must(t, store.Put(met(t, began(forgottenIn-left+reserve+behind))))
+			store := storing(t, began(forgottenIn-left+reserve+behind))
 			ctx := during(t, left)
 			x := newExecutor(t, store, remembers())
 			if !runs {
@@ -98,8 +95,7 @@ func TestLeaseMustEndBeforeAProviderForgets(t *testing.T) {
 		{time.Hour, forgottenIn - lease + reserve + time.Millisecond, false},
 	} {
 		onLambdaAgain(t, func(t *testing.T) {
-			store := memory.New(0)
-			check.Must(t, store.Put(met(t, began(test.ago))))
+			store := storing(t, began(test.ago))
 			config := remembers()
 			config.Lease = lease
 			ctx := t.Context()
@@ -124,8 +120,7 @@ func TestNothingBeginsAfterAProviderHasForgotten(t *testing.T) {
 		"the wait ends": context.Cause, "the turn comes": func(context.Context) error { return nil },
 	} {
 		bubble(t, name, func(t *testing.T) {
-			store := memory.New(0)
-			check.Must(t, store.Put(met(t, began(30*time.Minute))))
+			store := storing(t, began(30*time.Minute))
 			before := stored(t, store)
 			x := newExecutor(t, store, remembers())
 			try(inTurn(t, func(ctx context.Context) error {
@@ -139,8 +134,7 @@ func TestNothingBeginsAfterAProviderHasForgotten(t *testing.T) {
 		})
 	}
 	bubble(t, "the takeover is answered late", func(t *testing.T) {
-		store := memory.New(0)
-		check.Must(t, store.Put(met(t, began(forgottenIn-time.Minute))))
+		store := storing(t, began(forgottenIn-time.Minute))
 		config := remembers()
 		config.Lease = 30 * time.Second
 		x := newExecutor(t, hooked(store, onFirst(isTakeover, delayed(time.Minute))), config)
@@ -148,8 +142,7 @@ func TestNothingBeginsAfterAProviderHasForgotten(t *testing.T) {
 		recordIs(t, store, "released, attempt 2, refunds 1")
 	})
 	bubble(t, "the takeover is answered late, within a long lease", func(t *testing.T) {
-		store := memory.New(0)
-		check.Must(t, store.Put(met(t, began(forgottenIn-longest))))
+		store := storing(t, began(forgottenIn-longest))
 		x := newExecutor(t, hooked(store, onFirst(isTakeover, delayed(longest))), remembers())
 		try(t.Context(), t, x, mustNotRun(t)).refusedAsForgotten()
 		recordIs(t, store, "released, attempt 2, refunds 1")
@@ -170,21 +163,4 @@ func TestNothingBeginsAfterAProviderHasForgotten(t *testing.T) {
 			}).returned("ours").attempt(1)
 		})
 	}
-}
-
-// Undoing sends requests, too.
-func TestUndoEndsBeforeAProviderForgets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		first := time.Now()
-		var at time.Time
-		try(t.Context(), t, newExecutor(t, store, remembers()), func(ctx context.Context) (string, error) {
-			_, err := idempotent.SagaStep(ctx, "charge", returns(""), func(ctx context.Context, _ string) error {
-				_, err := untilCutOff(&at)(ctx)
-				return err
-			})
-			return "", errors.Join(err, idempotent.Permanent(errCrash))
-		}).is(idempotent.ErrCompensation)
-		check.Time(t, at, first.Add(forgottenIn))
-	})
 }

@@ -22,6 +22,14 @@ func met(t *testing.T, change func(r *driver.Record)) driver.Record {
 	return r
 }
 
+// storing is a store with such a record.
+func storing(t *testing.T, change func(r *driver.Record)) *memory.Store {
+	t.Helper()
+	store := memory.New(0)
+	check.Must(t, store.Put(met(t, change)))
+	return store
+}
+
 func finished(r *driver.Record) {
 	r.Status, r.Lease, r.Data = driver.Completed, time.Time{}, []byte(`"theirs"`)
 }
@@ -95,17 +103,6 @@ func TestReadFirst(t *testing.T) {
 	}
 }
 
-// What the read has seen may have changed when the claim arrives.
-func TestReadFirstLosesARace(t *testing.T) {
-	b := newBank()
-	b.get = func(ctx context.Context) (driver.Record, error) {
-		b.get = nil
-		try(t.Context(), t, newExecutor(t, b.Store, nil), returns("theirs")).succeeded()
-		return driver.Record{}, nil
-	}
-	try(t.Context(), t, newExecutor(t, b, &idempotent.Config{ReadFirst: true}), mustNotRun(t)).returned("theirs").ended(idempotent.OutcomeReplayed).roundTrips(2)
-}
-
 var errDenied = errors.New("AccessDenied: dynamodb:GetItem")
 
 // A read that fails decides nothing, whatever is wrong: the claim follows, or the
@@ -132,26 +129,13 @@ func TestReadFirstThatFailsLeavesTheCallToTheClaim(t *testing.T) {
 	}
 }
 
-// The claim decides whether a call fails open, and not the read before it.
-func TestReadFirstNeverFailsOpenByItself(t *testing.T) {
-	b := newBank()
-	check.Must(t, b.Put(met(t, func(*driver.Record) {})))
-	b.get = func(context.Context) (driver.Record, error) { return driver.Record{}, errNetwork }
-	x := newExecutor(t, b, &idempotent.Config{ReadFirst: true, OnStoreError: idempotent.FailOpen})
-	_, _, err := do(t.Context(), x, mustNotRun(t))
-	check.Is(t, err, idempotent.ErrInProgress)
-	check.False(t, errors.Is(err, errNetwork))
-}
-
 // A store that is down fails the claim as well, and the observer sees both.
 func TestReadFirstThatFailsBeforeTheClaimFails(t *testing.T) {
 	down := hooked(memory.New(0), fails(isCreate, errDenied))
 	down.get = hungGet
 	synctest.Test(t, func(t *testing.T) {
-		_, event, err := do(t.Context(), newExecutor(t, down, &idempotent.Config{ReadFirst: true}), mustNotRun(t))
-		check.Is(t, err, errDenied)
-		check.False(t, errors.Is(err, driver.ErrUnavailable))
-		check.Is(t, event.Err, driver.ErrUnavailable)
+		r := try(t.Context(), t, newExecutor(t, down, &idempotent.Config{ReadFirst: true}), mustNotRun(t)).is(errDenied).observed(driver.ErrUnavailable)
+		check.False(t, errors.Is(r.err, driver.ErrUnavailable))
 	})
 }
 

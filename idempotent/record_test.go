@@ -56,31 +56,15 @@ func TestRecordTellsWhatTheStoreKnows(t *testing.T) {
 }
 
 func TestRecordWithoutAnEndIsLeftForever(t *testing.T) {
-	store := memory.New(0)
-	check.Must(t, store.Put(met(t, func(r *driver.Record) { r.Status, r.Lease, r.Expires = driver.Completed, time.Time{}, time.Time{} })))
+	store := storing(t, func(r *driver.Record) { r.Status, r.Lease, r.Expires = driver.Completed, time.Time{}, time.Time{} })
 	check.Equal(t, read(t, newExecutor(t, store, nil)).Left(), math.MaxInt64)
-}
-
-// What the page on errors recommends after a key was reused.
-func TestResultOfAReusedKeyIsReadWithoutThePayload(t *testing.T) {
-	x := newExecutor(t, memory.New(0), nil)
-	_, _, err := do(t.Context(), x, returns("first"))
-	check.Must(t, err)
-	_, err = idempotent.Do(t.Context(), x, otherPayload, mustNotRun(t))
-	check.Is(t, err, idempotent.ErrKeyReused)
-	check.Equal(t, read(t, x).Status, driver.Completed)
-	unpaid := idempotent.Key{Scope: theKey.Scope, ID: theKey.ID}
-	value, err := idempotent.Do(t.Context(), x, unpaid, mustNotRun(t))
-	check.Nil(t, err)
-	check.Equal(t, value, "first")
 }
 
 func TestEvictedKeyRunsAgainWithAnyPayload(t *testing.T) {
 	for name, config := range map[string]*idempotent.Config{"": nil, "cached": {CacheEntries: 1}} {
 		store := memory.New(0)
 		x := newExecutor(t, store, config)
-		_, _, err := do(t.Context(), x, returns("first"))
-		check.Must(t, err)
+		try(t.Context(), t, x, returns("first")).succeeded()
 		s := read(t, x)
 		check.Nil(t, s.Evict(t.Context()), name)
 		recordIs(t, store, "no record")
@@ -161,8 +145,7 @@ func TestRecordReturnsTypedErrors(t *testing.T) {
 	_, err = newExecutor(t, memory.New(0), nil).Record(t.Context(), idempotent.Key{})
 	check.Is(t, err, idempotent.ErrMissingKey)
 	x := newExecutor(t, evictionLost{memory.New(0)}, nil)
-	_, _, err = do(t.Context(), x, returns("first"))
-	check.Must(t, err)
+	try(t.Context(), t, x, returns("first")).succeeded()
 	err = read(t, x).Evict(t.Context())
 	check.Is(t, err, idempotent.ErrStore)
 	check.Is(t, err, errNetwork)

@@ -91,8 +91,7 @@ func resumeWith(t *testing.T, x *idempotent.Executor, read driver.Record, key id
 }
 
 func TestResumedRecordOfAnotherKeyIsLeft(t *testing.T) {
-	store := memory.New(0)
-	check.Must(t, store.Put(met(t, lapsed)))
+	store := storing(t, lapsed)
 	before := stored(t, store)
 	x := newExecutor(t, store, resumes())
 	today := theKey
@@ -114,8 +113,7 @@ func TestResumedRecordThatHasChangedSinceItWasRead(t *testing.T) {
 		"finished": {func(t *testing.T, store *memory.Store) { check.Must(t, store.Put(met(t, finished))) }, func(r result) { r.returned("theirs").ended(idempotent.OutcomeReplayed) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := memory.New(0)
-			check.Must(t, store.Put(met(t, lapsed)))
+			store := storing(t, lapsed)
 			read := stored(t, store)
 			test.since(t, store)
 			before := stored(t, store)
@@ -124,8 +122,7 @@ func TestResumedRecordThatHasChangedSinceItWasRead(t *testing.T) {
 		})
 	}
 	t.Run("taken over, and left behind again", func(t *testing.T) {
-		store := memory.New(0)
-		check.Must(t, store.Put(met(t, lapsed)))
+		store := storing(t, lapsed)
 		read := stored(t, store)
 		check.Must(t, store.Put(met(t, func(r *driver.Record) { lapsed(r); r.Owner, r.Attempt = "another", 2 })))
 		resumeAs(t, newExecutor(t, store, resumes()), read, returns("ours")).returned("ours").ended(idempotent.OutcomeTakeover).attempt(3)
@@ -139,37 +136,10 @@ func erase(t *testing.T, store *memory.Store) error {
 	return err
 }
 
-// A resumer finishes what was begun, and a client that comes back receives the result.
-func TestResumedWorkIsFinishedForItsCaller(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, charges := memory.New(0), 0
-		dying := true
-		x := newExecutor(t, hooked(store, on(func(w write) bool { return dying && !isStep(w) && isChange(w) }, notSent(errNetwork))), resumes())
-		work := func(ctx context.Context) (string, error) {
-			if _, err := idempotent.Step(ctx, "charge", charge(&charges, nil)); err != nil {
-				return "", err
-			}
-			if dying {
-				return "", errCrash
-			}
-			return "done", nil
-		}
-		wrapOrders(x, work)(t.Context(), t).failed()
-		recordIs(t, store, "in progress, steps charge")
-		dying = false
-		resume(t, x, mustNotRun(t)).is(idempotent.ErrInProgress)
-		time.Sleep(2 * time.Minute)
-		resume(t, x, work).returned("done").ended(idempotent.OutcomeTakeover).attempt(2)
-		wrapOrders(x, mustNotRun(t))(t.Context(), t).returned("done").ended(idempotent.OutcomeReplayed)
-		check.Equal(t, charges, 1)
-	})
-}
-
 // It is no key that it judges, but a record.
 func TestResumedRecordIsNeverLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		check.Must(t, store.Put(met(t, lapsed)))
+		store := storing(t, lapsed)
 		config := refusesLate()
 		config.Resume = true
 		late := theKey
@@ -182,50 +152,12 @@ func TestResumedRecordIsNeverLate(t *testing.T) {
 	})
 }
 
-func TestTakeoverThatFailsResumesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, policy := range []idempotent.StoreErrorPolicy{idempotent.FailClosed, idempotent.FailOpen} {
-			store := memory.New(0)
-			check.Must(t, store.Put(met(t, lapsed)))
-			config := resumes()
-			config.OnStoreError = policy
-			x := newExecutor(t, hooked(store, fails(isTakeover, errNetwork)), config)
-			resumeAs(t, x, stored(t, store), mustNotRun(t)).is(idempotent.ErrStore).ended(idempotent.OutcomeFailed)
-			recordIs(t, store, "in progress by other")
-		}
-	})
-}
-
 // The record that it took over too late is still there.
 func TestOverdueTakeoverOfAResumerIsMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		check.Must(t, store.Put(met(t, lapsed)))
+		store := storing(t, lapsed)
 		x := newExecutor(t, hooked(store, onFirst(isTakeover, delayed(2*time.Minute))), resumes())
 		resumeAs(t, x, stored(t, store), returns("ours")).returned("ours").ended(idempotent.OutcomeTakeover).attempt(3)
 		recordIs(t, store, "completed, attempt 3, refunds 1")
-	})
-}
-
-// Two at once: one runs, and the other sees it.
-func TestTwoResumersRunARecordOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		check.Must(t, store.Put(met(t, lapsed)))
-		read := stored(t, store)
-		runs, done := 0, make(chan struct{})
-		go func() {
-			defer close(done)
-			resumeAs(t, newExecutor(t, store, resumes()), read, func(context.Context) (string, error) {
-				runs++
-				time.Sleep(time.Second)
-				return "ours", nil
-			}).returned("ours")
-		}()
-		synctest.Wait()
-		resumeAs(t, newExecutor(t, store, resumes()), read, mustNotRun(t)).is(idempotent.ErrInProgress)
-		<-done
-		resumeAs(t, newExecutor(t, store, resumes()), read, mustNotRun(t)).returned("ours").ended(idempotent.OutcomeReplayed)
-		check.Equal(t, runs, 1)
 	})
 }

@@ -28,16 +28,15 @@ func lostTrip(tr *trip) func(context.Context) (string, error) {
 	}
 }
 
-// notUndone requires that a call has not undone this step, because of its result
-// if lost is true.
-func notUndone(t *testing.T, event *idempotent.Event, err error, step string, lost bool) {
-	t.Helper()
-	failed := check.As[*idempotent.CompensationError](t, err)
-	check.Equal(t, failed.Step, step)
-	check.Equal(t, errors.Is(err, idempotent.ErrResultUnavailable), lost)
-	check.False(t, errors.Is(err, idempotent.ErrReplayed))
-	check.False(t, event.Permanent)
-	check.Equal(t, event.Outcome, idempotent.OutcomeReleased)
+// notUndone is of a call that has not undone this step, because of its result if
+// lost is true.
+func (r result) notUndone(step string, lost bool) result {
+	r.t.Helper()
+	check.Equal(r.t, check.As[*idempotent.CompensationError](r.t, r.err).Step, step)
+	check.Equal(r.t, errors.Is(r.err, idempotent.ErrResultUnavailable), lost)
+	check.False(r.t, errors.Is(r.err, idempotent.ErrReplayed))
+	check.False(r.t, r.event.Permanent)
+	return r.ended(idempotent.OutcomeReleased)
 }
 
 // The process ends while the only one that can undo the charge undoes it.
@@ -47,19 +46,16 @@ func TestLostStepDoesNotStopTheUndoingOfOthers(t *testing.T) {
 	crash := crashing(store)
 	crash.Store = limits
 	tr := &trip{fails: map[string]error{"not a charge": errCrash}}
-	_, event, err := do(t.Context(), newExecutor(t, crash, nil), lostTrip(tr))
-	notUndone(t, event, err, "charge", false)
+	try(t.Context(), t, newExecutor(t, crash, nil), lostTrip(tr)).notUndone("charge", false)
 	checkDone(t, tr, "flight", "hotel", "car", "end", "charge", "not a charge")
 
 	x := newExecutor(t, limits, nil)
-	_, event, err = do(t.Context(), x, lostTrip(tr))
-	notUndone(t, event, err, "charge", true)
-	check.Says(t, err, "undo it by hand", "the advice")
+	lost := try(t.Context(), t, x, lostTrip(tr)).notUndone("charge", true)
+	check.Says(t, lost.err, "undo it by hand", "the advice")
 	checkDone(t, tr, "end", "not a car", "not a hotel", "not a flight")
 	// It is reported as long as nobody has undone it, and nothing is undone twice.
 	for range 2 {
-		_, event, err = do(t.Context(), x, lostTrip(tr))
-		notUndone(t, event, err, "charge", true)
+		try(t.Context(), t, x, lostTrip(tr)).notUndone("charge", true)
 		checkDone(t, tr, "end")
 	}
 	r := stored(t, store)
@@ -93,14 +89,13 @@ func TestLostStepStopsTheCallOfEachAttempt(t *testing.T) {
 			store := begun(t, map[string]string{"flight": `~="a flight"`, "charge": "~!it was too large"})
 			for range 2 {
 				tr := &trip{}
-				_, event, err := do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
+				try(t.Context(), t, newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
 					check.Nil(t, tr.step(ctx, "flight"))
 					err := tr.step(ctx, "charge")
 					check.Is(t, err, idempotent.ErrResultUnavailable, "the step")
 					check.Failed(t, tr.step(ctx, "mail"), "another step begins")
 					return "booked", end(err)
-				})
-				notUndone(t, event, err, "charge", true)
+				}).notUndone("charge", true)
 				check.True(t, stored(t, store).Steps[":undo:flight"] != nil, "the other step is not undone")
 			}
 		})
@@ -111,13 +106,10 @@ func TestFailingUndoStopsTheOthersBehindALostStep(t *testing.T) {
 	store := begun(t, map[string]string{"flight": `~="a flight"`, "hotel": `~="a hotel"`, "car": "~!it was too large"})
 	x := newExecutor(t, store, nil)
 	tr := &trip{fails: map[string]error{"not a hotel": errCrash}}
-	_, event, err := do(t.Context(), x, tr.book)
-	notUndone(t, event, err, "hotel", false)
-	check.Is(t, event.Err, idempotent.ErrResultUnavailable, "the observer sees")
+	try(t.Context(), t, x, tr.book).notUndone("hotel", false).observed(idempotent.ErrResultUnavailable)
 	checkDone(t, tr, "not a hotel")
 	tr.fails = nil
-	_, event, err = do(t.Context(), x, tr.book)
-	notUndone(t, event, err, "car", true)
+	try(t.Context(), t, x, tr.book).notUndone("car", true)
 	checkDone(t, tr, "not a hotel", "not a flight")
 }
 
@@ -128,10 +120,9 @@ func TestResultThatCannotBeReadNowStopsTheUndoingOfOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := begun(t, map[string]string{"flight": `~="a flight"`, "hotel": hotel, ":failure": failure})
 			tr := &trip{}
-			_, event, err := do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
+			try(t.Context(), t, newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
 				return "", errors.Join(tr.step(ctx, "flight"), tr.step(ctx, "hotel"))
-			})
-			notUndone(t, event, err, "hotel", true)
+			}).notUndone("hotel", true)
 			checkDone(t, tr)
 		})
 	}

@@ -123,35 +123,23 @@ func TestBypassedCallBeginsNoStepWhileItIsUndone(t *testing.T) {
 
 // No later attempt could undo it: this one can, with the result in memory.
 func TestSagaIsUndoneAtOnceWhenAResultCannotBeStored(t *testing.T) {
-	for name, end := range map[string]func(error) error{
-		"returned": func(err error) error { return fmt.Errorf("charge: %w", err) },
-		"ignored":  func(error) error { return nil },
-		"released": func(error) error { return errCrash },
-	} {
-		t.Run(name, func(t *testing.T) {
-			store, undone := memory.New(0), 0
-			x := newExecutor(t, store, nil)
-			_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-				_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (func(), error) { return func() {}, nil },
-					func(_ context.Context, result func()) error {
-						if undone++; result == nil {
-							t.Error("undone with nothing")
-						}
-						return nil
-					})
-				check.Is(t, err, idempotent.ErrResultUnavailable, "the step")
-				_, later := idempotent.Step(ctx, "mail", mustNotRun(t))
-				check.Is(t, later, idempotent.ErrResultUnavailable, "the next step")
-				return "", end(err)
+	undone := 0
+	x := newExecutor(t, memory.New(0), nil)
+	r := try(t.Context(), t, x, func(ctx context.Context) (string, error) {
+		_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (func(), error) { return func() {}, nil },
+			func(_ context.Context, result func()) error {
+				undone++
+				check.True(t, result != nil, "undone with nothing")
+				return nil
 			})
-			lost := check.As[*idempotent.ResultUnavailableError](t, err)
-			check.Equal(t, lost.Step, "charge")
-			check.Equal(t, undone, 1)
-			check.Equal(t, event.Outcome, idempotent.OutcomeFailed)
-			check.True(t, event.Permanent)
-			_, _, err = do(t.Context(), x, mustNotRun(t))
-			replayed := check.As[*idempotent.ReplayedError](t, err)
-			check.Slice(t, replayed.Compensated, []string{"charge"})
-		})
-	}
+		check.Is(t, err, idempotent.ErrResultUnavailable, "the step")
+		_, later := idempotent.Step(ctx, "mail", mustNotRun(t))
+		check.Is(t, later, idempotent.ErrResultUnavailable, "the next step")
+		return "", fmt.Errorf("charge: %w", err)
+	}).ended(idempotent.OutcomeFailed)
+	check.Equal(t, check.As[*idempotent.ResultUnavailableError](t, r.err).Step, "charge")
+	check.Equal(t, undone, 1)
+	check.True(t, r.event.Permanent)
+	replayed := check.As[*idempotent.ReplayedError](t, try(t.Context(), t, x, mustNotRun(t)).err)
+	check.Slice(t, replayed.Compensated, []string{"charge"})
 }

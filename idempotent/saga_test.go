@@ -65,25 +65,6 @@ func TestSagaIsUndoneInReverse(t *testing.T) {
 	check.Deep(t, *replayed, idempotent.ReplayedError{Type: "soldOutError", Message: "sold out", Compensated: []string{"hotel", "flight"}})
 }
 
-func TestSagaContinuesAfterATemporaryError(t *testing.T) {
-	x := newExecutor(t, memory.New(0), nil)
-	tr := &trip{fails: map[string]error{"hotel": errCrash}}
-	try(t.Context(), t, x, tr.book).fails(errCrash)
-	checkDone(t, tr, "flight", "hotel")
-	tr.fails = nil
-	try(t.Context(), t, x, tr.book).returned("booked")
-	checkDone(t, tr, "hotel", "car", "end")
-}
-
-// A permanent error of the handler itself undoes all steps, also after the
-// last.
-func TestSagaUndoesWhatTheHandlerRefuses(t *testing.T) {
-	x := newExecutor(t, memory.New(0), nil)
-	tr := &trip{fails: map[string]error{"end": soldOut()}}
-	try(t.Context(), t, x, tr.book).failed()
-	checkDone(t, tr, "flight", "hotel", "car", "end", "not a car", "not a hotel", "not a flight")
-}
-
 // A saga that has begun to undo continues to undo, and never runs forward: also
 // in a process in which the step that had failed would now succeed.
 func TestSagaResumesUndoing(t *testing.T) {
@@ -120,19 +101,6 @@ func TestSagaResumesWhateverTheHandlerReturns(t *testing.T) {
 		return "booked", nil
 	}).is(idempotent.ErrReplayed)
 	checkDone(t, tr, "not a hotel", "not a flight")
-}
-
-// A caller that takes ErrReplayed for final must not receive it for what is not
-// undone.
-func TestSagaThatIsNotUndoneIsNotFinal(t *testing.T) {
-	x := newExecutor(t, memory.New(0), nil)
-	tr := &trip{fails: map[string]error{"car": soldOut(), "not a hotel": errCrash}}
-	for range 3 {
-		_, event, err := do(t.Context(), x, tr.book)
-		check.Is(t, err, idempotent.ErrCompensation)
-		check.False(t, errors.Is(err, idempotent.ErrReplayed))
-		check.False(t, event.Permanent)
-	}
 }
 
 // A handler that no longer reaches a step cannot undo it, and the call reports

@@ -211,10 +211,4 @@ func TestFailureThatCannotBeOpenedIsNotCalledDone(t *testing.T) {
 	unavailable := check.As[*idempotent.ResultUnavailableError](t, err)
 	check.True(t, unavailable.Failed)
 	check.Lacks(t, err.Error(), "done")
-
-	store = memory.New(0)
-	try(t.Context(), t, newExecutor(t, store, sealing()), returns("paid")).succeeded()
-	_, _, err = do(t.Context(), newExecutor(t, store, nil), mustNotRun(t))
-	unavailable = check.As[*idempotent.ResultUnavailableError](t, err)
-	check.False(t, unavailable.Failed)
 }

@@ -104,6 +104,13 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 			open.OnStoreError = idempotent.FailOpen
 			call(t, claimsFail(newBank()), &open, returns(""))
 		}},
+		"repeated": {"level=WARN", func(t *testing.T, c *idempotent.Config) {
+			unclaimed, b := *c, newBank()
+			unclaimed.Optimistic = true
+			for range 2 {
+				call(t, b, &unclaimed, returns("sent"))
+			}
+		}},
 		"late": {"level=WARN", func(t *testing.T, c *idempotent.Config) {
 			refuses := *c
 			refuses.RefuseLate = true
@@ -112,8 +119,7 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 		"forgotten": {"level=ERROR", func(t *testing.T, c *idempotent.Config) {
 			remembers := *c
 			remembers.ProviderMemory = time.Hour
-			store := memory.New(0)
-			check.Must(t, store.Put(met(t, began(72*time.Hour))))
+			store := storing(t, began(72*time.Hour))
 			call(t, store, &remembers, mustNotRun(t))
 		}},
 		"not undone": {"level=WARN", func(t *testing.T, c *idempotent.Config) { call(t, memory.New(0), c, chargeWithoutUndo) }},
@@ -165,10 +171,8 @@ func TestWhatGoesWellIsSilentByDefault(t *testing.T) {
 		"retried after a release": func(t *testing.T) {
 			x := newExecutor(t, memory.New(0), &idempotent.Config{MaxAttempts: 3})
 			_, _, _ = do(t.Context(), x, failsWith(errCrash))
-			_, event, err := do(t.Context(), x, returns(""))
-			check.Nil(t, err)
-			check.Equal(t, event.Outcome, idempotent.OutcomeTakeover)
-			check.False(t, event.Lapsed)
+			r := try(t.Context(), t, x, returns("")).succeeded().ended(idempotent.OutcomeTakeover)
+			check.False(t, r.event.Lapsed)
 		},
 		"retried after a step": func(t *testing.T) {
 			x := newExecutor(t, memory.New(0), nil)

@@ -133,23 +133,15 @@ func TestStepsRunAtOnce(t *testing.T) {
 // Without a claim nothing stores a step, and it runs all the same.
 func TestStepRunsWithoutAClaim(t *testing.T) {
 	down := hooked(memory.New(0), fails(isCreate, errNetwork))
-	step := func(ctx context.Context) (string, error) { return idempotent.Step(ctx, "charge", returns("charged")) }
-	contexts := map[string]func() (string, error){
-		"unprotected": func() (string, error) { return step(idempotent.Unprotected(t.Context())) },
-		"failed open": func() (string, error) {
-			value, _, err := do(t.Context(), newExecutor(t, down, &idempotent.Config{OnStoreError: idempotent.FailOpen}), step)
-			return value, err
-		},
-		"no key": func() (string, error) {
-			x := newExecutor(t, down, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
-			return idempotent.Do(t.Context(), x, idempotent.Key{}, step)
-		},
+	step := func(ctx context.Context) (string, error) {
+		value, err := idempotent.Step(ctx, "charge", returns("charged"))
+		check.Equal(t, value, "charged")
+		return value, err
 	}
-	for name, call := range contexts {
-		value, err := call()
-		check.Nil(t, err, name)
-		check.Equal(t, value, "charged", name)
-	}
+	_, err := step(idempotent.Unprotected(t.Context()))
+	check.Nil(t, err, "unprotected")
+	try(t.Context(), t, newExecutor(t, down, &idempotent.Config{OnStoreError: idempotent.FailOpen}), step).returned("charged")
+	check.Nil(t, bypassed(t.Context(), t, down, step), "no key")
 }
 
 type cannotBeEncoded struct{ F func() }
@@ -189,7 +181,7 @@ func TestStepTooLargeIsStoredWithoutResult(t *testing.T) {
 func TestStepThatEndsAfterItsCall(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	begun, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error)
-	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+	try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 		go func() {
 			_, err := idempotent.Step(ctx, "late", func(context.Context) (string, error) {
 				close(begun)
@@ -200,10 +192,9 @@ func TestStepThatEndsAfterItsCall(t *testing.T) {
 		}()
 		<-begun
 		return "recorded", nil
-	})
+	}).succeeded()
 	close(goOn)
 	lateErr := <-ended
-	check.Nil(t, err)
 	late := check.As[*idempotent.StoreError](t, lateErr)
 	check.True(t, late.Executed)
 	check.Says(t, lateErr, "the handler returned")
@@ -228,39 +219,21 @@ func TestStepDoesNotBeginWithoutTime(t *testing.T) {
 
 // A later attempt would receive an empty receipt, or undo a charge without its id.
 func TestStepWhoseResultJSONDoesNotCarryDoesNotRun(t *testing.T) {
-	for name, step := range map[string]func(context.Context) error{
-		"Step": func(ctx context.Context) error {
-			_, err := idempotent.Step(ctx, "charge", func(context.Context) (hidden, error) {
-				t.Error("the step ran")
-				return hidden{charge: "ch_1"}, nil
-			})
-			return err
-		},
-		"SagaStep": func(ctx context.Context) error {
-			_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) ([]hidden, error) {
-				t.Error("the step ran")
-				return []hidden{{charge: "ch_1"}}, nil
-			}, func(context.Context, []hidden) error { panic("undo") })
-			return err
-		},
-	} {
-		x := newExecutor(t, memory.New(0), nil)
-		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-			check.Is(t, step(ctx), idempotent.ErrStep, name)
-			return "ignored the error", nil
-		})
-		refused := check.As[*idempotent.StepError](t, err)
-		check.Contains(t, refused.Reason, "hidden has no field that encoding/json writes")
-		_, _, err = do(t.Context(), x, func(context.Context) (string, error) { return "with another type", nil })
-		check.Nil(t, err)
-	}
+	x := newExecutor(t, memory.New(0), nil)
+	r := try(t.Context(), t, x, func(ctx context.Context) (string, error) {
+		_, err := idempotent.SagaStep(ctx, "charge", never[[]hidden](t), func(context.Context, []hidden) error { panic("undo") })
+		check.Is(t, err, idempotent.ErrStep)
+		return "ignored the error", nil
+	})
+	refused := check.As[*idempotent.StepError](t, r.err)
+	check.Contains(t, refused.Reason, "hidden has no field that encoding/json writes")
+	try(t.Context(), t, x, returns("with another type")).succeeded()
 }
 
 func TestStepStoresWhatACodecOfItsOwnCarries(t *testing.T) {
 	x := newExecutor(t, memory.New(0), &idempotent.Config{Codec: indented{}})
-	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+	try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 		_, err := idempotent.Step(ctx, "charge", func(context.Context) (hidden, error) { return hidden{}, nil })
 		return "", err
-	})
-	check.Nil(t, err)
+	}).succeeded()
 }

@@ -71,21 +71,6 @@ func TestPlantedStepsAreRefused(t *testing.T) {
 	}
 }
 
-// A finished step is stored although the client has gone.
-func TestStepIsStoredAfterItsCallerHasGone(t *testing.T) {
-	store, payloads := memory.New(0), newShelf()
-	payloads.put = func(ctx context.Context) (string, error) { return "", ctx.Err() }
-	ctx, cancel := context.WithCancel(t.Context())
-	_, _, _ = do(ctx, newExecutor(t, store, spilling(payloads)), func(ctx context.Context) (string, error) {
-		_, _ = idempotent.Step(ctx, "charge", func(context.Context) (string, error) {
-			cancel()
-			return large, nil
-		})
-		return "", errors.New("try again")
-	})
-	check.True(t, strings.HasPrefix(string(stored(t, store).Steps["charge"]), "@"))
-}
-
 // A finished step is recorded as done within the handler's time, however long
 // the payload store hangs.
 func TestStepThatCannotBeStoredIsDone(t *testing.T) {

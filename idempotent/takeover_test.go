@@ -48,20 +48,6 @@ func crash(t *testing.T, store driver.Store, like *idempotent.Executor) {
 	try(t.Context(), t, x, failsWith(errors.New("killed"))).failed()
 }
 
-// The attempts before it still count.
-func TestTakeoverAnsweredTooLateKeepsTheRecord(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		x := newExecutor(t, hooked(store, onFirst(isTakeover, delayed(2*time.Minute))), &idempotent.Config{Lease: time.Minute, MaxAttempts: 2})
-		try(t.Context(), t, x, failsWith(errCrash)).fails(errCrash)
-		_, event, err := do(t.Context(), x, returns("done"))
-		r := stored(t, store)
-		check.Nil(t, err)
-		check.Equal(t, event.Attempt, 3)
-		check.Equal(t, r.Used(), 2)
-	})
-}
-
 // Retention never moves back. A successor with a short lease does not shorten
 // the retention of a long first attempt.
 func TestTakeoverKeepsTheLongerRetention(t *testing.T) {
@@ -109,32 +95,15 @@ func TestRetentionThatOverflowsIsForEver(t *testing.T) {
 	check.Equal(t, runs, 1)
 }
 
-// Nothing ran before the refund, so the handler sees no earlier attempt.
-func TestClaimAfterARefundIsNoTakeover(t *testing.T) {
-	onLambda(t, func(t *testing.T) {
-		x := newExecutor(t, memory.New(0), nil)
-		ctx := during(t, 400*time.Millisecond)
-		_, _, _ = do(ctx, x, mustNotRun(t))
-		_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-			claim, _ := idempotent.FromContext(ctx)
-			check.False(t, claim.Takeover())
-			return "", nil
-		})
-		check.Nil(t, err, "means that the lease of an earlier attempt had lapsed")
-		check.Differ(t, event.Outcome, idempotent.OutcomeTakeover)
-	})
-}
-
 // The claim whose answer came too late has ended the lapsed lease. The next one,
 // which runs, meets a released record: the crash must be reported all the same.
 func TestTakeoverWhoseFirstAnswerCameTooLateIsLapsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := abandoned(t)
 		p := hooked(store, onFirst(isTakeover, delayed(time.Minute))) // the whole lease
-		_, event, err := do(t.Context(), newExecutor(t, p, &idempotent.Config{Lease: 10 * time.Second}), returns(""))
-		check.Nil(t, err)
-		check.Equal(t, event.Outcome, idempotent.OutcomeTakeover)
-		check.True(t, event.Lapsed)
+		r := try(t.Context(), t, newExecutor(t, p, &idempotent.Config{Lease: 10 * time.Second}), returns("")).succeeded().ended(idempotent.OutcomeTakeover).attempt(3)
+		check.True(t, r.event.Lapsed)
+		recordIs(t, store, "completed, attempt 3, refunds 1")
 	})
 }
 
@@ -145,11 +114,8 @@ func TestReplayAfterALostTakeoverIsNotLapsed(t *testing.T) {
 		try(context.Background(), t, newExecutor(t, store, &idempotent.Config{Observer: idempotent.NoObserver{}}), returns("theirs")).succeeded()
 		return w.send()
 	}))
-	value, event, err := do(t.Context(), newExecutor(t, p, nil), mustNotRun(t))
-	check.Nil(t, err)
-	check.Equal(t, value, "theirs")
-	check.False(t, event.Lapsed)
-	check.Equal(t, event.Outcome, idempotent.OutcomeReplayed)
+	r := try(t.Context(), t, newExecutor(t, p, nil), mustNotRun(t)).returned("theirs").ended(idempotent.OutcomeReplayed)
+	check.False(t, r.event.Lapsed)
 }
 
 // Nothing was done before, so that no alarm for takeovers must ring.
@@ -164,17 +130,6 @@ func TestRunAfterRefundedAttemptsIsNoTakeover(t *testing.T) {
 	}
 	try(t.Context(), t, x, returns("done")).succeeded().ended(idempotent.OutcomeExecuted)
 	recordIs(t, store, "completed, attempt 3, refunds 2")
-}
-
-// The takeover landed, so the next call meets a released record.
-func TestTakeoverWhoseAnswerIsLostIsLapsed(t *testing.T) {
-	onLambda(t, func(t *testing.T) {
-		store := abandoned(t)
-		x := newExecutor(t, silent{takeovers: true, landed: true}.over(store), nil)
-		_, event, err := do(during(t, 3*time.Second), x, returns(""))
-		check.Failed(t, err)
-		check.True(t, event.Lapsed)
-	})
 }
 
 // Each call until the lease is taken would count the same crash.

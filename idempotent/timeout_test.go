@@ -117,17 +117,15 @@ func TestHandlerThatIsCutOffUnprotectedIsBypassed(t *testing.T) {
 // An undo that is cut off is repeated, as a handler is.
 func TestUndoThatIsCutOffTimesOut(t *testing.T) {
 	onLambda(t, func(t *testing.T) {
-		_, event, err := do(during(t, 20*time.Second), newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
+		r := try(during(t, 20*time.Second), t, newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
 			_, err := idempotent.SagaStep(ctx, "charge", returns("charged"), func(ctx context.Context, _ string) error {
 				<-ctx.Done()
 				return ctx.Err()
 			})
 			check.Nil(t, err)
 			return "", soldOut()
-		})
-		if _, ok := err.(*idempotent.CompensationError); !ok || event.Outcome != idempotent.OutcomeTimedOut {
-			t.Errorf("%v, %+v", err, event)
-		}
+		}).ended(idempotent.OutcomeTimedOut)
+		check.As[*idempotent.CompensationError](t, r.err)
 	})
 }
 

@@ -22,26 +22,22 @@ func inTurn(t *testing.T, turn func(context.Context) error) context.Context {
 	return adapter.With(t.Context(), adapter.Turn(turn))
 }
 
-// checkNotRun checks the event of a call that claimed and did not run.
-func checkNotRun(t *testing.T, event *idempotent.Event, err error) {
-	t.Helper()
-	check.Equal(t, err, errHalted)
-	check.Equal(t, event.Outcome, idempotent.OutcomeNotRun)
-	check.Equal(t, event.Attempt, 0)
-	check.Equal(t, event.Handler, 0)
+// notRun is of a call that claimed, and whose turn was refused.
+func (r result) notRun() result {
+	r.t.Helper()
+	check.Equal(r.t, r.event.Handler, 0)
+	return r.fails(errHalted).ended(idempotent.OutcomeNotRun).attempt(0)
 }
 
 func TestRefusedTurnReleasesTheClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, nil)
-		_, event, err := do(inTurn(t, func(ctx context.Context) error {
+		try(inTurn(t, func(ctx context.Context) error {
 			time.Sleep(time.Second)
 			return errHalted
-		}), x, mustNotRun(t))
-		checkNotRun(t, event, err)
-		check.Equal(t, event.RoundTrips, 2, "round trips")
-		check.Equal(t, stored(t, store).Status, driver.Absent)
+		}), t, x, mustNotRun(t)).notRun().roundTrips(2)
+		recordIs(t, store, "no record")
 	})
 }
 
@@ -50,9 +46,8 @@ func TestRefusedTurnAfterATakeoverIsUncounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := abandoned(t)
 		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute})
-		_, event, err := do(inTurn(t, refused), x, mustNotRun(t))
-		checkNotRun(t, event, err)
-		check.True(t, event.Lapsed, "the crash of the earlier attempt is not reported")
+		r := try(inTurn(t, refused), t, x, mustNotRun(t)).notRun()
+		check.True(t, r.event.Lapsed, "the crash of the earlier attempt is not reported")
 		recordIs(t, store, "released, attempt 2, refunds 1")
 		check.Time(t, stored(t, store).Lease, driver.LeaseEnded)
 		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
@@ -160,24 +155,12 @@ func TestCallThatMeetsAnotherBeforeItsTurnIsNotRun(t *testing.T) {
 	})
 }
 
-func TestCallsWithinAHandlerHaveNoTurn(t *testing.T) {
-	x := newExecutor(t, memory.New(0), nil)
-	turns := 0
-	ctx := adapter.With(t.Context(), adapter.Sibling(func() (int, <-chan struct{}) { return 9, nil }))
-	try(adapter.With(ctx, adapter.Turn(func(context.Context) error { turns++; return nil })), t, x, func(ctx context.Context) (string, error) {
-		coming, _ := driver.Arrive(ctx)
-		check.Equal(t, coming, 0, "a write of the handler has siblings")
-		return idempotent.Do(ctx, x, idempotent.Key{ID: "inner"}, returns("inner"))
-	}).succeeded()
-	check.Equal(t, turns, 1)
-}
-
 func TestUnprotectedRunsTakeTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
 		ctx, event := adapter.WithEvent(inTurn(t, refused))
 		_, err := idempotent.Do(ctx, x, idempotent.Key{}, mustNotRun(t))
-		checkNotRun(t, event, err)
+		result{t: t, event: event, err: err}.notRun()
 	})
 }
 
@@ -227,18 +210,5 @@ func TestAdapterLearnsOnceThatACallWaits(t *testing.T) {
 			try(ctx, t, x, mustNotRun(t)).returned("done")
 			check.Equal(t, told, test.want)
 		})
-	}
-}
-
-func TestWriteWithLittleTimeDoesNotWaitForSiblings(t *testing.T) {
-	ctx := adapter.With(t.Context(), adapter.Sibling(func() (int, <-chan struct{}) { return 9, make(chan struct{}) }))
-	for _, test := range []struct {
-		left  time.Duration
-		waits bool
-	}{{time.Minute, true}, {time.Second - 1, false}} {
-		limited, cancel := context.WithTimeout(ctx, test.left)
-		_, late := driver.Arrive(limited)
-		cancel()
-		check.Equal(t, late != nil, test.waits, test.left)
 	}
 }

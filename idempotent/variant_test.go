@@ -103,13 +103,26 @@ func TestCommitWithoutARecordIsTheTimeOfTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newBank()
 		store.before = func(*entry) error { time.Sleep(2 * time.Second); return nil }
-		_, event, err := do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
+		r := try(t.Context(), t, newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
 			time.Sleep(3 * time.Second)
 			return books("x", nil)(ctx)
-		})
-		check.Nil(t, err)
-		check.Equal(t, event.Store, 2*time.Second)
-		check.Equal(t, event.Handler, 3*time.Second)
-		check.Equal(t, event.RoundTrips, 1, "round trips")
+		}).succeeded().roundTrips(1)
+		check.Equal(t, r.event.Store, 2*time.Second)
+		check.Equal(t, r.event.Handler, 3*time.Second)
 	})
+}
+
+// The context of a cancelled step says nothing about the clock: the invocation has time,
+// and the next one may run under the same claim all the same.
+func TestCancelledExecutionStepLeavesItsClaim(t *testing.T) {
+	store := memory.New(0)
+	step := adapter.Execution{ID: []string{"arn", "step"}, Until: time.Now().Add(time.Hour)}
+	ctx, cancel := context.WithCancel(adapter.With(t.Context(), adapter.Durable(step)))
+	defer cancel()
+	r := try(ctx, t, newExecutor(t, store, nil), func(context.Context) (string, error) {
+		cancel()
+		return "", idempotent.Permanent(errCrash)
+	}).fails(errCrash).ended(idempotent.OutcomeSuspended)
+	recordIs(t, store, "in progress")
+	check.False(t, r.event.Permanent, "the next invocation repeats the step")
 }

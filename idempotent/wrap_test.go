@@ -170,49 +170,35 @@ func TestWrapEffect(t *testing.T) {
 	check.Equal(t, runs, 2)
 }
 
+// Calls that run without a key have nothing in common.
 func TestMissingKeys(t *testing.T) {
-	refuse, run := &idempotent.Config{}, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey}
-	id := func(id string) (idempotent.Key, error) { return idempotent.Key{ID: id}, nil }
-	byPath := keypath.Path[map[string]any]("id")
-	tenant := idempotent.WithScope(byPath, keypath.Path[map[string]any]("tenant"))
-	for _, test := range []struct {
-		name   string
-		config *idempotent.Config
-		key    func(map[string]any) (idempotent.Key, error)
-		runs   bool
+	empty := func(string) (idempotent.Key, error) { return idempotent.Key{}, nil }
+	byPath := keypath.Path[string]("nothing")
+	scoped := idempotent.WithScope(idempotent.Field(func(id string) string { return id }), byPath)
+	for name, test := range map[string]struct {
+		policy idempotent.MissingKeyPolicy
+		key    func(string) (idempotent.Key, error)
+		runs   int
 	}{
-		{"an empty id is refused", refuse, func(map[string]any) (idempotent.Key, error) { return id("") }, false},
-		{"a null path is refused", refuse, byPath, false},
-		{"an empty id runs unprotected", run, func(map[string]any) (idempotent.Key, error) { return id("") }, true},
-		{"a null path runs unprotected", run, byPath, true},
-		{"a missing scope is refused all the same", run, tenant, false},
+		"an empty id is refused":                  {idempotent.RefuseMissingKey, empty, 0},
+		"a null path is refused":                  {idempotent.RefuseMissingKey, byPath, 0},
+		"an empty id runs unprotected":            {idempotent.RunMissingKey, empty, 2},
+		"a null path runs unprotected":            {idempotent.RunMissingKey, byPath, 2},
+		"a missing scope is refused all the same": {idempotent.RunMissingKey, scoped, 0},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			x := newExecutor(t, memory.New(0), test.config)
-			runs, keys := 0, map[string]bool{}
-			handler := idempotent.Wrap(x, test.key, func(ctx context.Context, _ map[string]any) (int, error) {
-				runs++
-				keys[idempotent.DownstreamKey(ctx, "a")] = true
-				check.Differ(t, idempotent.DownstreamKey(ctx, "a"), idempotent.DownstreamKey(ctx, "b"), "two names have one downstream key")
-				return runs, nil
-			})
-			request := map[string]any{}
-			if test.name == "a missing scope is refused all the same" {
-				request["id"] = "k"
-			}
-			for i := range 2 {
-				n, err := handler(t.Context(), request)
-				if test.runs && (err != nil || n != i+1) {
-					t.Errorf("got %d, %v", n, err)
-				}
-				if !test.runs && !errors.Is(err, idempotent.ErrMissingKey) {
-					t.Errorf("got %d, %v", n, err)
-				}
-			}
-			if test.runs && len(keys) != 2 {
-				t.Errorf("unrelated requests share a downstream key: %v", keys)
-			}
+		x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: test.policy})
+		runs, keys := 0, map[string]bool{}
+		handler := idempotent.Wrap(x, test.key, func(ctx context.Context, _ string) (int, error) {
+			runs++
+			keys[idempotent.DownstreamKey(ctx, "a")], keys[idempotent.DownstreamKey(ctx, "b")] = true, true
+			return runs, nil
 		})
+		for i := range 2 {
+			n, err := handler(t.Context(), "k")
+			check.Equal(t, n, min(i+1, test.runs), name)
+			check.Equal(t, errors.Is(err, idempotent.ErrMissingKey), test.runs == 0, name)
+		}
+		check.Equal(t, len(keys), 2*test.runs, name)
 	}
 }
 
