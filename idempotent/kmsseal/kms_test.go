@@ -3,18 +3,26 @@ package kmsseal_test
 import (
 	"bytes"
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
-	"errors"
-	"strings"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/kms/types"
 
-	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/kmsseal"
-	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/seal"
 	"github.com/lambda-once/once/internal/check"
 )
@@ -74,79 +82,158 @@ func sorted(t *testing.T, body []byte) string {
 // A key that another account's KMS key has wrapped, and would unwrap for
 // anybody, is not ours even under our key's name.
 func TestForeignKeyIsRefused(t *testing.T) {
-	s := newServer(t, ours, theirs)
-	b := sealed(t, sealer(t, s, theirs, nil))
-	calls := len(s.calls)
-	_, err := sealer(t, s, ours, nil).Open(t.Context(), here, b)
-	check.Is(t, err, seal.ErrUnknownKey)
-	check.Equal(t, len(s.calls), calls)
-	wrapped := forged(t, s)
-	_, err = kmsseal.New(s.client()).Decrypt(t.Context(), ours, wrapped)
-	wrong, ok := errors.AsType[*types.IncorrectKeyException](err)
-	check.True(t, ok)
-	check.True(t, wrong != nil)
-}
-
-func forged(t *testing.T, s *server) []byte {
-	t.Helper()
-	_, wrapped, err := kmsseal.New(s.client()).GenerateDataKey(t.Context(), theirs)
+	k := kmsseal.New(newServer(t, ours, theirs).client())
+	_, wrapped, err := k.GenerateDataKey(t.Context(), theirs)
 	check.Must(t, err)
-	return wrapped
+	_, err = k.Decrypt(t.Context(), ours, wrapped)
+	check.As[*types.IncorrectKeyException](t, err)
 }
 
-// A key that our KMS key has wrapped for another purpose is not unwrapped.
-func TestKeyOfAnotherPurpose(t *testing.T) {
+// A disabled key opens nothing, and a key that does not exist seals nothing.
+func TestFailuresNameTheirCall(t *testing.T) {
 	s := newServer(t, ours)
-	out, refusal := s.answer("TrentService.GenerateDataKey", request{KeyId: ours, KeySpec: "AES_256", EncryptionContext: map[string]string{"purpose": "other"}})
-	if refusal != "" {
-		t.Fatal(refusal)
-	}
-	wrapped := out.(map[string]any)["CiphertextBlob"].([]byte)
-	plain, err := kmsseal.New(s.client()).Decrypt(t.Context(), ours, wrapped)
-	_, ok := errors.AsType[*types.InvalidCiphertextException](err)
-	check.True(t, ok)
-	check.True(t, plain == nil)
-}
-
-// A whole call: the result is sealed with a key of KMS, replayed elsewhere, and
-// gone with the key, though never the work.
-func TestThroughAnExecutor(t *testing.T) {
-	s, store := newServer(t, ours), memory.New(0)
-	pay := func(handler func(context.Context) (string, error)) (string, error) {
-		x, err := idempotent.New("pay", store, &idempotent.Config{Sealer: sealer(t, s, ours, nil)})
-		check.Must(t, err)
-		return idempotent.Do(t.Context(), x, idempotent.Key{ID: "1"}, handler)
-	}
-	mustNotRun := func(context.Context) (string, error) {
-		t.Error("the work was done again")
-		return "", nil
-	}
-	_, err := pay(func(context.Context) (string, error) { return "secret", nil })
-	check.Must(t, err)
-	if value, err := pay(mustNotRun); value != "secret" || err != nil {
-		t.Errorf("replayed %q, %v", value, err)
-	}
+	b := sealed(t, sealer(t, s, ours, nil))
 	s.disabled[ours] = true
-	_, err = pay(mustNotRun)
-	var failed *kmsseal.Error
-	check.Is(t, err, idempotent.ErrResultUnavailable, "with the key disabled")
-	failed = check.As[*kmsseal.Error](t, err)
+	_, err := sealer(t, s, ours, nil).Open(t.Context(), here, b)
+	check.As[*types.DisabledException](t, err)
+	failed := check.As[*kmsseal.Error](t, err)
 	check.Equal(t, failed.Op, "Decrypt")
 	check.Equal(t, failed.KeyID, ours)
-	if failed != nil && (!strings.Contains(failed.Error(), "Decrypt") || strings.Contains(failed.Error(), "secret")) {
-		t.Errorf("its text: %v", failed)
-	}
-	s.disabled[ours] = false
-	value, err := pay(mustNotRun)
-	check.Equal(t, value, "secret", "with the key enabled again")
-	check.Nil(t, err)
+	check.Contains(t, failed.Error(), "Decrypt")
+	_, err = sealer(t, s, theirs, nil).Seal(t.Context(), here, nil)
+	check.As[*types.NotFoundException](t, err)
+	check.Equal(t, check.As[*kmsseal.Error](t, err).Op, "GenerateDataKey")
 }
 
-func TestGenerateThatFails(t *testing.T) {
-	s := newServer(t)
-	_, err := sealer(t, s, ours, nil).Seal(t.Context(), here, nil)
-	failed := check.As[*kmsseal.Error](t, err)
-	check.Equal(t, failed.Op, "GenerateDataKey")
-	_, ok := errors.AsType[*types.NotFoundException](err)
-	check.True(t, ok)
+// server speaks KMS's JSON protocol, and really wraps keys: what it has wrapped
+// is bound to the wrapping key and to the encryption context.
+type server struct {
+	*httptest.Server
+
+	mu       sync.Mutex
+	keys     map[string]cipher.AEAD // by ARN
+	disabled map[string]bool
+	calls    []call
+}
+
+// call is a request as it came over the wire.
+type call struct {
+	Target string
+	Body   []byte
+}
+
+type request struct {
+	KeyId, KeySpec, EncryptionAlgorithm string
+	EncryptionContext                   map[string]string
+	CiphertextBlob                      []byte
+}
+
+func newServer(t *testing.T, arns ...string) *server {
+	t.Helper()
+	s := &server{keys: map[string]cipher.AEAD{}, disabled: map[string]bool{}}
+	for _, arn := range arns {
+		block, err := aes.NewCipher(random(t, 32))
+		check.Must(t, err)
+		if s.keys[arn], err = cipher.NewGCMWithRandomNonce(block); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func random(t *testing.T, n int) []byte {
+	t.Helper()
+	b := make([]byte, n)
+	_, err := rand.Read(b)
+	check.Must(t, err)
+	return b
+}
+
+func (s *server) client() *kms.Client {
+	return kms.New(kms.Options{
+		BaseEndpoint: &s.URL, Region: "eu-central-1", RetryMaxAttempts: 1,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}, nil
+		}),
+	})
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body bytes.Buffer
+	var in request
+	if _, err := body.ReadFrom(r.Body); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if err := json.Unmarshal(body.Bytes(), &in); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	target := r.Header.Get("X-Amz-Target")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, call{target, body.Bytes()})
+	out, refusal := s.answer(target, in)
+	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+	if refusal != "" {
+		w.WriteHeader(http.StatusBadRequest)
+		out = map[string]any{"__type": refusal, "message": "refused"}
+	}
+	_ = json.NewEncoder(w).Encode(out)
+}
+
+// answer returns the response, or the code of a refusal.
+func (s *server) answer(target string, in request) (out any, refusal string) {
+	if in.KeyId == "" && target == "TrentService.Decrypt" && len(in.CiphertextBlob) > 2 {
+		// KMS then goes by the ciphertext, whosever key that is.
+		n := min(int(binary.BigEndian.Uint16(in.CiphertextBlob)), len(in.CiphertextBlob)-2)
+		in.KeyId = string(in.CiphertextBlob[2 : 2+n])
+	}
+	key, ok := s.keys[in.KeyId]
+	switch {
+	case !ok:
+		return nil, "NotFoundException"
+	case s.disabled[in.KeyId]:
+		return nil, "DisabledException"
+	}
+	switch target {
+	case "TrentService.GenerateDataKey":
+		if in.KeySpec != "AES_256" {
+			return nil, "ValidationException"
+		}
+		plain := make([]byte, 32)
+		if _, err := rand.Read(plain); err != nil {
+			return nil, "KMSInternalException"
+		}
+		blob := binary.BigEndian.AppendUint16(nil, uint16(len(in.KeyId)))
+		blob = append(blob, in.KeyId...)
+		blob = key.Seal(blob, nil, plain, contextBytes(in))
+		return map[string]any{"KeyId": in.KeyId, "Plaintext": plain, "CiphertextBlob": blob}, ""
+	case "TrentService.Decrypt":
+		blob := in.CiphertextBlob
+		if len(blob) < 2 || len(blob) < 2+int(binary.BigEndian.Uint16(blob)) {
+			return nil, "InvalidCiphertextException"
+		}
+		n := int(binary.BigEndian.Uint16(blob))
+		if string(blob[2:2+n]) != in.KeyId {
+			return nil, "IncorrectKeyException"
+		}
+		plain, err := key.Open(nil, nil, blob[2+n:], contextBytes(in))
+		if err != nil {
+			return nil, "InvalidCiphertextException"
+		}
+		return map[string]any{"KeyId": in.KeyId, "Plaintext": plain, "EncryptionAlgorithm": "SYMMETRIC_DEFAULT"}, ""
+	default:
+		return nil, "UnknownOperationException"
+	}
+}
+
+func contextBytes(in request) []byte {
+	var b []byte
+	for _, name := range slices.Sorted(maps.Keys(in.EncryptionContext)) {
+		b = fmt.Appendf(b, "%q=%q;", name, in.EncryptionContext[name])
+	}
+	return b
 }
