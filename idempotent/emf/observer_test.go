@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/handlers"
@@ -112,26 +111,6 @@ func TestWhatALineSays(t *testing.T) {
 	}
 }
 
-// A handler that was cut off counts by an outcome of its own, to be alarmed on.
-func TestHandlerThatIsCutOffIsCounted(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		x, err := idempotent.New("create-payment", memory.New(0), &idempotent.Config{Observer: observer(t, &emf.Options{Writer: &out})})
-		check.Must(t, err)
-		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		_, _ = idempotent.Do(invocation, x, theKey, func(ctx context.Context) (string, error) {
-			<-ctx.Done()
-			return "", fmt.Errorf("charge %s: %w", secret, ctx.Err())
-		})
-		got := document(t, out.Bytes())
-		for member, want := range map[string]any{"outcome": "timed out", "error": "*idempotent.TimedOutError", "Calls": 1., "StoreErrors": 0.} {
-			check.Equal(t, got[member], want)
-		}
-	})
-}
-
 // A crash behind the effect leaves a lease that lapses. A retry after an error is no
 // sign of one, and both have the outcome takeover.
 func TestTakeoverOfALapsedLeaseIsCountedApart(t *testing.T) {
@@ -202,30 +181,6 @@ func TestEachRoundOfAResumerWritesOneLine(t *testing.T) {
 		check.Equal(t, got["operation"], any("checkout"))
 		check.Equal(t, len(got), 3, "members besides")
 	}
-}
-
-// A function of handlers.Resume finds the observer among others.
-func TestRoundThatResumesNothingWritesHowOldItIs(t *testing.T) {
-	store := memory.New(0)
-	var out bytes.Buffer
-	x, err := idempotent.New("checkout", store, &idempotent.Config{Resume: true, Observer: idempotent.Observers{idempotent.NoObserver{}, observer(t, &emf.Options{Writer: &out})}})
-	check.Must(t, err)
-	key := func(string) (idempotent.Key, error) { return theKey, nil }
-	resume := handlers.Resume(handlers.Resumed(x, key, func(context.Context, string) (string, error) { return secret, nil }), nil)
-	round := func() float64 {
-		t.Helper()
-		out.Reset()
-		_, err := resume(t.Context(), handlers.ResumeEvent{})
-		check.Must(t, err)
-		return document(t, out.Bytes())["OldestAbandoned"].(float64)
-	}
-	check.Equal(t, round(), 0)
-	// It has no request, so that nothing runs.
-	check.Must(t, store.Put(driver.Record{
-		ID: "checkout#1", Status: driver.InProgress, Owner: "dead", Attempt: 1, Lease: time.Now().Add(-time.Hour), Began: time.Now().Add(-2 * time.Hour), Expires: time.Now().Add(time.Hour),
-	}))
-	oldest := round()
-	check.True(t, 7200 <= oldest && oldest < 10800, oldest, "seconds since it began")
 }
 
 // What dashboards and alarms are built on is what a line declares.

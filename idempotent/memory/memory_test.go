@@ -160,31 +160,3 @@ func TestMemoryDuplicateAllocatesNothing(t *testing.T) {
 		check.True(t, n <= 0, n, r.Status)
 	}
 }
-
-func BenchmarkMemoryDuplicate(b *testing.B) {
-	m := memory.New(0)
-	r := held("a", noon.Add(time.Hour))
-	r.Status, r.Data = driver.Completed, []byte(`{"id":1}`)
-	check.Must(b, m.Put(r))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, ok, err := m.Create(b.Context(), r, noon, nil); ok || err != nil {
-			b.Fatal(ok, err)
-		}
-	}
-}
-
-// A store at its limit makes room in every call.
-func BenchmarkMemoryFull(b *testing.B) {
-	m := memory.New(0)
-	b.ReportAllocs()
-	var i int
-	for b.Loop() {
-		at := noon.Add(time.Duration(i) * time.Second)
-		r := held(fmt.Sprint(i), at.Add(memory.DefaultLimit*time.Second/2))
-		i++
-		if _, ok, err := m.Create(b.Context(), r, at, nil); !ok || err != nil {
-			b.Fatal(ok, err)
-		}
-	}
-}
