@@ -13,12 +13,6 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-// resume calls the handler of x for the record as it is stored now.
-func resume(t *testing.T, x *idempotent.Executor, fn func(context.Context) (string, error)) result {
-	t.Helper()
-	return resumeAs(t, x, stored(t, adapter.StoreOf(x)), fn)
-}
-
 // resumeAs calls the handler of x for the record as it was read before.
 func resumeAs(t *testing.T, x *idempotent.Executor, read driver.Record, fn func(context.Context) (string, error)) result {
 	t.Helper()
