@@ -123,3 +123,16 @@ func TestSharedRefusesStepsBeforeTheyRun(t *testing.T) {
 	check.Contains(t, refused.Reason, "another library shares the record")
 	recordIs(t, store, "no record")
 }
+
+// A downstream key needs nothing in the record.
+func TestSharedHasDownstreamKeys(t *testing.T) {
+	x := newExecutor(t, memory.New(0), adapter.Shared(nil))
+	keys := map[string]bool{}
+	for range 2 {
+		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
+			keys[idempotent.DownstreamKey(ctx, "charge")] = true
+			return "", errNetwork
+		}).is(errNetwork)
+	}
+	check.Equal(t, len(keys), 1)
+}

@@ -3,6 +3,7 @@ package idempotent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -226,5 +227,35 @@ func TestStepsOfAnExecutionAreForgottenByThemselves(t *testing.T) {
 				r.returned("ours")
 			}
 		})
+	}
+}
+
+// Joined calls are judged by the record that the first has left.
+func TestJoinedCallsAreForgottenTogether(t *testing.T) {
+	config := func() *idempotent.Config {
+		config := remembers()
+		config.Wait = 2 * time.Hour
+		return config
+	}
+	for _, test := range []struct {
+		takes time.Duration
+		runs  bool
+	}{{10 * time.Minute, true}, {forgottenIn - time.Second, false}} {
+		for name, same := range map[string]bool{"in one process": true, "in two": false} {
+			bubble(t, fmt.Sprint(name, " after ", test.takes), func(t *testing.T) {
+				store := memory.New(0)
+				x := newExecutor(t, store, config())
+				done := inBackground(t, x, test.takes, "", errCrash)
+				if !same {
+					x = newExecutor(t, store, config())
+				}
+				if test.runs {
+					try(t.Context(), t, x, returns("ours")).returned("ours").ended(idempotent.OutcomeTakeover)
+				} else {
+					try(t.Context(), t, x, mustNotRun(t)).refusedAsForgotten()
+				}
+				<-done
+			})
+		}
 	}
 }
