@@ -88,18 +88,14 @@ func (a *alarms) add(name string, watched []signal) {
 		if s.Severity == "ticket" {
 			actions, made = &a.props.Ticket, &a.made.Ticket
 		}
-		a.act(alarm, actions)
+		for _, topic := range slices.Concat(a.props.Notify, actions.Notify) {
+			action := awscloudwatchactions.NewSnsAction(topic)
+			alarm.AddAlarmAction(action)
+			alarm.AddOkAction(action)
+		}
+		alarm.AddAlarmAction(actions.Actions...)
 		*made = append(*made, alarm)
 	}
-}
-
-func (a *alarms) act(alarm awscloudwatch.Alarm, own *AlarmActions) {
-	for _, topic := range slices.Concat(a.props.Notify, own.Notify) {
-		action := awscloudwatchactions.NewSnsAction(topic)
-		alarm.AddAlarmAction(action)
-		alarm.AddOkAction(action)
-	}
-	alarm.AddAlarmAction(own.Actions...)
 }
 
 func ofOperation(name string) (all []signal) {
@@ -107,7 +103,7 @@ func ofOperation(name string) (all []signal) {
 		s := signal{entry: e}
 		switch {
 		case e.Expression != "": // a percentage of enough calls: one double click at night must not ring
-			s.metric = expression(e.Expression, e.Label, period(), map[string]awscloudwatch.IMetric{"calls": sum("Calls", name), "conflict": calls(name, "conflict")})
+			s.metric = ofCalls(e.Expression, e.Label, name, "conflict")
 		case e.Outcome != "":
 			s.metric = calls(name, e.Outcome)
 		default:
@@ -125,9 +121,7 @@ func (p *AlarmsProps) duplicates(operation string) []signal {
 	if _, set := p.Thresholds[e.Setting]; !set {
 		return nil
 	}
-	return []signal{{entry: e, metric: expression(e.Expression, e.Label, period(), map[string]awscloudwatch.IMetric{
-		"calls": sum("Calls", operation), "conflict": calls(operation, "conflict"), "replayed": calls(operation, "replayed"),
-	})}}
+	return []signal{{entry: e, metric: ofCalls(e.Expression, e.Label, operation, "conflict", "replayed")}}
 }
 
 // AlarmTopicProps are the props of [NewAlarmTopic]. The zero value of every

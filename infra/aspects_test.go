@@ -11,8 +11,8 @@ import (
 	"github.com/lambda-once/once/infra/internal/template"
 )
 
-// whole is an app with each construct of this package that has no VPC.
-func whole(t *testing.T) template.Template {
+// everything is an app with each construct of this package that has no VPC.
+func everything(t *testing.T) template.Template {
 	t.Helper()
 	stack := newStack()
 	f := newFunction(t, stack, live(1))
@@ -32,7 +32,7 @@ func whole(t *testing.T) template.Template {
 }
 
 func TestAspectsReachEverything(t *testing.T) {
-	deployed := whole(t)
+	deployed := everything(t)
 	for id, role := range deployed.Resources("AWS::IAM::Role") {
 		check.Equal(t, role.Properties()["PermissionsBoundary"], any("arn:aws:iam::111122223333:policy/boundary"), id)
 	}
@@ -51,7 +51,7 @@ func TestAspectsReachEverything(t *testing.T) {
 
 // Stages share an account, so that a fixed name would be taken.
 func TestNothingHasAFixedName(t *testing.T) {
-	for id, resource := range whole(t).Resources() {
+	for id, resource := range everything(t).Resources() {
 		for _, name := range []string{"AlarmName", "DashboardName", "LogGroupName", "QueueName", "RoleName", "TableName", "TopicName"} {
 			text, fixed := resource.Properties()[name].(string)
 			if fixed {

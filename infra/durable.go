@@ -37,8 +37,8 @@ func (o *DurableOptions) refuse() (found problems) {
 	if o == nil {
 		return nil
 	}
-	found.when(!wholeSeconds(o.ExecutionTimeout, time.Second, 366*day), "Durable.ExecutionTimeout: %s is not whole seconds, 1 s to 366 days", o.ExecutionTimeout)
-	found.when(o.Retention != 0 && (o.Retention < day || o.Retention > 90*day || o.Retention%day != 0), "Durable.Retention: %s is not whole days, 1 to 90", o.Retention)
+	found.when(!whole(o.ExecutionTimeout, time.Second, 366*day), "Durable.ExecutionTimeout: %s is not whole seconds, 1 s to 366 days", o.ExecutionTimeout)
+	found.when(o.Retention != 0 && !whole(o.Retention, day, 90*day), "Durable.Retention: %s is not whole days, 1 to 90", o.Retention)
 	return found
 }
 
@@ -88,15 +88,6 @@ func (f *IdempotentFunction) batchSize(records int) int {
 		return 1 // a batch is one execution, with one key
 	}
 	return records
-}
-
-// undelivered returns the metric of events that Lambda could not put into the
-// failure queue.
-func (f *IdempotentFunction) undelivered() string {
-	if f.props.Durable != nil {
-		return "DeadLetterErrors"
-	}
-	return "DestinationDeliveryFailures"
 }
 
 // GrantStartExecution allows a dispatcher to start executions of this durable function:

@@ -221,7 +221,7 @@ func (p *IdempotentFunctionProps) refuse() (found problems) {
 
 // refuseFacts reports mistakes in the facts of the function's code.
 func (p *IdempotentFunctionProps) refuseFacts() (found problems) {
-	found.when(!wholeSeconds(p.Timeout, time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 1 s to 15 min", p.Timeout)
+	found.when(!whole(p.Timeout, time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 1 s to 15 min", p.Timeout)
 	found.when(p.Retention < 0, "Retention: %s is negative", p.Retention)
 	found.add(refuseKey(p.Key), refuseOperations(p.Operations))
 	for _, operation := range p.Operations {

@@ -41,13 +41,16 @@ func calls(operation, outcome string) awscloudwatch.Metric {
 // percent returns the percentage of an operation's calls with one of the outcomes. A period
 // without any call has no data point.
 func percent(operation, label string, among ...string) awscloudwatch.MathExpression {
-	var terms []string
+	return ofCalls("100 * (FILL("+strings.Join(among, ", 0) + FILL(")+", 0)) / calls", label, operation, among...)
+}
+
+// ofCalls returns an expression of an operation's calls, all of them and those with the outcomes.
+func ofCalls(text, label, operation string, among ...string) awscloudwatch.MathExpression {
 	metrics := map[string]awscloudwatch.IMetric{"calls": sum("Calls", operation)}
 	for _, outcome := range among {
 		metrics[outcome] = calls(operation, outcome)
-		terms = append(terms, "FILL("+outcome+", 0)")
 	}
-	return expression("100 * ("+strings.Join(terms, " + ")+") / calls", label, period(), metrics)
+	return expression(text, label, period(), metrics)
 }
 
 func expression(text, label string, period awscdk.Duration, metrics map[string]awscloudwatch.IMetric) awscloudwatch.MathExpression {

@@ -89,9 +89,8 @@ func (p *IdempotentFunctionProps) refuseProgram() (found problems) {
 	return found
 }
 
-func wholeSeconds(d, least, most time.Duration) bool {
-	return d >= least && d <= most && d%time.Second == 0
-}
+// whole reports whether a time is whole units, and at least one.
+func whole(d, unit, most time.Duration) bool { return d >= unit && d <= most && d%unit == 0 }
 
 func seconds(d time.Duration) awscdk.Duration {
 	return awscdk.Duration_Seconds(jsii.Number(d.Seconds()))

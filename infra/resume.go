@@ -77,15 +77,12 @@ func NewResume(scope constructs.Construct, id string, props *ResumeProps) *Resum
 			p.Configure(function)
 		}
 	}
-	own := constructs.NewConstruct(scope, &id)
-	function := program.deploy(own, program.store().ephemeral(), program.variables())
+	function, watch := program.deployScheduled(scope, id, p.Interval, jsii.Number(0), p.Notify)
 	if p.Table != nil {
 		p.Table.GrantResume(function, p.Execute)
 	} else {
 		program.store().connect(function, &program)
 	}
-	schedule(own, function, p.Interval, jsii.Number(0))
-	watch := &alarms{scope: own, props: &AlarmsProps{Notify: p.Notify}}
 	abandoned := signal{entry: catalog.Resume["Abandoned"]}
 	late := 2*p.Interval + 20*time.Minute // the second round after the pause of ResumeOptions, and the run itself
 	abandoned.Threshold = late.Seconds()
@@ -99,7 +96,7 @@ func NewResume(scope constructs.Construct, id string, props *ResumeProps) *Resum
 func (p *ResumeProps) refuse(program *IdempotentFunctionProps) (found problems) {
 	found.add(program.refuse(), refuseTopics("Notify", p.Notify))
 	found.when(len(p.Operations) == 0, "Operations: state the names that the code passes to idempotent.New; each has an alarm")
-	found.when(p.Interval < time.Minute || p.Interval > time.Hour || p.Interval%time.Minute != 0, "Interval: %s is not whole minutes, 1 min to 1 h", p.Interval)
+	found.when(!whole(p.Interval, time.Minute, time.Hour), "Interval: %s is not whole minutes, 1 min to 1 h", p.Interval)
 	if p.Table != nil {
 		found.add(p.Table.refuseResume())
 	}

@@ -31,7 +31,9 @@ func (f *IdempotentFunction) sourced(a *appcheck.App) []signal {
 		switch m.Kind {
 		case appcheck.OfQueue:
 			lose("DeadLetters", a.DeadLetters(m.Queue))
-			all = append(all, waits(m.Queue))
+			age := ofSource(catalog.Function["QueueAge"], m.Queue.Path, m.Queue.Name)
+			age.end = m.Queue.Retention()
+			all = append(all, age)
 		case appcheck.OfStream:
 			if age := m.GivesUp(); shortest == 0 || age > 0 && age < shortest {
 				shortest = age
@@ -47,7 +49,9 @@ func (f *IdempotentFunction) sourced(a *appcheck.App) []signal {
 	}
 	if len(outlets) > 0 {
 		undelivered := catalog.Function["Undelivered"]
-		undelivered.Metric = f.undelivered()
+		if f.props.Durable != nil { // its queue is no destination
+			undelivered.Metric = "DeadLetterErrors"
+		}
 		all = append(all, ofFunction(f.Function, undelivered))
 	}
 	if behindStream != nil { // one metric for all of them
@@ -94,14 +98,6 @@ func (f *IdempotentFunction) served(a *appcheck.App) (all []signal) {
 		}
 	}
 	return all
-}
-
-// waits returns the signal of a queue whose messages wait for the function. The retention of an
-// import is unknown.
-func waits(queue *appcheck.Queue) signal {
-	age := ofSource(catalog.Function["QueueAge"], queue.Path, queue.Name)
-	age.end = queue.Retention()
-	return age
 }
 
 // ofAWS returns a metric of AWS with one dimension.

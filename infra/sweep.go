@@ -63,10 +63,9 @@ func NewSweep(scope constructs.Construct, id string, props *SweepProps) *Sweep {
 	if p.Interval == 0 && p.Table == nil {
 		p.Interval = time.Hour
 	}
-	program := (&IdempotentFunctionProps{Code: p.Code, Configure: p.Configure, Postgres: p.Postgres, Table: p.Table, Timeout: 15 * time.Minute}).withDefaults()
+	program := (&IdempotentFunctionProps{Code: p.Code, Configure: p.Configure, NoMetrics: true, Postgres: p.Postgres, Table: p.Table, Timeout: 15 * time.Minute}).withDefaults()
 	append(p.refuse(&program), refuseID(scope, id, "")...).panic(scope, id)
-	own := constructs.NewConstruct(scope, &id)
-	function := program.deploy(own, program.store().ephemeral(), program.store().variables())
+	function, watch := program.deployScheduled(scope, id, p.Interval, nil, p.Notify)
 	if p.Table != nil {
 		p.Table.GrantSweep(function)
 		p.Table.grant(function, statement{p.Table.arns, []string{"dynamodb:GetItem", "dynamodb:PutItem"}, conditions{
@@ -76,19 +75,21 @@ func NewSweep(scope constructs.Construct, id string, props *SweepProps) *Sweep {
 	} else {
 		p.Postgres.connect(function, &program)
 	}
-	schedule(own, function, p.Interval, nil)
-	watch := &alarms{scope: own, props: &AlarmsProps{Notify: p.Notify}}
 	dropped := catalog.Sweep["Dropped"]
 	dropped.Advice = id + ": " + dropped.Advice
 	watch.add("", []signal{ofFunction(function, dropped)})
 	return &Sweep{Alarm: watch.made.Ticket[0], Function: function}
 }
 
-// schedule invokes a function at an interval. An event that waits longer is behind the next one.
-func schedule(own constructs.Construct, function awslambda.Function, interval time.Duration, retries *float64) {
+// deployScheduled creates a function that runs at an interval, and no alarm yet. An event that
+// waits longer is behind the next one.
+func (p *IdempotentFunctionProps) deployScheduled(scope constructs.Construct, id string, interval time.Duration, retries *float64, notify []awssns.ITopic) (awslambda.Function, *alarms) {
+	own := constructs.NewConstruct(scope, &id)
+	function := p.deploy(own, p.store().ephemeral(), p.variables())
 	function.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{MaxEventAge: seconds(min(interval, appcheck.MaxEventAge)), RetryAttempts: retries})
 	rule := awsevents.NewRule(own, jsii.String("Schedule"), &awsevents.RuleProps{Schedule: awsevents.Schedule_Rate(seconds(interval))})
 	rule.AddTarget(awseventstargets.NewLambdaFunction(function, nil))
+	return function, &alarms{scope: own, props: &AlarmsProps{Notify: notify}}
 }
 
 func (p *SweepProps) refuse(program *IdempotentFunctionProps) problems {
@@ -97,7 +98,7 @@ func (p *SweepProps) refuse(program *IdempotentFunctionProps) problems {
 	for _, s := range program.stores() {
 		found = append(found, s.refuse(program)...)
 	}
-	found.when(p.Interval < time.Minute || p.Interval > day || p.Interval%time.Minute != 0,
+	found.when(!whole(p.Interval, time.Minute, day),
 		"Interval: %s is not whole minutes, 1 min to 24 h; with Table it is required, because each run reads the whole table", p.Interval)
 	return found
 }

@@ -59,22 +59,16 @@ func (x *examined) tableSchema() (keys, types map[string]string, expires, known 
 // tableKeys finds a table whose items cannot be records.
 func (x *examined) tableKeys() {
 	keys, types, _, known := x.tableSchema()
-	if !known {
-		return
-	}
-	x.when(types[keys["HASH"]] != "S", x.f.Table, "use a table whose partition key is a string",
+	x.when(known && types[keys["HASH"]] != "S", x.f.Table, "use a table whose partition key is a string",
 		"its partition key %q is of type %s, and the ids of records are strings", keys["HASH"], types[keys["HASH"]])
-	x.when(keys["RANGE"] != x.f.SortKey, x.f.Table, "declare SortKey of ImportIdempotencyTable, and set Options.Layout.SortKey of package dynamo",
+	x.when(known && keys["RANGE"] != x.f.SortKey, x.f.Table, "declare SortKey of ImportIdempotencyTable, and set Options.Layout.SortKey of package dynamo",
 		"its sort key is %q, and the declared one is %q", keys["RANGE"], x.f.SortKey)
 }
 
 // tableTTL finds a table that grows forever.
 func (x *examined) tableTTL() {
 	_, _, expires, known := x.tableSchema()
-	if !known {
-		return
-	}
-	x.when(!x.f.Swept && !expires, x.f.Table, "set TimeToLiveAttribute of the table",
+	x.when(known && !x.f.Swept && !expires, x.f.Table, "set TimeToLiveAttribute of the table",
 		"it has no time to live, and expired records stay")
 }
 

@@ -37,10 +37,7 @@ func (x *examined) oneConsumer() {
 
 // visibility finds a queue that delivers a message again while it still runs.
 func (x *examined) visibility() {
-	for _, m := range x.of(OfQueue) {
-		if m.Queue.made == nil {
-			continue
-		}
+	for _, m := range x.ownQueues() {
 		window := Declared(m.At.MaximumBatchingWindowInSeconds(), time.Second, 0)
 		hidden, least := Declared(m.Queue.made.VisibilityTimeout(), time.Second, 30*time.Second), 6*x.f.Longest()+window
 		x.when(hidden > 0 && hidden < least, m.Queue.made, "raise VisibilityTimeout of the queue, or lower the timeout of the function",
@@ -50,10 +47,7 @@ func (x *examined) visibility() {
 
 // redrive finds a queue that drops a message that always fails, or gives it up at once.
 func (x *examined) redrive() {
-	for _, m := range x.of(OfQueue) {
-		if m.Queue.made == nil {
-			continue
-		}
+	for _, m := range x.ownQueues() {
 		receives, known := In(m.Queue.made, m.Queue.made.RedrivePolicy(), "maxReceiveCount").(float64)
 		x.when(m.Queue.made.RedrivePolicy() == nil, m.Queue.made, "set DeadLetterQueue of the queue",
 			"it has no dead-letter queue, and would drop a message that always fails")
@@ -79,10 +73,7 @@ func (x *examined) deadLetterRetention() {
 // queueRetention finds a queue whose messages outlive the records: moved at the last moment and
 // sent back at the last moment. In a FIFO queue, the age starts again when a message moves.
 func (x *examined) queueRetention() {
-	for _, m := range x.of(OfQueue) {
-		if m.Queue.made == nil {
-			continue
-		}
+	for _, m := range x.ownQueues() {
 		own, kept := m.Queue.Retention(), time.Duration(0)
 		if dead := x.DeadLetters(m.Queue); dead != nil && dead.made != nil {
 			kept = dead.Retention()
@@ -125,6 +116,11 @@ func (x *examined) concurrency() {
 // of returns the mappings of a kind.
 func (x *examined) of(k Kind) []*Mapping {
 	return slices.DeleteFunc(slices.Clone(x.mappings), func(m *Mapping) bool { return m.Kind != k })
+}
+
+// ownQueues returns the mappings of queues that the app creates.
+func (x *examined) ownQueues() []*Mapping {
+	return slices.DeleteFunc(x.of(OfQueue), func(m *Mapping) bool { return m.Queue.made == nil })
 }
 
 // Retention returns how long the queue keeps a message, or 0 for an import.
