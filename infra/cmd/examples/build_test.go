@@ -1,14 +1,31 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
 	"debug/elf"
+	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/lambda-once/once/infra/internal/check"
+	"github.com/lambda-once/once/infra/internal/template"
 )
+
+// makes runs make for a function, as SAM does.
+func makes(t *testing.T, function template.Resource, artifacts string, args ...string) (string, error) {
+	t.Helper()
+	run := exec.CommandContext(t.Context(), "make", args...)
+	run.Dir = filepath.Join("../../..", function.Properties()["CodeUri"].(string))
+	run.Env = append(run.Environ(), "ARTIFACTS_DIR="+artifacts)
+	out, err := run.CombinedOutput()
+	return string(out), err
+}
 
 // SAM calls make build-<logical id> for each function whose build method is
 // makefile, and uploads the contents of ARTIFACTS_DIR. Here they are for this machine, whose
@@ -19,10 +36,7 @@ func TestSAMBuilds(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			check.Equal(t, r["Metadata"], map[string]any{"BuildMethod": "makefile"})
 			artifacts := t.TempDir()
-			build := exec.CommandContext(t.Context(), "make", "build-"+id)
-			build.Dir = filepath.Join("../../..", r.Properties()["CodeUri"].(string))
-			build.Env = append(build.Environ(), "ARTIFACTS_DIR="+artifacts, "ARCH="+runtime.GOARCH)
-			if out, err := build.CombinedOutput(); err != nil {
+			if out, err := makes(t, r, artifacts, "build-"+id, "ARCH="+runtime.GOARCH); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			program, err := elf.Open(filepath.Join(artifacts, "bootstrap"))
@@ -42,13 +56,10 @@ func TestSAMBuilds(t *testing.T) {
 var machine = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
 func TestSAMBuildsForArm64ByDefault(t *testing.T) {
-	for id := range sam(t).Resources("AWS::Serverless::Function") {
-		build := exec.CommandContext(t.Context(), "make", "-n", "build-"+id)
-		build.Dir = "../../.."
-		build.Env = append(build.Environ(), "ARTIFACTS_DIR="+t.TempDir())
-		out, err := build.CombinedOutput()
+	for id, r := range sam(t).Resources("AWS::Serverless::Function") {
+		out, err := makes(t, r, t.TempDir(), "-n", "build-"+id)
 		check.Must(t, err)
-		check.Contains(t, string(out), " GOOS=linux GOARCH=arm64 go ", id)
+		check.Contains(t, out, " GOOS=linux GOARCH=arm64 go ", id)
 	}
 }
 
@@ -56,14 +67,79 @@ func TestSAMBuildsForArm64ByDefault(t *testing.T) {
 // the file system, or into the sources.
 func TestSAMBuildRefusesWithoutArtifactsDir(t *testing.T) {
 	for _, folder := range []string{"", " ", "artifacts"} {
-		for id := range sam(t).Resources("AWS::Serverless::Function") {
+		for id, r := range sam(t).Resources("AWS::Serverless::Function") {
 			// Nothing is built, should make go on: -n only prints.
-			build := exec.CommandContext(t.Context(), "make", "-n", "build-"+id)
-			build.Dir = "../../.."
-			build.Env = append(build.Environ(), "ARTIFACTS_DIR="+folder)
-			out, err := build.CombinedOutput()
+			out, err := makes(t, r, folder, "-n", "build-"+id)
 			check.Equal(t, err == nil, false, id, folder)
-			check.Contains(t, string(out), "ARTIFACTS_DIR must be an absolute path", id, folder)
+			check.Contains(t, out, "ARTIFACTS_DIR must be an absolute path", id, folder)
 		}
 	}
+}
+
+// CDK and CloudFormation replace a function when the hash of its zip changes. Each
+// build here is in a folder of its own, the second one in a commit, at a later time,
+// and with a time zone and a umask of its own.
+func TestBuildsAreReproducible(t *testing.T) {
+	first := builds(t, "umask 022", "TZ=UTC")
+	second := builds(t, "umask 077 && "+commit, "TZ=Pacific/Kiritimati", "GOFLAGS=-buildvcs=true")
+	for name := range union(first, second) {
+		check.Equal(t, bytes.Equal(first[name], second[name]), true, name)
+		z, err := zip.NewReader(bytes.NewReader(first[name]), int64(len(first[name])))
+		check.Must(t, err)
+		check.Equal(t, len(z.File), 1, name)
+		check.Equal(t, z.File[0].Name, "bootstrap", name)
+		check.Equal(t, z.File[0].Mode(), fs.FileMode(0o755), name)
+	}
+	check.Equal(t, len(first) >= 6, true, len(first), "functions")
+}
+
+const commit = "git init -q && git add Makefile && git -c user.name=t -c user.email=t@example.com commit -q -m t"
+
+// builds returns the zips that make build makes in a copy of the sources.
+func builds(t *testing.T, before string, environment ...string) map[string][]byte {
+	t.Helper()
+	root, err := filepath.Abs("../../..")
+	check.Must(t, err)
+	copied := t.TempDir()
+	check.Must(t, copySources(copied, root))
+	build := exec.CommandContext(t.Context(), "sh", "-c", before+" && exec make build ARCH="+runtime.GOARCH)
+	build.Dir = copied
+	build.Env = append(build.Environ(), environment...)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	zips, err := filepath.Glob(filepath.Join(copied, "build", "*", "bootstrap.zip"))
+	check.Must(t, err)
+	built := map[string][]byte{}
+	for _, file := range zips {
+		built[filepath.Base(filepath.Dir(file))] = []byte(read(t, file))
+	}
+	return built
+}
+
+// copySources copies the sources of the functions.
+func copySources(to, root string) error {
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if strings.HasPrefix(entry.Name(), ".git") || slices.Contains([]string{"bin", "build", "testdata"}, name) {
+				return fs.SkipDir
+			}
+			return os.MkdirAll(filepath.Join(to, name), 0o755)
+		}
+		if base := entry.Name(); base != "Makefile" && !strings.HasPrefix(base, "go.") && filepath.Ext(base) != ".go" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, name), text, 0o644)
+	})
 }

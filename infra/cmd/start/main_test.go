@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
@@ -24,26 +25,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func synthesized(t *testing.T) template.Template {
-	t.Helper()
-	dir := t.TempDir()
-	code, out := filepath.Join(dir, "bootstrap.zip"), filepath.Join(dir, "cdk.out")
-	check.Must(t, fake.WriteFunction(code))
-	app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false), Outdir: &out})
-	stack := orders(app, code)
-	app.Synth(nil)
-	text, err := os.ReadFile(filepath.Join(out, *stack.StackName()+".template.json"))
-	check.Must(t, err)
-	deployed, err := template.Parse(text)
-	check.Must(t, err)
-	return deployed
-}
-
 // The tests of the pages drive the function into the failure that each alarm names, with
 // the variables of the deployment, and compare the metrics that it writes with these.
 func TestAlarmsAreThoseThatThePagesSeeRing(t *testing.T) {
 	const file = "testdata/alarms.json"
-	deployed, err := synthesized(t).Readable()
+	code := filepath.Join(t.TempDir(), "bootstrap.zip")
+	check.Must(t, fake.WriteFunction(code))
+	stack := orders(awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)}), code)
+	deployed, err := template.Template(*assertions.Template_FromStack(stack, nil).ToJSON()).Clone().Readable()
 	check.Must(t, err)
 	type alarm struct {
 		Threshold any
