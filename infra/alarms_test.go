@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/jsii-runtime-go"
 
@@ -73,6 +73,15 @@ func TestAlarms(t *testing.T) {
 	}
 }
 
+// reads returns what an alarm reads, with the periods.
+func reads(alarm template.Resource) (all []string) {
+	for _, r := range alarm.Readings() {
+		all = append(all, fmt.Sprint(r.Metric, " ", r.Dimensions, " ", r.Period))
+	}
+	slices.Sort(all)
+	return all
+}
+
 func TestShareOfDuplicatesRingsFromItsThreshold(t *testing.T) {
 	stack := newStack()
 	NewAlarms(stack, "Alarms", &AlarmsProps{Operations: []string{"pay"}, Thresholds: map[string]float64{"duplicate_percent": 60}})
@@ -80,32 +89,9 @@ func TestShareOfDuplicatesRingsFromItsThreshold(t *testing.T) {
 	p := alarm.Properties()
 	check.Equal(t, p["Threshold"], any(60.0))
 	check.Equal(t, p["Metrics"].([]any)[0].(map[string]any)["Expression"], any("IF(calls >= 20, 100 * (FILL(replayed, 0) + FILL(conflict, 0)) / calls, 0)"))
-	var read []string
-	for _, r := range alarm.Readings() {
-		check.Equal(t, r.Period, 300.0)
-		read = append(read, fmt.Sprint(r.Metric, r.Dimensions))
-	}
-	slices.Sort(read)
-	check.Equal(t, read, []string{
-		"Once Callsmap[operation:pay outcome:conflict]", "Once Callsmap[operation:pay outcome:replayed]", "Once Callsmap[operation:pay]",
+	check.Equal(t, reads(alarm), []string{
+		"Once Calls map[operation:pay outcome:conflict] 300", "Once Calls map[operation:pay outcome:replayed] 300", "Once Calls map[operation:pay] 300",
 	})
-}
-
-// The page has this composite alarm.
-func TestCompositeAlarmRingsWithEveryPage(t *testing.T) {
-	stack := newStack()
-	made := NewAlarms(stack, "Alarms", &AlarmsProps{Functions: watched(t, stack), Operations: []string{"pay"}})
-	var rings []awscloudwatch.IAlarmRule
-	for _, alarm := range made.Page {
-		rings = append(rings, alarm)
-	}
-	awscloudwatch.NewCompositeAlarm(stack, jsii.String("Page"), &awscloudwatch.CompositeAlarmProps{AlarmRule: awscloudwatch.AlarmRule_AnyOf(rings...)})
-	deployed := synth(t, stack)
-	rule := fmt.Sprint(only(t, deployed, "AWS::CloudWatch::CompositeAlarm").Properties()["AlarmRule"])
-	for id, alarm := range deployed.Resources(alarmType) {
-		page := strings.Contains(fmt.Sprint(alarm.Properties()["AlarmDescription"]), "Severity: page.")
-		check.Equal(t, strings.Contains(rule, "[Fn::GetAtt:["+id+" Arn]]"), page, id)
-	}
 }
 
 // The alarms of operations cannot ring for a function that writes no metrics: one with a
@@ -118,15 +104,9 @@ func TestFunctionsWithoutMetricsHaveAnAlarm(t *testing.T) {
 	p := alarm.Properties()
 	check.Equal(t, p["Metrics"].([]any)[0].(map[string]any)["Expression"], any("IF(FILL(calls, 0) + FILL(calls2, 0) == 0, invocations - FILL(errors, 0), 0)"))
 	check.Equal(t, fmt.Sprint(p["DatapointsToAlarm"], " of ", p["EvaluationPeriods"]), "3 of 24")
-	var read []string
-	for _, r := range alarm.Readings() {
-		check.Equal(t, r.Period, 3600.0)
-		read = append(read, fmt.Sprint(r.Metric, r.Dimensions))
-	}
-	slices.Sort(read)
-	check.Equal(t, read, []string{
-		"AWS/Lambda Errorsmap[FunctionName:map[Ref:Function]]", "AWS/Lambda Invocationsmap[FunctionName:map[Ref:Function]]",
-		"Once Callsmap[operation:pay]", "Once Callsmap[operation:refund]",
+	check.Equal(t, reads(alarm), []string{
+		"AWS/Lambda Errors map[FunctionName:map[Ref:Function]] 3600", "AWS/Lambda Invocations map[FunctionName:map[Ref:Function]] 3600",
+		"Once Calls map[operation:pay] 3600", "Once Calls map[operation:refund] 3600",
 	})
 }
 
@@ -140,37 +120,6 @@ func TestWithoutMetricsNoAlarmWaitsForThem(t *testing.T) {
 	deployed := synth(t, stack)
 	wantAlarms(t, deployed, map[string]float64{"FunctionErrors": 5, "FunctionThrottles": 5})
 	check.Equal(t, strings.Contains(fmt.Sprint(deployed.Functions()[0].Properties["Environment"]), "ONCE_METRICS"), false)
-}
-
-// An alarm at an age that no message reaches never rings.
-func TestQueueAgeIsReached(t *testing.T) {
-	for name, c := range map[string]struct {
-		retention time.Duration
-		age       float64
-		want      any
-		words     string
-	}{
-		"default":       {4 * day, 0, 3600.0, ""},
-		"a short queue": {30 * time.Minute, 0, 900.0, ""},
-		"just in time":  {time.Hour, 3599, 3599.0, ""},
-		"at its end":    {time.Hour, 3600, nil, "Thresholds: nothing waits for queue_age_seconds, because it disappears after 1h0m0s"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			stack := newStack()
-			f := newFunction(t, stack, longRecords)
-			f.AddQueue("Orders", &QueueProps{Retention: c.retention})
-			thresholds := map[string]float64{"queue_age_seconds": c.age}
-			if c.age == 0 {
-				thresholds = nil
-			}
-			wantRefusal(t, c.words, func() {
-				NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}, Thresholds: thresholds})
-			})
-			if c.want != nil {
-				check.Equal(t, synth(t, stack).Resources()["AlarmsFunctionQueueAge"].Properties()["Threshold"], c.want)
-			}
-		})
-	}
 }
 
 // Alarms take their ids from operations, functions and relays, which CDK may not tell
@@ -188,20 +137,14 @@ func TestWatchingRefuses(t *testing.T) {
 		`"Takeovers" is none of`:       alarms(AlarmsProps{Thresholds: map[string]float64{"Takeovers": 9}, Operations: pay}),
 		`"" is none of`:                alarms(AlarmsProps{Thresholds: map[string]float64{"": 9}, Operations: pay}),
 		"conflict_percent is 101":      alarms(AlarmsProps{Thresholds: map[string]float64{"conflict_percent": 101}, Operations: pay}),
-		"duplicate_percent is 101":     alarms(AlarmsProps{Thresholds: map[string]float64{"duplicate_percent": 101}, Operations: pay}),
 		"conflict_percent is NaN":      alarms(AlarmsProps{Thresholds: map[string]float64{"conflict_percent": math.NaN()}, Operations: pay}),
-		"errors is -1":                 alarms(AlarmsProps{Thresholds: map[string]float64{"errors": -1}, Operations: pay}),
 		"refusals is 0":                alarms(AlarmsProps{Thresholds: map[string]float64{"refusals": 0}, Operations: pay}),
 		"throttles is +Inf":            alarms(AlarmsProps{Thresholds: map[string]float64{"throttles": math.Inf(1)}, Operations: pay}),
 		"Notify: one is nil":           alarms(AlarmsProps{Notify: []awssns.ITopic{nil}, Operations: pay}),
 		"Page.Notify: one is nil":      alarms(AlarmsProps{Page: AlarmActions{Notify: []awssns.ITopic{nil}}, Operations: pay}),
 		"Ticket.Actions: one is nil":   alarms(AlarmsProps{Ticket: AlarmActions{Actions: []awscloudwatch.IAlarmAction{nil}}, Operations: pay}),
 		"Notify: S/FIFO is a FIFO":     alarms(AlarmsProps{Notify: []awssns.ITopic{fifo}, Operations: pay}),
-		"Page.Notify: S/FIFO is":       alarms(AlarmsProps{Page: AlarmActions{Notify: []awssns.ITopic{fifo}}, Operations: pay}),
 		"Ticket: with Notify it has 6": alarms(AlarmsProps{Notify: []awssns.ITopic{topic, topic, topic}, Ticket: AlarmActions{Notify: []awssns.ITopic{topic, topic, topic}}, Operations: pay}),
-		"for iterator_age_seconds": func() {
-			NewAlarms(f.scope, "A", &AlarmsProps{Functions: []*IdempotentFunction{f}, Thresholds: map[string]float64{"iterator_age_seconds": 86400}})
-		},
 		"for outbox_age_seconds":       alarms(AlarmsProps{Thresholds: map[string]float64{"outbox_age_seconds": 43200}, Relays: []*Relay{r}}),
 		`"a" is blank or listed twice`: alarms(AlarmsProps{Operations: []string{"a", "a"}}),
 		`"" is blank or listed twice`:  board(DashboardProps{Operations: []string{""}}),
@@ -215,7 +158,62 @@ func TestWatchingRefuses(t *testing.T) {
 		"not made by NewIdempotent":    alarms(AlarmsProps{Functions: []*IdempotentFunction{{}}}),
 		"or not made by NewRelay":      board(DashboardProps{Relays: []*Relay{{}}}),
 		`two have the id "Function"`:   alarms(AlarmsProps{Functions: []*IdempotentFunction{f, f}}),
-		"Relays: one is nil":           alarms(AlarmsProps{Relays: []*Relay{nil}}),
 		`have the id "Relay"`:          board(DashboardProps{Relays: []*Relay{r, r}}),
 	}, func(construct func()) { construct() })
+}
+
+// A page and a ticket have their own topics and actions. An action that opens an
+// incident must not run when the alarm returns to OK.
+func TestActionsFollowTheSeverity(t *testing.T) {
+	stack := newStack()
+	topic := func(id string) awssns.ITopic { return awssns.NewTopic(stack, &id, nil) }
+	item := awscloudwatchactions.NewSsmAction(awscloudwatchactions.OpsItemSeverity_HIGH, awscloudwatchactions.OpsItemCategory_AVAILABILITY)
+	NewAlarms(stack, "Alarms", &AlarmsProps{
+		Notify:     []awssns.ITopic{topic("All")},
+		Operations: []string{"pay"},
+		Page:       AlarmActions{Actions: []awscloudwatch.IAlarmAction{item}, Notify: []awssns.ITopic{topic("Pager")}},
+		Ticket:     AlarmActions{Notify: []awssns.ITopic{topic("Mail")}},
+	})
+	for id, alarm := range synth(t, stack).Resources(alarmType) {
+		p := alarm.Properties()
+		ring, ok := p["AlarmActions"].([]any), p["OKActions"]
+		switch {
+		case strings.Contains(p["AlarmDescription"].(string), " Severity: page. "):
+			check.Equal(t, len(ring), 3, id)
+			check.Equal(t, ring[:2], []any{ref("All"), ref("Pager")}, id)
+			check.Equal(t, ok, any([]any{ref("All"), ref("Pager")}), id)
+		case strings.Contains(p["AlarmDescription"].(string), " Severity: ticket. "):
+			check.Equal(t, ring, []any{ref("All"), ref("Mail")}, id)
+			check.Equal(t, ok, any([]any{ref("All"), ref("Mail")}), id)
+		default:
+			t.Errorf("%s has no severity", id)
+		}
+	}
+}
+
+// CloudWatch needs the permission to invoke a function for each alarm.
+func TestFunctionIsAnActionOfEveryAlarm(t *testing.T) {
+	stack := newStack()
+	f := newFunction(t, stack, nil)
+	NewAlarms(stack, "Alarms", &AlarmsProps{
+		Operations: []string{"pay"},
+		Page:       AlarmActions{Actions: []awscloudwatch.IAlarmAction{awscloudwatchactions.NewLambdaAction(f.Function, nil)}},
+	})
+	deployed := synth(t, stack)
+	pages := 0
+	for _, alarm := range deployed.Resources(alarmType) {
+		if alarm.Properties()["AlarmActions"] != nil {
+			pages++
+		}
+	}
+	check.Equal(t, pages, 8)
+	check.Equal(t, len(deployed.IDs("AWS::Lambda::Permission")), pages)
+}
+
+func TestDescriptionsOfAlarmsFit(t *testing.T) {
+	stack := newStack()
+	NewAlarms(stack, "Longest", &AlarmsProps{Operations: []string{strings.Repeat("a", 255)}})
+	for id, alarm := range synth(t, stack).Resources(alarmType) {
+		check.Equal(t, len(alarm.Properties()["AlarmDescription"].(string)) <= 1024, true, id)
+	}
 }

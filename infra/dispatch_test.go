@@ -81,11 +81,6 @@ func TestDispatcherRefuses(t *testing.T) {
 	wantRefusal(t, "is not durable", func() { ordinary.GrantReadExecutions(role) })
 	wantRefusal(t, "grantee: it is required", func() { executes.GrantStartExecution(nil) })
 	wantRefusal(t, "grantee: it is required", func() { executes.GrantReadExecutions(nil) })
-	// A failed event is sent again from the dead-letter queue.
-	late := newStack()
-	forgets := newFunction(t, late, func(p *IdempotentFunctionProps) { p.Durable = &DurableOptions{ExecutionTimeout: time.Hour} })
-	forgets.GrantStartExecution(newRole(late))
-	wantFinding(t, "an event may come 343h0m0s late", late)
 }
 
 func TestGrantReadExecutions(t *testing.T) {

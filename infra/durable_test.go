@@ -148,12 +148,6 @@ func TestVersionsOfADurableFunctionAreRetained(t *testing.T) {
 	}
 }
 
-func TestOrdinaryFunctionHasNoAlias(t *testing.T) {
-	stack := newStack()
-	check.Equal(t, newFunction(t, stack, nil).Alias == nil, true)
-	check.Equal(t, len(synth(t, stack).IDs("AWS::Lambda::Alias", "AWS::Lambda::Version")), 0)
-}
-
 // The ARN of an execution contains its version, never an alias. A function that
 // depends on the policy with its own ARN could not be deployed.
 func TestDurableFunctionMayReadItsOwnExecutions(t *testing.T) {

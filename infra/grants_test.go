@@ -1,7 +1,11 @@
 package infra
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -114,8 +118,8 @@ func TestMissingGranteeOrTableIsRefused(t *testing.T) {
 // A request that is made alone has no enclosing operation.
 var onlyInTransactions any = map[string]any{"ForAnyValue:StringEquals": map[string]any{"dynamodb:EnclosingOperation": "TransactWriteItems"}}
 
-func newAccounts(stack awscdk.Stack, encryption awsdynamodb.TableEncryptionV2) awsdynamodb.TableV2 {
-	return awsdynamodb.NewTableV2(stack, jsii.String("Accounts"), &awsdynamodb.TablePropsV2{Encryption: encryption, PartitionKey: stringKey("id")})
+func newAccounts(stack awscdk.Stack) awsdynamodb.TableV2 {
+	return awsdynamodb.NewTableV2(stack, jsii.String("Accounts"), &awsdynamodb.TablePropsV2{PartitionKey: stringKey("id")})
 }
 
 func TestGrantTransactAllowsNothingOutsideOfTransactions(t *testing.T) {
@@ -127,7 +131,7 @@ func TestGrantTransactAllowsNothingOutsideOfTransactions(t *testing.T) {
 		"ConditionCheckItem DeleteItem PutItem UpdateItem": {TransactUpdate, TransactPut, TransactDelete, TransactCheck},
 	} {
 		stack := newStack()
-		GrantTransact(newRole(stack), newAccounts(stack, nil), writes...)
+		GrantTransact(newRole(stack), newAccounts(stack), writes...)
 		all := granted(t, stack, want)
 		check.Equal(t, all[0]["Resource"], arn("Accounts"), want)
 		check.Equal(t, all[0]["Condition"], onlyInTransactions, want)
@@ -146,17 +150,10 @@ func TestGranteesThatGetNothingAreRefused(t *testing.T) {
 		},
 	} {
 		stack := newStack()
-		accounts, table := newAccounts(stack, nil), NewIdempotencyTable(stack, "Table", nil)
+		accounts, table := newAccounts(stack), NewIdempotencyTable(stack, "Table", nil)
 		wantRefusal(t, words, func() { GrantTransact(grantee(stack), accounts, TransactPut) })
 		wantRefusal(t, words, func() { table.GrantExecute(grantee(newStack()), nil) })
 	}
-}
-
-func TestGrantTransactCoversTheKey(t *testing.T) {
-	stack := newStack()
-	accounts := newAccounts(stack, awsdynamodb.TableEncryptionV2_CustomerManagedKey(customerKey(stack), nil))
-	GrantTransact(newRole(stack), accounts, TransactUpdate)
-	check.Equal(t, granted(t, stack, "UpdateItem", useOfKey)[1]["Resource"], keyHere)
 }
 
 func TestGrantTransactRefuses(t *testing.T) {
@@ -166,9 +163,72 @@ func TestGrantTransactRefuses(t *testing.T) {
 		"9 is unknown":  {TransactPut, 9},
 	} {
 		stack := newStack()
-		accounts, role := newAccounts(stack, nil), newRole(stack)
+		accounts, role := newAccounts(stack), newRole(stack)
 		refused := refusal(t, func() { GrantTransact(role, accounts, writes...) })
 		check.Contains(t, refused, "S/Accounts: ", words)
 		check.Contains(t, refused, words)
 	}
+}
+
+// plainPolicy returns a policy with a single value in place of each list of one, which mean the
+// same.
+func plainPolicy(value any) any {
+	switch value := value.(type) {
+	case []any:
+		for i, inner := range value {
+			value[i] = plainPolicy(inner)
+		}
+		if len(value) == 1 {
+			return value[0]
+		}
+	case map[string]any:
+		for key, inner := range value {
+			value[key] = plainPolicy(inner)
+		}
+	}
+	return value
+}
+
+func importedTable(stack awscdk.Stack, arn string) *IdempotencyTable {
+	return ImportIdempotencyTable(awsdynamodb.Table_FromTableAttributes(stack, jsii.String("Table"), &awsdynamodb.TableAttributes{
+		EncryptionKey: customerKey(stack), TableArn: &arn,
+	}), &ImportedTableProps{Resume: true})
+}
+
+// Each grant, and the policy of a function as data, is what "once policy" prints.
+func TestPoliciesAreThoseOfTheCommand(t *testing.T) {
+	const records = "arn:aws:dynamodb:eu-west-1:111122223333:table/records"
+	once := filepath.Join(t.TempDir(), "once")
+	build := exec.Command("go", "build", "-trimpath", "-o", once, "./cmd/once") // as lambdaruntime.Build does
+	build.Dir, build.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	grouped := &ExecuteOptions{Group: true, Operations: []string{"pay", "refund"}}
+	for task, grant := range map[string]func(*IdempotencyTable, awsiam.IGrantable) awsiam.Grant{
+		"--for function": execute(nil),
+		"--for function --group --operation pay --operation refund": execute(grouped),
+		"--for resume":   func(t *IdempotencyTable, g awsiam.IGrantable) awsiam.Grant { return t.GrantResume(g, nil) },
+		"--for operator": (*IdempotencyTable).GrantOperate,
+		"--for sweep":    (*IdempotencyTable).GrantSweep,
+		"--for check":    (*IdempotencyTable).GrantCheck,
+	} {
+		t.Run(task, func(t *testing.T) {
+			out, err := exec.Command(once, append([]string{"policy", "--table", records, "--key", keyHere}, strings.Fields(task)...)...).Output()
+			check.Must(t, err)
+			var want any
+			check.Must(t, json.Unmarshal(out, &want))
+			stack := newStack()
+			grant(importedTable(stack, records), newRole(stack))
+			check.Equal(t, plainPolicy(only(t, synth(t, stack), "AWS::IAM::Policy").Properties()["PolicyDocument"]), plainPolicy(want))
+			for name, options := range map[string]*ExecuteOptions{"--for function": nil, "--for function --group --operation pay --operation refund": grouped} {
+				if name == task {
+					stack := newStack()
+					check.Equal(t, plainPolicy(stack.Resolve(importedTable(stack, records).ExecutePolicy(options))), plainPolicy(want))
+				}
+			}
+		})
+	}
+	wantRefusal(t, "Operations: the list is empty", func() { importedTable(newStack(), records).ExecutePolicy(&ExecuteOptions{Operations: []string{}}) })
+	wantRefusal(t, "grantee: it is required", func() { importedTable(newStack(), records).GrantCheck(nil) })
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// A scope that is nil, and an id that is a token, would panic in the words of jsii.
+// A scope that is nil, an id that is a token, and the second construct with an id would panic in
+// the words of jsii or CDK.
 func TestScopesAndIDsThatCannotBeAreRefused(t *testing.T) {
 	outbox := NewOutbox(newStack(), "Outbox", nil)
 	code := zip(t)
@@ -48,27 +49,24 @@ func TestScopesAndIDsThatCannotBeAreRefused(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			stack := newStack()
 			wantRefusal(t, "scope: it is nil", func() { construct(nil, "A") })
-			wantRefusal(t, "id: it is a token", func() { construct(newStack(), *awscdk.Aws_STACK_NAME()) })
+			wantRefusal(t, "id: it is a token", func() { construct(stack, *awscdk.Aws_STACK_NAME()) })
+			wantRefusal(t, "id: it is empty", func() { construct(stack, "") })
+			wantRefusal(t, "", func() { construct(stack, "A") })
+			wantRefusal(t, `id: "A" is already in use in S`, func() { construct(stack, "A") })
 		})
 	}
 }
 
-// CDK panics at the second construct with an id, in words of its own.
-func TestIDsThatAreTakenAreRefused(t *testing.T) {
+// Sources are constructs within a function.
+func TestIDsOfSourcesThatAreTakenAreRefused(t *testing.T) {
 	stack := newStack()
 	f := newFunction(t, stack, longRecords)
-	outbox := NewOutbox(stack, "Outbox", nil)
 	n := 0 // of streams and topics of Kafka, each of which feeds a function once
 	for name, construct := range map[string]func(id string){
-		"table":     func(id string) { NewIdempotencyTable(stack, id, nil) },
-		"outbox":    func(id string) { NewOutbox(stack, id, nil) },
-		"alarms":    func(id string) { NewAlarms(stack, id, &AlarmsProps{Operations: []string{"pay"}}) },
-		"dashboard": func(id string) { NewDashboard(stack, id, &DashboardProps{Operations: []string{"pay"}}) },
-		"function":  func(id string) { NewIdempotentFunction(stack, id, &f.props) },
-		"relay":     func(id string) { NewRelay(stack, id, &RelayProps{Code: f.props.Code, Outbox: outbox}) },
-		"API":       func(id string) { f.AddHTTPAPI(id, &HTTPAPIProps{Public: true, Routes: []string{"POST /"}}) },
-		"queue":     func(id string) { f.AddQueue(id, nil) },
+		"API":   func(id string) { f.AddHTTPAPI(id, &HTTPAPIProps{Public: true, Routes: []string{"POST /"}}) },
+		"queue": func(id string) { f.AddQueue(id, nil) },
 		"stream": func(id string) {
 			n++
 			f.AddStream(id, awskinesis.Stream_FromStreamArn(newStack(), jsii.String("Stream"), jsii.String(fmt.Sprint(streamARN, n))), nil)

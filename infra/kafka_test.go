@@ -105,14 +105,6 @@ func TestKafkaFunctionMayReadItsTopicAlone(t *testing.T) {
 	}
 }
 
-func TestSelfManagedKafka(t *testing.T) {
-	stack := newStack()
-	newFunction(t, stack, longRecords).AddKafka("Orders", &KafkaProps{BootstrapServers: []string{"a:9092", "b:9092"}, Configure: scram, Topic: "orders"})
-	got := only(t, synth(t, stack), mappingType).Properties()
-	check.Equal(t, got["SelfManagedEventSource"], map[string]any{"Endpoints": map[string]any{"KafkaBootstrapServers": []any{"a:9092", "b:9092"}}})
-	check.Equal(t, got["SourceAccessConfigurations"], []any{map[string]any{"Type": "SASL_SCRAM_512_AUTH", "URI": secretARN}})
-}
-
 func TestKafkaRefuses(t *testing.T) {
 	wantRefusals(t, map[string]func(*KafkaProps){
 		"":                                      func(p *KafkaProps) { p.TopicRetention = 28 * day },

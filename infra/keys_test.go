@@ -60,18 +60,6 @@ func TestKeyEncryptsWhatAFunctionCreates(t *testing.T) {
 	}
 }
 
-func TestProtectedFunctionHasEncryptedQueues(t *testing.T) {
-	stack := newStack()
-	f := Protect(stack, "Orders", ownFunction(t, stack), &ProtectProps{Key: ownKey(stack), Retention: 28 * day, Table: NewIdempotencyTable(stack, "Table", nil)})
-	f.AddQueue("Queue", nil)
-	addTopic(f)
-	queues := synth(t, stack).Resources("AWS::SQS::Queue")
-	check.Equal(t, len(queues), 3)
-	for id, queue := range queues {
-		check.Equal(t, queue.Properties()["KmsMasterKeyId"], any(arn("Key")), id)
-	}
-}
-
 func TestKeyEncryptsLogsAndFailuresOfARelay(t *testing.T) {
 	stack := newStack()
 	newRelay(t, stack, func(p *RelayProps) { p.Key = ownKey(stack) })

@@ -2,31 +2,27 @@ package infra
 
 import (
 	"encoding/json"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
 
 	"github.com/lambda-once/once/infra/internal/check"
 	"github.com/lambda-once/once/infra/internal/template"
 )
 
-// emitted are the metrics that the observer writes: a name with the names of
-// one set of dimensions. A program of the root module prints them, so that this
-// module does not require that one.
-var emitted = sync.OnceValues(func() (map[string]bool, error) {
-	folder, err := os.MkdirTemp("", "once-emf")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
-	program := filepath.Join(folder, "main.go")
-	if err := os.WriteFile(program, []byte(`package main
+// emitted returns the metrics that the observer writes: a name with the names of one set of
+// dimensions. A program of the root module prints them, so that this module does not require
+// that one.
+func emitted(t *testing.T) map[string]bool {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "main.go")
+	check.Must(t, os.WriteFile(program, []byte(`package main
 
 import (
 	"encoding/json"
@@ -40,15 +36,11 @@ func main() {
 		panic(err)
 	}
 }
-`), 0o644); err != nil {
-		return nil, err
-	}
-	run := exec.Command("go", "run", program)
+`), 0o644))
+	run := exec.CommandContext(t.Context(), "go", "run", program)
 	run.Dir, run.Stderr = "..", os.Stderr
 	out, err := run.Output()
-	if err != nil {
-		return nil, err
-	}
+	check.Must(t, err)
 	var written struct {
 		Metrics []struct {
 			Name       string
@@ -56,15 +48,13 @@ func main() {
 		}
 		Namespace string
 	}
-	if err := json.Unmarshal(out, &written); err != nil {
-		return nil, err
-	}
+	check.Must(t, json.Unmarshal(out, &written))
 	all := map[string]bool{}
 	for _, m := range written.Metrics {
 		all[described(written.Namespace, m.Name, m.Dimensions)] = true
 	}
-	return all, nil
-})
+	return all
+}
 
 func described(namespace, name string, dimensions []string) string {
 	return namespace + " " + name + " by " + strings.Join(slices.Sorted(slices.Values(dimensions)), ", ")
@@ -74,9 +64,7 @@ func described(namespace, name string, dimensions []string) string {
 func TestMetricsOfTheDashboardAreThoseOfTheObserver(t *testing.T) {
 	stack := newStack()
 	NewDashboard(stack, "Dashboard", &DashboardProps{Functions: watched(t, stack), Operations: []string{"pay"}})
-	emitted, err := emitted()
-	check.Must(t, err)
-	shown := maps.Clone(emitted)
+	shown := emitted(t)
 	delete(shown, described(Namespace, "OldestAbandoned", []string{"operation"})) // of operations with a resumer, and NewResume has its alarm
 	check.Equal(t, onDashboard(t, synth(t, stack)), shown)
 }
@@ -112,4 +100,63 @@ func onDashboard(t *testing.T, deployed template.Template) map[string]bool {
 		}
 	}
 	return used
+}
+
+// having is a function that states its operations.
+func having(t *testing.T, stack awscdk.Stack, id string, operations ...string) *IdempotentFunction {
+	t.Helper()
+	return NewIdempotentFunction(stack, id, &IdempotentFunctionProps{
+		Code: zip(t), Operations: operations, Table: NewIdempotencyTable(stack, id+"Table", nil),
+	})
+}
+
+// An alarm on a name that is misspelt never rings.
+func TestUnknownOperationIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		operations []string
+		functions  func(awscdk.Stack) []*IdempotentFunction
+		words      string
+	}{
+		"misspelt": {[]string{"pya"}, func(s awscdk.Stack) []*IdempotentFunction {
+			return []*IdempotentFunction{having(t, s, "Payments", "pay")}
+		}, `Operations: no function with metrics states "pya"; they state ["pay"]`},
+		"of the grant": {[]string{"pay", "refund", "pya"}, func(s awscdk.Stack) []*IdempotentFunction {
+			return []*IdempotentFunction{newFunction(t, s, func(p *IdempotentFunctionProps) {
+				p.Execute = &ExecuteOptions{Operations: []string{"pay", "refund"}}
+			})}
+		}, `no function with metrics states "pya"`},
+		"right": {[]string{"pay", "order"}, func(s awscdk.Stack) []*IdempotentFunction {
+			return []*IdempotentFunction{having(t, s, "Payments", "refund", "pay"), having(t, s, "Orders", "order")}
+		}, ""},
+		"with a function that states none": {[]string{"pya"}, func(s awscdk.Stack) []*IdempotentFunction {
+			return []*IdempotentFunction{having(t, s, "Payments", "pay"), having(t, s, "Orders")}
+		}, ""},
+		"without functions": {[]string{"pya"}, func(awscdk.Stack) []*IdempotentFunction { return nil }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stack := newStack()
+			functions := c.functions(stack)
+			wantRefusal(t, c.words, func() { NewAlarms(stack, "Alarms", &AlarmsProps{Functions: functions, Operations: c.operations}) })
+			wantRefusal(t, c.words, func() {
+				NewDashboard(stack, "Dashboard", &DashboardProps{Functions: functions, Operations: c.operations})
+			})
+		})
+	}
+}
+
+// The operations of functions need not be repeated.
+func TestAlarmsAndDashboardWatchTheOperationsOfFunctions(t *testing.T) {
+	stack := newStack()
+	functions := []*IdempotentFunction{having(t, stack, "Payments", "pay", "refund"), having(t, stack, "More", "refund")}
+	NewAlarms(stack, "Alarms", &AlarmsProps{Functions: functions})
+	NewDashboard(stack, "Dashboard", &DashboardProps{Functions: functions})
+	deployed := synth(t, stack)
+	var names []string
+	for _, id := range deployed.IDs(alarmType) {
+		if name, found := strings.CutSuffix(strings.TrimPrefix(id, "Alarms"), "LeaseLost"); found {
+			names = append(names, name)
+		}
+	}
+	check.Equal(t, names, []string{"pay", "refund"})
+	check.Equal(t, titles(t, deployed)["Calls by outcome"], 2)
 }

@@ -35,9 +35,9 @@ func TestOutboxGrantsCoverTheKey(t *testing.T) {
 	check.Equal(t, key["Condition"], map[string]any{"StringEquals": map[string]any{"kms:ViaService": []any{"dynamodb.eu-west-1.amazonaws.com"}}})
 }
 
-func TestOutboxGrantsNeedAGrantee(t *testing.T) {
-	outbox := NewOutbox(newStack(), "Outbox", nil)
-	for _, grant := range []func(*Outbox, awsiam.IGrantable) awsiam.Grant{(*Outbox).GrantPublish, (*Outbox).GrantMark, (*Outbox).GrantOperate} {
-		wantRefusal(t, "grantee: it is required", func() { grant(outbox, nil) })
-	}
+func TestRelayRefuses(t *testing.T) {
+	wantRefusals(t, map[string]func(*RelayProps){
+		"Code: it is required":   func(p *RelayProps) { p.Code = "" },
+		"Outbox: it is required": func(p *RelayProps) { p.Outbox = nil },
+	}, func(change func(*RelayProps)) { newRelay(t, newStack(), change) })
 }

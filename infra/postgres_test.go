@@ -82,8 +82,7 @@ func TestPostgresStoreConnectsAFunction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
-			got, _ := connect(t, s, func(p *IdempotentFunctionProps) { p.Postgres = NewPostgresStore(s.stack, "Store", c.props(s)) })
-			check.Equal(t, got, c.want)
+			check.Equal(t, connect(t, s, &IdempotentFunctionProps{Postgres: NewPostgresStore(s.stack, "Store", c.props(s))}), c.want)
 		})
 	}
 }
@@ -92,11 +91,9 @@ func TestPostgresStoreConnectsAFunction(t *testing.T) {
 func TestPostgresStoreTakesTokens(t *testing.T) {
 	s := newSite(t)
 	cluster := s.newCluster(jsii.Bool(true))
-	got, _ := connect(t, s, func(p *IdempotentFunctionProps) {
-		p.Postgres = NewPostgresStore(s.stack, "Store", &PostgresStoreProps{
-			CABundle: bundle, Database: "shop", Endpoint: cluster.ClusterEndpoint(), GrantConnect: cluster.GrantConnect, Server: cluster, User: "once",
-		})
-	})
+	got := connect(t, s, &IdempotentFunctionProps{Postgres: NewPostgresStore(s.stack, "Store", &PostgresStoreProps{
+		CABundle: bundle, Database: "shop", Endpoint: cluster.ClusterEndpoint(), GrantConnect: cluster.GrantConnect, Server: cluster, User: "once",
+	})})
 	check.Contains(t, got.variables, "PGHOST=map[Fn::GetAtt:[New Endpoint.Address]]")
 	check.Contains(t, got.variables, "PGPORT=map[Fn::GetAtt:[New Endpoint.Port]]")
 	check.Contains(t, got.statements, "map[Fn::GetAtt:[New DBClusterResourceId]] /once")
@@ -145,6 +142,6 @@ func TestServerThatTakesNoTokensIsRefused(t *testing.T) {
 	p.Secret, p.User = nil, "once"
 	store := NewPostgresStore(s.stack, "Store", p)
 	wantRefusal(t, "GrantConnect: ", func() {
-		NewIdempotentFunction(s.stack, "F", withoutTable(t, s, func(f *IdempotentFunctionProps) { f.Postgres = store }))
+		NewIdempotentFunction(s.stack, "F", &IdempotentFunctionProps{Code: zip(t), Configure: s.inVPC, Postgres: store})
 	})
 }

@@ -53,18 +53,6 @@ func TestProtectedFunctionHasTheTableAndItsPermissions(t *testing.T) {
 	check.Equal(t, deployed.Resources()["OrdersQueue"].Properties()["VisibilityTimeout"], 120.0)
 }
 
-func TestImportedFunctionHasPermissions(t *testing.T) {
-	stack := newStack()
-	f := Protect(stack, "Orders", importedFunction(stack), &ProtectProps{
-		Retention: 28 * day, Table: NewIdempotencyTable(stack, "Table", nil), Timeout: 30 * time.Second,
-	})
-	f.AddQueue("Queue", nil)
-	deployed := synth(t, stack)
-	check.Contains(t, only(t, deployed, "AWS::IAM::Policy"), "dynamodb:PutItem")
-	check.Equal(t, only(t, deployed, mappingType).Properties()["FunctionName"], "orders")
-	check.Equal(t, deployed.Resources()["OrdersQueue"].Properties()["VisibilityTimeout"], 180.0)
-}
-
 // Protect sets no variable of the function of a version, which therefore has its own.
 func TestVersionKeepsTheVariablesOfItsFunction(t *testing.T) {
 	stack := newStack()

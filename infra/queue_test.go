@@ -41,14 +41,6 @@ func TestQueue(t *testing.T) {
 	check.Equal(t, queues["FunctionOrdersDeadLetters"].Properties(), map[string]any{"MessageRetentionPeriod": 14 * 86400.0})
 }
 
-func TestFIFOQueue(t *testing.T) {
-	stack := newStack()
-	newFunction(t, stack, longRecords).AddQueue("Orders", &QueueProps{FIFO: true})
-	for id, queue := range synth(t, stack).Resources("AWS::SQS::Queue") {
-		check.Equal(t, queue.Properties()["FifoQueue"], true, id)
-	}
-}
-
 // A record that expires before the last delivery of its message lets the
 // message run again.
 func TestQueueOutlivesNoRecord(t *testing.T) {

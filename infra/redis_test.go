@@ -38,7 +38,7 @@ func TestRedisStoreConnectsAFunction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
-			got, _ := connect(t, s, func(p *IdempotentFunctionProps) { p.Redis = NewRedisStore(s.stack, "Store", s.redis(c.change)) })
+			got := connect(t, s, &IdempotentFunctionProps{Redis: NewRedisStore(s.stack, "Store", s.redis(c.change))})
 			check.Equal(t, got.variables, c.want.variables)
 			check.Equal(t, got.statements, c.want.statements)
 			check.Contains(t, got.ingress, "sg-11111111 "+c.want.ingress+" from ")
@@ -49,11 +49,9 @@ func TestRedisStoreConnectsAFunction(t *testing.T) {
 func TestRedisStoreWithASecretAndTokens(t *testing.T) {
 	s := newSite(t)
 	host := awscdk.NewCfnParameter(s.stack, jsii.String("Host"), nil)
-	got, _ := connect(t, s, func(p *IdempotentFunctionProps) {
-		p.Redis = NewRedisStore(s.stack, "Store", s.redis(func(p *RedisStoreProps) {
-			p.Secret, p.User, p.Host = s.secret, "", *host.ValueAsString()
-		}))
-	})
+	got := connect(t, s, &IdempotentFunctionProps{Redis: NewRedisStore(s.stack, "Store", s.redis(func(p *RedisStoreProps) {
+		p.Secret, p.User, p.Host = s.secret, "", *host.ValueAsString()
+	}))})
 	check.Contains(t, got.variables, "REDIS_SECRET=map[")
 	check.Contains(t, got.variables, "REDIS_URL=map[Fn::Join:[ [rediss:// map[Ref:Host] :6379]]]")
 	check.Contains(t, got.statements, "secretsmanager:GetSecretValue")

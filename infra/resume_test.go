@@ -79,16 +79,6 @@ func TestResumerIsScheduled(t *testing.T) {
 	check.Equal(t, catalog.Resume["Abandoned"].Threshold, 1800.0, "that of the other deployments, for 5 min")
 }
 
-func TestResumerOfPostgresRunsInTheVPC(t *testing.T) {
-	s := newSite(t)
-	NewResume(s.stack, "Resume", &ResumeProps{Code: zip(t), Configure: s.inVPC, Operations: []string{"pay"}, Postgres: NewPostgresStore(s.stack, "Store", s.postgres())})
-	deployed := synth(t, s.stack)
-	function := only(t, deployed, "AWS::Lambda::Function").Properties()
-	check.Contains(t, function["VpcConfig"], "subnet-11111111")
-	check.Contains(t, function["Environment"], "PGHOST:db.example.com")
-	check.Contains(t, only(t, deployed, "AWS::IAM::Policy"), "secretsmanager:GetSecretValue")
-}
-
 func TestResumeRefuses(t *testing.T) {
 	wantRefusals(t, map[string]func(site, *ResumeProps){
 		"": func(_ site, p *ResumeProps) { p.Interval = time.Minute },
@@ -98,15 +88,14 @@ func TestResumeRefuses(t *testing.T) {
 		"Table, Postgres, Redis, Dispatches: a function has one": func(s site, p *ResumeProps) {
 			p.Postgres = NewPostgresStore(s.stack, "Store", s.postgres())
 		},
-		"Table: it is required":             func(_ site, p *ResumeProps) { p.Table = nil },
-		"Table: it is a literal":            func(_ site, p *ResumeProps) { p.Table = &IdempotencyTable{} },
-		"Code: it is required":              func(_ site, p *ResumeProps) { p.Code = "" },
-		"Interval: 30s is not whole":        func(_ site, p *ResumeProps) { p.Interval = 30 * time.Second },
-		"Interval: 1h1m0s is not whole":     func(_ site, p *ResumeProps) { p.Interval = time.Hour + time.Minute },
-		"Operations: state the names":       func(_ site, p *ResumeProps) { p.Operations = nil },
-		"Operations: Execute does not":      func(_ site, p *ResumeProps) { p.Execute = &ExecuteOptions{Operations: []string{"refund"}} },
-		"Notify: one is nil":                func(_ site, p *ResumeProps) { p.Notify = []awssns.ITopic{nil} },
-		`id: "Resume" is already in use in`: func(s site, _ *ResumeProps) { awssns.NewTopic(s.stack, jsii.String("Resume"), nil) },
+		"Table: it is required":         func(_ site, p *ResumeProps) { p.Table = nil },
+		"Table: it is a literal":        func(_ site, p *ResumeProps) { p.Table = &IdempotencyTable{} },
+		"Code: it is required":          func(_ site, p *ResumeProps) { p.Code = "" },
+		"Interval: 30s is not whole":    func(_ site, p *ResumeProps) { p.Interval = 30 * time.Second },
+		"Interval: 1h1m0s is not whole": func(_ site, p *ResumeProps) { p.Interval = time.Hour + time.Minute },
+		"Operations: state the names":   func(_ site, p *ResumeProps) { p.Operations = nil },
+		"Operations: Execute does not":  func(_ site, p *ResumeProps) { p.Execute = &ExecuteOptions{Operations: []string{"refund"}} },
+		"Notify: one is nil":            func(_ site, p *ResumeProps) { p.Notify = []awssns.ITopic{nil} },
 	}, func(change func(site, *ResumeProps)) {
 		s := newSite(t)
 		p := &ResumeProps{Code: zip(t), Operations: []string{"pay"}, Table: NewIdempotencyTable(s.stack, "Table", &IdempotencyTableProps{Resume: true})}

@@ -13,7 +13,6 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra/internal/check"
-	"github.com/lambda-once/once/infra/internal/template"
 )
 
 // A site is the VPC of a team with its servers.
@@ -45,9 +44,10 @@ func (s site) inVPC(p *awslambda.FunctionProps) { p.Vpc = s.vpc }
 type connected struct{ variables, statements, ingress string }
 
 // connect returns how a function of a store is connected.
-func connect(t *testing.T, s site, change func(*IdempotentFunctionProps)) (connected, template.Template) {
+func connect(t *testing.T, s site, p *IdempotentFunctionProps) connected {
 	t.Helper()
-	NewIdempotentFunction(s.stack, "Function", withoutTable(t, s, change))
+	p.Code, p.Configure = zip(t), s.inVPC
+	NewIdempotentFunction(s.stack, "Function", p)
 	deployed := synth(t, s.stack)
 	function := only(t, deployed, "AWS::Lambda::Function").Properties()
 	all := function["Environment"].(map[string]any)["Variables"].(map[string]any)
@@ -68,14 +68,7 @@ func connect(t *testing.T, s site, change func(*IdempotentFunctionProps)) (conne
 		p := ingress.Properties()
 		c.ingress += fmt.Sprint(p["GroupId"], " ", p["FromPort"], "-", p["ToPort"], " from ", p["SourceSecurityGroupId"])
 	}
-	return c, deployed
-}
-
-// withoutTable returns the props of a function with a further store.
-func withoutTable(t *testing.T, s site, change func(*IdempotentFunctionProps)) *IdempotentFunctionProps {
-	p := &IdempotentFunctionProps{Code: zip(t), Configure: s.inVPC}
-	change(p)
-	return p
+	return c
 }
 
 func TestNilPropsOfStoresAreRefused(t *testing.T) {
@@ -86,16 +79,14 @@ func TestNilPropsOfStoresAreRefused(t *testing.T) {
 	check.Contains(t, refused, "Host: it is required; MemoryDB, ReplicationGroup: state one of them; ")
 }
 
-// The secret of a store replaces no prop of a table.
-func TestStoreExcludesTheOthersAndExecute(t *testing.T) {
+func TestStoresOfServersExcludeExecute(t *testing.T) {
 	s := newSite(t)
-	postgres := NewPostgresStore(s.stack, "Store", s.postgres())
-	wantRefusal(t, "a function has one of them", func() {
-		NewIdempotentFunction(s.stack, "A", &IdempotentFunctionProps{Code: zip(t), Postgres: postgres, Table: NewIdempotencyTable(s.stack, "Table", nil)})
-	})
-	wantRefusal(t, "Execute: it is for a Table", func() {
-		NewIdempotentFunction(s.stack, "B", &IdempotentFunctionProps{Code: zip(t), Execute: &ExecuteOptions{}, Postgres: postgres})
-	})
+	for name, p := range map[string]*IdempotentFunctionProps{
+		"PostgreSQL": {Postgres: NewPostgresStore(s.stack, "Postgres", s.postgres())}, "Redis": {Redis: NewRedisStore(s.stack, "Redis", s.redis(nil))},
+	} {
+		p.Code, p.Execute = zip(t), &ExecuteOptions{}
+		wantRefusal(t, "Execute: it is for a Table; in "+name, func() { NewIdempotentFunction(s.stack, "On"+name, p) })
+	}
 }
 
 func TestProtectedFunctionReachesTheServerFromItsVPC(t *testing.T) {

@@ -34,6 +34,37 @@ func TestIteratorAgeIsReached(t *testing.T) {
 	})
 }
 
+// An alarm at an age that no message reaches never rings.
+func TestQueueAgeIsReached(t *testing.T) {
+	for name, c := range map[string]struct {
+		retention time.Duration
+		age       float64
+		want      any
+		words     string
+	}{
+		"default":       {4 * day, 0, 3600.0, ""},
+		"a short queue": {30 * time.Minute, 0, 900.0, ""},
+		"just in time":  {time.Hour, 3599, 3599.0, ""},
+		"at its end":    {time.Hour, 3600, nil, "Thresholds: nothing waits for queue_age_seconds, because it disappears after 1h0m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stack := newStack()
+			f := newFunction(t, stack, longRecords)
+			f.AddQueue("Orders", &QueueProps{Retention: c.retention})
+			thresholds := map[string]float64{"queue_age_seconds": c.age}
+			if c.age == 0 {
+				thresholds = nil
+			}
+			wantRefusal(t, c.words, func() {
+				NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}, Thresholds: thresholds})
+			})
+			if c.want != nil {
+				check.Equal(t, synth(t, stack).Resources()["AlarmsFunctionQueueAge"].Properties()["Threshold"], c.want)
+			}
+		})
+	}
+}
+
 // Each name among the thresholds changes the alarms that have it, and no others.
 func TestEachThresholdIsThatOfItsAlarms(t *testing.T) {
 	entries := slices.Collect(maps.Values(catalog.Share))

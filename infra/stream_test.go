@@ -52,6 +52,16 @@ func TestStreamsRefuse(t *testing.T) {
 	})
 }
 
+// A source that is nil or repeated would panic in the words of jsii or CDK.
+func TestSourcesThatCannotFeedAreRefused(t *testing.T) {
+	f := newFunction(t, newStack(), longRecords)
+	stream := newStream(f)
+	wantRefusal(t, "", func() { f.AddStream("Once", stream, nil) })
+	wantRefusal(t, "There is already a Construct", func() { f.AddStream("Twice", stream, nil) })
+	wantRefusal(t, "stream: it is required", func() { f.AddStream("None", nil, nil) })
+	wantRefusal(t, "table: it is required", func() { f.AddTableStream("None", nil, nil) })
+}
+
 const streamARN = "arn:aws:kinesis:eu-west-1:111122223333:stream/clicks"
 
 func newTable(f *IdempotentFunction, stream awsdynamodb.StreamViewType) awsdynamodb.TableV2 {

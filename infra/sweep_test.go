@@ -10,11 +10,17 @@ import (
 	"github.com/lambda-once/once/infra/internal/check"
 )
 
+// An event that waits for longer than Lambda allows is behind the next one. The alarm rings when
+// a run and its retries fail.
 func TestSweepOfATableIsScheduledAndMayWriteItsPositionAlone(t *testing.T) {
 	stack := newStack()
-	NewSweep(stack, "Sweep", &SweepProps{Code: zip(t), Interval: day, Table: NewIdempotencyTable(stack, "Table", &IdempotencyTableProps{SweptElsewhere: true})})
+	topic := awssns.NewTopic(stack, jsii.String("Topic"), nil)
+	NewSweep(stack, "Sweep", &SweepProps{
+		Code: zip(t), Interval: day, Notify: []awssns.ITopic{topic}, Table: NewIdempotencyTable(stack, "Table", &IdempotencyTableProps{SweptElsewhere: true}),
+	})
 	deployed := synth(t, stack)
 	check.Equal(t, only(t, deployed, "AWS::Events::Rule").Properties()["ScheduleExpression"], "rate(1 day)")
+	check.Equal(t, only(t, deployed, invocationsType).Properties()["MaximumEventAgeInSeconds"], 21600.0)
 	function := only(t, deployed, "AWS::Lambda::Function").Properties()
 	check.Equal(t, function["Timeout"], 900.0)
 	check.Contains(t, function["Environment"], "IDEMPOTENCY_TABLE:map[Ref:Table]")
@@ -26,38 +32,32 @@ func TestSweepOfATableIsScheduledAndMayWriteItsPositionAlone(t *testing.T) {
 		"ForAllValues:StringEquals": map[string]any{"dynamodb:LeadingKeys": []any{"once sweep"}},
 		"Null":                      map[string]any{"dynamodb:LeadingKeys": "false"},
 	}))
-}
-
-// An event that waits longer than the interval is behind the next one.
-func TestEventOfASweepIsAsOldAsItsInterval(t *testing.T) {
-	for interval, want := range map[time.Duration]float64{5 * time.Minute: 300, day: 21600} {
-		stack := newStack()
-		NewSweep(stack, "Sweep", &SweepProps{Code: zip(t), Interval: interval, Table: NewIdempotencyTable(stack, "Table", nil)})
-		check.Equal(t, only(t, synth(t, stack), "AWS::Lambda::EventInvokeConfig").Properties()["MaximumEventAgeInSeconds"], want)
-	}
-}
-
-func TestSweepRingsWhenARunAndItsRetriesFail(t *testing.T) {
-	stack := newStack()
-	topic := awssns.NewTopic(stack, jsii.String("Topic"), nil)
-	NewSweep(stack, "Sweep", &SweepProps{Code: zip(t), Interval: day, Notify: []awssns.ITopic{topic}, Table: NewIdempotencyTable(stack, "Table", nil)})
-	alarm := only(t, synth(t, stack), "AWS::CloudWatch::Alarm").Properties()
+	alarm := only(t, deployed, alarmType).Properties()
 	check.Equal(t, alarm["MetricName"], "AsyncEventsDropped")
 	check.Equal(t, alarm["Threshold"], 1.0)
 	check.Equal(t, alarm["AlarmActions"], any([]any{ref("Topic")}))
 }
 
-func TestSweepOfPostgresRunsInTheVPC(t *testing.T) {
-	s := newSite(t)
-	store := NewPostgresStore(s.stack, "Store", s.postgres())
-	NewSweep(s.stack, "Sweep", &SweepProps{Code: zip(t), Configure: s.inVPC, Postgres: store})
-	deployed := synth(t, s.stack)
-	check.Equal(t, only(t, deployed, "AWS::Events::Rule").Properties()["ScheduleExpression"], "rate(1 hour)")
-	function := only(t, deployed, "AWS::Lambda::Function").Properties()
-	check.Contains(t, function["VpcConfig"], "subnet-11111111")
-	check.Contains(t, function["Environment"], "PGHOST:db.example.com")
-	check.Contains(t, only(t, deployed, "AWS::IAM::Policy"), "secretsmanager:GetSecretValue")
-	check.Equal(t, only(t, deployed, "AWS::EC2::SecurityGroupIngress").Properties()["GroupId"], "sg-11111111")
+// A scheduled function connects to its server as others do.
+func TestProgramsOfPostgresRunInTheVPC(t *testing.T) {
+	for rate, construct := range map[string]func(site, *PostgresStore){
+		"rate(1 hour)": func(s site, store *PostgresStore) {
+			NewSweep(s.stack, "Sweep", &SweepProps{Code: zip(t), Configure: s.inVPC, Postgres: store})
+		},
+		"rate(5 minutes)": func(s site, store *PostgresStore) {
+			NewResume(s.stack, "Resume", &ResumeProps{Code: zip(t), Configure: s.inVPC, Operations: []string{"pay"}, Postgres: store})
+		},
+	} {
+		s := newSite(t)
+		construct(s, NewPostgresStore(s.stack, "Store", s.postgres()))
+		deployed := synth(t, s.stack)
+		check.Equal(t, only(t, deployed, "AWS::Events::Rule").Properties()["ScheduleExpression"], any(rate))
+		function := only(t, deployed, "AWS::Lambda::Function").Properties()
+		check.Contains(t, function["VpcConfig"], "subnet-11111111", rate)
+		check.Contains(t, function["Environment"], "PGHOST:db.example.com", rate)
+		check.Contains(t, only(t, deployed, "AWS::IAM::Policy"), "secretsmanager:GetSecretValue", rate)
+		check.Equal(t, only(t, deployed, "AWS::EC2::SecurityGroupIngress").Properties()["GroupId"], "sg-11111111", rate)
+	}
 }
 
 func TestSweepRefuses(t *testing.T) {
@@ -66,13 +66,12 @@ func TestSweepRefuses(t *testing.T) {
 		"Table, Postgres: state one of them": func(s site, p *SweepProps) {
 			p.Postgres = NewPostgresStore(s.stack, "Store", s.postgres())
 		},
-		"state one of them":                func(_ site, p *SweepProps) { p.Table = nil },
-		"Code: it is required":             func(_ site, p *SweepProps) { p.Code = "" },
-		"Interval: 0s is not whole":        func(_ site, p *SweepProps) { p.Interval = 0 },
-		"Interval: 30s is not whole":       func(_ site, p *SweepProps) { p.Interval = 30 * time.Second },
-		"Interval: 48h0m0s is not whole":   func(_ site, p *SweepProps) { p.Interval = 2 * day },
-		"Notify: one is nil":               func(_ site, p *SweepProps) { p.Notify = []awssns.ITopic{nil} },
-		`id: "Sweep" is already in use in`: func(s site, _ *SweepProps) { awssns.NewTopic(s.stack, jsii.String("Sweep"), nil) },
+		"state one of them":              func(_ site, p *SweepProps) { p.Table = nil },
+		"Code: it is required":           func(_ site, p *SweepProps) { p.Code = "" },
+		"Interval: 0s is not whole":      func(_ site, p *SweepProps) { p.Interval = 0 },
+		"Interval: 30s is not whole":     func(_ site, p *SweepProps) { p.Interval = 30 * time.Second },
+		"Interval: 48h0m0s is not whole": func(_ site, p *SweepProps) { p.Interval = 2 * day },
+		"Notify: one is nil":             func(_ site, p *SweepProps) { p.Notify = []awssns.ITopic{nil} },
 	}, func(change func(site, *SweepProps)) {
 		s := newSite(t)
 		p := &SweepProps{Code: zip(t), Interval: day, Table: NewIdempotencyTable(s.stack, "Table", nil)}
