@@ -50,22 +50,6 @@ func TestDuplicatesOfASuspendedExecutionReceiveItsResult(t *testing.T) {
 	})
 }
 
-func TestExecutionsThatStartTogetherHaveOneEffect(t *testing.T) {
-	everyStore(t, func(w *world) {
-		w.deploy(w.pay)
-		var results [5]string
-		var all sync.WaitGroup
-		for i := range results {
-			all.Go(func() { results[i] = w.wantSuccess(w.deliver(fmt.Sprint("delivery-", i))) })
-		}
-		all.Wait()
-		for _, result := range results {
-			check.Equal(w, result, results[0], results)
-		}
-		w.wantEffects(1)
-	})
-}
-
 // What a handler makes of a suspension says nothing: the response counts.
 func TestSuspendedExecutionKeepsItsClaim(t *testing.T) {
 	charge := func(w *world, c *durable.Context) (string, error) {
@@ -173,9 +157,7 @@ func TestFailedExecutionReleasesItsKey(t *testing.T) {
 			}
 			return receipt, err
 		})
-		if status, _ := w.deliver("first"); status != "FAILED" {
-			w.Fatal(status)
-		}
+		w.wantFailure("first", "*errors.errorString")
 		if r := w.paid(); r.Owner != "" || r.Status != "INPROGRESS" {
 			w.Errorf("it left %+v", r)
 		}
@@ -199,9 +181,7 @@ func TestFailedExecutionIsTheLastWithMaxAttempts(t *testing.T) {
 			return "", errors.New("out of stock")
 		})
 		for _, want := range []string{"*errors.errorString", "OutcomeUnknownError"} {
-			if status, result := w.deliver(want); status != "FAILED" || result != want {
-				w.Errorf("%s, %s", status, result)
-			}
+			w.wantFailure(want, want)
 		}
 		w.wantEffects(1)
 	})

@@ -270,9 +270,7 @@ func TestReleaseThatIsNotStoredIsRepeatedByTheService(t *testing.T) {
 			}
 			return apply()
 		}
-		if status, _ := w.deliver("first"); status != "FAILED" {
-			w.Error(status)
-		}
+		w.wantFailure("first", "*errors.errorString")
 		if r := w.paid(); r.Owner != "" {
 			w.Errorf("it left %+v", r)
 		}
@@ -313,8 +311,6 @@ func tooLarge(w *world) {
 	if result := w.wantSuccess(w.deliver("first")); result != quoted(large) || !lost || ships != 2 {
 		w.Errorf("%d bytes, lost: %v, the handler ended %d times", len(result), lost, ships)
 	}
-	if status, result := w.deliver("duplicate"); status != "FAILED" || result != "ResultUnavailableError" {
-		w.Errorf("a duplicate got %s, %s", status, result)
-	}
+	w.wantFailure("duplicate", "ResultUnavailableError")
 	w.wantEffects(1)
 }

@@ -77,11 +77,8 @@ func TestDurableFunctionRefusesTheStepsOfOneThatWasNot(t *testing.T) {
 					w.Fatalf("it left %+v", left)
 				}
 				w.deploy(func(*durable.Context, order) (string, error) { w.Error("it ran"); return "", nil })
-				for _, delivery := range []string{"first", "second"} {
-					if status, result := w.deliver(delivery); status != "FAILED" || result != "StepsLeftError" {
-						w.Errorf("%s, %s", status, result)
-					}
-				}
+				w.wantFailure("first", "StepsLeftError")
+				w.wantFailure("second", "StepsLeftError")
 				check.Deep(w, w.paid(), left, "the record")
 				crashes = false
 				returned, err := w.plainly(attempt)
@@ -93,9 +90,7 @@ func TestDurableFunctionRefusesTheStepsOfOneThatWasNot(t *testing.T) {
 				if err != nil {
 					want = "errorString"
 				}
-				if status, result := w.deliver("third"); status != "FAILED" || result != want {
-					w.Errorf("after the end: %s, %s", status, result)
-				}
+				w.wantFailure("third", want)
 			})
 		})
 	}
@@ -192,11 +187,8 @@ func TestDurableFunctionRefusesAStepThatArrivesWhileItTakesOver(t *testing.T) {
 					return r, ok, err
 				}}
 				w.deploy(func(*durable.Context, order) (string, error) { w.Error("it ran"); return "", nil })
-				for _, delivery := range []string{"first", "second"} {
-					if status, result := w.deliver(delivery); status != "FAILED" || result != "StepsLeftError" {
-						w.Errorf("%s, %s", status, result)
-					}
-				}
+				w.wantFailure("first", "StepsLeftError")
+				w.wantFailure("second", "StepsLeftError")
 				w.store.Store = memory
 				if left := w.paid(); left.Owner != "" || !left.Lease.Equal(driver.LeaseEnded) || left.Used() != 1 || len(left.Steps) != 1 {
 					w.Errorf("it left %+v", left)

@@ -18,7 +18,6 @@ import (
 // record, run on.
 func TestPausedExecutionIsNotTakenOver(t *testing.T) {
 	inMemory(t, func(w *world) {
-		w.ExecutionTimeout = w.timeout
 		w.asks()
 		w.deploy(w.pay)
 		first := w.suspended()
@@ -44,7 +43,6 @@ func TestPausedExecutionIsNotTakenOver(t *testing.T) {
 // answered that without a token.
 func TestExecutionThatIsPausedDuringAnInvocationKeepsItsClaim(t *testing.T) {
 	inMemory(t, func(w *world) {
-		w.ExecutionTimeout = w.timeout
 		w.asks()
 		charged := make(chan *durable.Execution)
 		w.deploy(func(c *durable.Context, o order) (string, error) {
@@ -102,16 +100,13 @@ func TestExecutionThatHasEndedIsTakenOver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, func(w *world) {
-				w.ExecutionTimeout = w.timeout
 				service := w.asks()
 				w.deploy(w.pay)
 				end(w, w.suspended())
 				time.Sleep(25 * time.Hour)
 				w.wantSuccess(w.deliver("duplicate"))
 				check.Equal(w, service.calls.Load(), 1, "times asked")
-				if requests, charged := w.bank.effects(); requests != 2 || charged != 1 {
-					w.Errorf("%d requests, %d charges", requests, charged)
-				}
+				w.wantEffects(2) // with one downstream key
 			})
 		})
 	}
@@ -139,7 +134,7 @@ func TestExecutionOfUnknownStateIsNotTakenOver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, func(w *world) {
-				w.ExecutionTimeout, w.Timeout = w.timeout, 6*time.Second
+				w.Timeout = 6 * time.Second
 				service := w.asks()
 				w.deploy(w.pay)
 				first := w.suspended()
@@ -171,7 +166,7 @@ func TestExecutionOfUnknownStateIsNotTakenOver(t *testing.T) {
 // is done, and its result is that of all.
 func TestExecutionThatHasSucceededIsNeverTakenOver(t *testing.T) {
 	succeeded := func(w *world) *durable.Execution {
-		pay := durable.Wrap(w.Service, 1000, w.payUnprotected)
+		pay := durable.Wrap(w.Service, 1000, w.pay)
 		w.deploy(w.pay)
 		first, invoke := w.suspended(), w.Invoke
 		w.Invoke = pay
@@ -205,9 +200,7 @@ func TestExecutionThatHasSucceededIsNeverTakenOver(t *testing.T) {
 				return durablefunc.Execution{Status: e.Status}, nil
 			}
 			for range 2 {
-				if status, result := w.deliver("duplicate"); status != "FAILED" || result != "OutcomeUnknownError" {
-					w.Errorf("%s, %s", status, result)
-				}
+				w.wantFailure("duplicate", "OutcomeUnknownError")
 			}
 			if after := w.paid(); after.Owner != before.Owner || after.Status != driver.InProgress {
 				w.Errorf("it left %+v", after)
@@ -228,16 +221,14 @@ func TestPausedExecutionIsTakenOverIfNothingAsks(t *testing.T) {
 		w.asks()
 		w.deploy(w.pay) // the claim does not say whose it is
 		w.wantSuccess(w.deliver("duplicate"))
-		if requests, charged := w.bank.effects(); requests != 2 || charged != 1 {
-			w.Errorf("%d requests, %d charges", requests, charged)
-		}
+		w.wantEffects(2) // with one downstream key
 	})
 }
 
 // With MaxAttempts, a person would decide about an execution that is only paused.
 func TestPausedExecutionIsNotTheLastWithMaxAttempts(t *testing.T) {
 	inMemory(t, func(w *world) {
-		w.config.MaxAttempts, w.ExecutionTimeout = 1, w.timeout
+		w.config.MaxAttempts = 1
 		w.asks()
 		w.deploy(w.pay)
 		first := w.suspended()
@@ -245,9 +236,7 @@ func TestPausedExecutionIsNotTheLastWithMaxAttempts(t *testing.T) {
 		time.Sleep(25 * time.Hour)
 		w.wantConflict(w.Start("duplicate", theOrder))
 		first.Stop()
-		if status, result := w.deliver("duplicate"); status != "FAILED" || result != "OutcomeUnknownError" {
-			w.Errorf("%s, %s", status, result)
-		}
+		w.wantFailure("duplicate", "OutcomeUnknownError")
 		w.wantEffects(1)
 	})
 }
@@ -300,7 +289,6 @@ func TestStepOfAPausedExecutionIsNotTakenOver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, func(w *world) {
-				w.ExecutionTimeout = w.timeout
 				w.asks()
 				w.deploy(w.charging(named("charge"), w.crashingOnce()))
 				first := w.Start("first", theOrder)

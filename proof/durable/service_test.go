@@ -17,9 +17,7 @@ func TestServiceRefusesAResponseWhoseStatusDoesNotFit(t *testing.T) {
 	} {
 		inMemory(t, func(w *world) {
 			w.Invoke = func(context.Context, []byte) ([]byte, error) { return []byte(response), nil }
-			if status, result := w.deliver("first"); status != "FAILED" || result != "InvalidParameterValueException" {
-				w.Errorf("%s: %s, %s", response, status, result)
-			}
+			w.wantFailure(response, "InvalidParameterValueException")
 		})
 	}
 }
@@ -55,8 +53,10 @@ func (a *asked) GetDurableExecutionState(context.Context, string, string, string
 	return durablefunc.State{}, apiError("there is one page")
 }
 
-// asks lets the functions that are deployed from now on ask the service.
+// asks lets the functions that are deployed from now on ask the service, which ends their
+// executions in time.
 func (w *world) asks() *asked {
+	w.ExecutionTimeout = w.timeout
 	a := &asked{Service: w.Service}
 	w.options = &durablefunc.Options{Service: a}
 	return a

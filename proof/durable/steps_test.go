@@ -215,7 +215,7 @@ func TestStepsAndTransactionsOfADurableFunctionItselfAreRefused(t *testing.T) {
 	})
 	inMemory(t, func(w *world) {
 		w.deploy(func(c *durable.Context, _ order) (string, error) {
-			driver.Attach(c, func() *attached { return nil })
+			driver.Attach(c, func() *entries { return nil })
 			return "", nil
 		})
 		answer, err := w.Start("transactions", theOrder).Once(w.Context())
@@ -224,10 +224,6 @@ func TestStepsAndTransactionsOfADurableFunctionItselfAreRefused(t *testing.T) {
 		}
 	})
 }
-
-type attached struct{}
-
-func (*attached) Freeze() (bool, error) { return true, nil }
 
 // Without a key there is no record, and still one execution.
 func TestExecutionWithoutAKeyHasTheSameDownstreamKeysInEachInvocation(t *testing.T) {

@@ -183,18 +183,6 @@ func (w *world) pay(c *durable.Context, _ order) (string, error) {
 	return durable.Step(c, "ship", func(context.Context) (string, error) { return receipt, nil })
 }
 
-// payUnprotected is the end of pay for a function that Once does not protect.
-func (w *world) payUnprotected(c *durable.Context, o order) (string, error) {
-	receipt, err := durable.Step(c, "charge", func(context.Context) (string, error) { return "", errors.New("it has charged") })
-	if err != nil {
-		return "", err
-	}
-	if err := durable.Wait(c, "until tomorrow", w.hour); err != nil {
-		return "", err
-	}
-	return durable.Step(c, "ship", func(context.Context) (string, error) { return receipt, nil })
-}
-
 // deliver starts an execution for the order, as a delivery of its message does,
 // and runs it to its end.
 func (w *world) deliver(name string) (status, result string) {
@@ -205,6 +193,14 @@ func (w *world) wantSuccess(status, result string) string {
 	w.Helper()
 	check.Equal(w, status, "SUCCEEDED", result)
 	return result
+}
+
+// wantFailure delivers the order, whose execution must fail with an error of this type.
+func (w *world) wantFailure(name, errorType string) {
+	w.Helper()
+	if status, result := w.deliver(name); status != "FAILED" || result != errorType {
+		w.Errorf("%s: %s, %s, want %s", name, status, result, errorType)
+	}
 }
 
 // run runs an execution to its success, and returns its result.
