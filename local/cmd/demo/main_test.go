@@ -1,4 +1,4 @@
-package demo
+package main
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ func TestDemo(t *testing.T) {
 		t.Skip("TestDemoInMemory tells the same story without processes")
 	}
 	var out bytes.Buffer
-	check.Nil(t, Run(t.Context(), &out, "../.."))
+	check.Nil(t, run(t.Context(), &out, "../../.."))
 	check.True(t, strings.HasSuffix(out.String(), "\ncharges: 1\n"), "it does not end with its count of charges")
 }
 
