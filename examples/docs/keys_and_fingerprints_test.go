@@ -30,29 +30,6 @@ func TestKeysPageOfAPartAsPayload(t *testing.T) {
 	check.Equal(t, got, idempotent.Key{ID: "o", Payload: 2})
 }
 
-// The statements of the page about fingerprints.
-func TestKeysPageOfFingerprints(t *testing.T) {
-	for _, c := range []struct {
-		a, b  any
-		equal bool
-	}{
-		{json.RawMessage(`{"a": 1, "b": 2}`), json.RawMessage(`{"b":2.0,"a":10e-1}`), true},
-		{json.RawMessage("9007199254740993"), json.RawMessage("9007199254740992"), false},
-		{[]byte(`{"a": 1}`), []byte(`{"a":1}`), false},
-		{Order{OrderID: "o"}, json.RawMessage(`{"orderId": "o", "quantity": 0}`), true},
-	} {
-		a, err := idempotent.Fingerprint(c.a)
-		check.Must(t, err)
-		b, err := idempotent.Fingerprint(c.b)
-		check.Must(t, err)
-		check.Equal(t, a == b, c.equal, c.a, c.b)
-	}
-	for _, refused := range []any{json.RawMessage(`{"a":1,"a":2}`), json.RawMessage(`"\ud800"`), json.RawMessage("\"\xff\""), struct{ a int }{1}} {
-		_, err := idempotent.Fingerprint(refused)
-		check.Is(t, err, idempotent.ErrInvalidPayload, refused)
-	}
-}
-
 // Two orders that a float64 cannot tell apart have two keys.
 func TestKeysPageOfExactNumbers(t *testing.T) {
 	event := func(id string) json.RawMessage {
