@@ -1,7 +1,10 @@
 package sqslocal
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -67,4 +70,43 @@ func (m Mapping) invoke(ctx context.Context, b *Batch) (failed map[string]bool, 
 		ids[aws.ToString(message.MessageId)] = true
 	}
 	return failures(response.Payload, ids)
+}
+
+// failures returns the messages that a response reports as failed. An error means that
+// the whole batch failed.
+//
+// It decodes into maps, because with a struct encoding/json would accept
+// batchitemfailures as batchItemFailures, and AWS does not.
+func failures(answer []byte, batch map[string]bool) (map[string]bool, error) {
+	if len(bytes.TrimSpace(answer)) == 0 {
+		return nil, nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(answer, &members); err != nil {
+		return nil, &AnswerError{Answer: answer, Reason: err.Error()}
+	}
+	list, ok := members["batchItemFailures"]
+	if !ok {
+		return nil, nil
+	}
+	var items []map[string]json.RawMessage
+	if err := json.Unmarshal(list, &items); err != nil {
+		return nil, &AnswerError{Answer: answer, Reason: err.Error()}
+	}
+	failed := make(map[string]bool, len(items))
+	for i, item := range items {
+		var id string
+		raw, ok := item["itemIdentifier"]
+		if !ok {
+			return nil, &AnswerError{Answer: answer, Reason: fmt.Sprintf("item %d has no itemIdentifier", i)}
+		}
+		if err := json.Unmarshal(raw, &id); err != nil {
+			return nil, &AnswerError{Answer: answer, Reason: err.Error()}
+		}
+		if !batch[id] { // "", which null is as well, is never in a batch
+			return nil, &AnswerError{Answer: answer, Reason: fmt.Sprintf("item %d is %q, which is not in the batch", i, id)}
+		}
+		failed[id] = true
+	}
+	return failed, nil
 }
