@@ -57,6 +57,9 @@ func TestVersionIsSetEverywhere(t *testing.T) {
 		}
 	}
 	check.Slice(t, read(t, dir).Tags(), []string{"v0.2.0", "b/v0.2.0"}, "tags")
+	text, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	check.Must(t, err)
+	check.Equal(t, string(text), "go get example.com/a@v0.2.0\nSince v0.1.0 it is small.\n", "only where it names the module")
 }
 
 func TestVersionIsFrozenWithItsRecordsAndWhatItSends(t *testing.T) {
@@ -72,15 +75,6 @@ func TestVersionIsFrozenWithItsRecordsAndWhatItSends(t *testing.T) {
 		}
 	}
 	check.Nil(t, read(t, dir).Frozen())
-}
-
-func TestVersionIsSetInTextsThatNameTheModule(t *testing.T) {
-	dir := write(t, two)
-	check.Must(t, read(t, dir).SetVersion("v0.2.0"))
-	text, err := os.ReadFile(filepath.Join(dir, "README.md"))
-	if want := "go get example.com/a@v0.2.0\nSince v0.1.0 it is small.\n"; err != nil || string(text) != want {
-		t.Errorf("%v: %s", err, text)
-	}
 }
 
 func TestWordThatIsNoVersionChangesNothing(t *testing.T) {

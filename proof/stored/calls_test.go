@@ -5,6 +5,9 @@ package stored
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,6 +18,7 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/seal"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A call is made once by the release that stores its record, and later by this version.
@@ -157,4 +161,27 @@ func (c call) check(ctx context.Context, t *testing.T, name string, s driver.Sto
 	if name == "lapsed-saga" && (len(undone) != 1 || undone[0] != "seat 7") {
 		t.Errorf("undone %v", undone)
 	}
+}
+
+// redact has an operator redact a finished record, and makes its call again.
+func redact(t *testing.T, name string, c call, text json.RawMessage, db database) {
+	t.Helper()
+	must(t, db.plant(t.Context(), text))
+	store := db.store.(driver.Operable)
+	page, err := store.Scan(t.Context(), driver.Filter{}, "")
+	must(t, err)
+	e, err := store.Inspect(t.Context(), page.Entries[0].ID)
+	must(t, err)
+	_, ok, err := store.Apply(t.Context(), e, e.Redaction("ann", "request 7"))
+	must(t, err)
+	check.True(t, ok)
+	left, err := db.read(t.Context())
+	must(t, err)
+	for _, form := range []string{strings.Trim(string(e.Data), `"`), errRefused.Error(), hex.EncodeToString(e.Data), base64.StdEncoding.EncodeToString(e.Data)} {
+		check.False(t, name != "empty" && form != "" && strings.Contains(string(left), form), "the record still has", form)
+	}
+	if c.outcome == idempotent.OutcomeReplayed {
+		c.result, c.err = "", idempotent.ErrResultUnavailable
+	}
+	c.check(t.Context(), t, name, db.store)
 }
