@@ -21,15 +21,20 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/providers"
+	"github.com/lambda-once/once/internal/serving"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
+	"github.com/lambda-once/once/local/postgreslocal"
+	"github.com/lambda-once/once/redis/redislocal"
 )
 
 func TestMain(m *testing.M) {
 	if os.Getenv(roleVariable) != "" {
 		program.Start(setUpRole)
 	}
-	os.Exit(deployed.Main(func() int { return dynamodblocal.Main(withPostgreSQL{m}) }))
+	withRedis := serving.Tests(func() int { return redislocal.Main(m, nil) })
+	withPostgreSQL := serving.Tests(func() int { return postgreslocal.Main(withRedis) })
+	os.Exit(deployed.Main(func() int { return dynamodblocal.Main(withPostgreSQL) }))
 }
 
 // function is the compiled function with tables and services of its own.

@@ -101,11 +101,3 @@ func onRedis(t *testing.T) world {
 	check.Must(t, err)
 	return world{Operable: store, server: "REDIS_URL", url: "redis://" + client.Options().Addr + "?protocol=2&read_timeout=1m", env: []string{"PREFIX=" + prefix}, placed: func() []int { return nil }}
 }
-
-type withPostgreSQL struct{ tests *testing.M }
-
-func (w withPostgreSQL) Run() int { return postgreslocal.Main(withRedis(w)) }
-
-type withRedis struct{ tests *testing.M }
-
-func (w withRedis) Run() int { return redislocal.Main(w.tests, nil) }

@@ -17,19 +17,16 @@ import (
 
 	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/internal/serving"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/postgreslocal"
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(deployed.Main(func() int { return postgreslocal.Main(tests{m}) }))
+	withDynamoDB := serving.Tests(func() int { return dynamodblocal.Main(m) })
+	os.Exit(deployed.Main(func() int { return postgreslocal.Main(withDynamoDB) }))
 }
-
-// tests are run with DynamoDB Local, too.
-type tests struct{ *testing.M }
-
-func (t tests) Run() int { return dynamodblocal.Main(t.M) }
 
 // inPostgreSQL is the environment of a function whose accounts and records are in a
 // database of its own.

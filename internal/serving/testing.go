@@ -27,6 +27,12 @@ type TB interface {
 // M is the part of *testing.M that the packages of servers use.
 type M interface{ Run() int }
 
+// Tests are an [M] of a function, such as the Main of a package beside one more server.
+type Tests func() int
+
+// Run runs the tests.
+func (t Tests) Run() int { return t() }
+
 // ForTest returns a server that is stopped when the test ends. The log is the test's.
 func ForTest[S Server](t TB, start Starter[S]) S {
 	t.Helper()

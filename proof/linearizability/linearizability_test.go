@@ -14,6 +14,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/internal/serving"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/postgreslocal"
 	"github.com/lambda-once/once/redis/redislocal"
@@ -88,17 +89,11 @@ func (w *Wire) mustShare(t *testing.T) {
 	t.Logf("%d requests with several writes", w.batches.Load())
 }
 
-func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(withPostgreSQL{m})) }
-
-// withPostgreSQL runs tests beside a PostgreSQL server, too.
-type withPostgreSQL struct{ tests *testing.M }
-
-func (w withPostgreSQL) Run() int { return postgreslocal.Main(withRedis(w)) }
-
-// withRedis runs tests beside a Redis server, too.
-type withRedis struct{ tests *testing.M }
-
-func (w withRedis) Run() int { return redislocal.Main(w.tests, nil) }
+func TestMain(m *testing.M) {
+	withRedis := serving.Tests(func() int { return redislocal.Main(m, nil) })
+	withPostgreSQL := serving.Tests(func() int { return postgreslocal.Main(withRedis) })
+	os.Exit(dynamodblocal.Main(withPostgreSQL))
+}
 
 // share returns the histories of one row: hundredths of all, which are 300 in CI
 // and $ONCE_HISTORIES in make torture.

@@ -1,3 +1,5 @@
+// Package ui drives the page of once ui in a real Chromium, beside real stores: what a browser
+// sends and refuses is not what a client of package http does.
 package ui
 
 import (
@@ -24,6 +26,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/notrun"
+	"github.com/lambda-once/once/internal/serving"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/postgreslocal"
@@ -49,19 +52,12 @@ func run(m *testing.M) int {
 			chromium = path
 		}
 	}
-	return dynamodblocal.Main(withPostgreSQL{m})
-}
-
-// withPostgreSQL runs tests beside servers of PostgreSQL and Redis, too.
-type withPostgreSQL struct{ tests *testing.M }
-
-func (w withPostgreSQL) Run() int { return postgreslocal.Main(withRedis(w)) }
-
-type withRedis struct{ tests *testing.M }
-
-func (w withRedis) Run() int {
-	defer func() { stopping() }()
-	return redislocal.Main(w.tests, nil)
+	withRedis := serving.Tests(func() int {
+		defer func() { stopping() }()
+		return redislocal.Main(m, nil)
+	})
+	withPostgreSQL := serving.Tests(func() int { return postgreslocal.Main(withRedis) })
+	return dynamodblocal.Main(withPostgreSQL)
 }
 
 // stores are all stores, each with the command's flags for it.
