@@ -10,6 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/kill"
+	"github.com/lambda-once/once/internal/orderevents"
 	"github.com/lambda-once/once/internal/providers"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/proof/internal/tables"
@@ -155,6 +156,7 @@ func TestWhatAResumerReports(t *testing.T) {
 }
 
 func TestWhatIsOutOfAnOutbox(t *testing.T) {
+	type message = orderevents.Message
 	placed1, paid1 := message{Body: "o-1 placed", Group: "o-1", DeduplicationID: "1-0"}, message{Body: "o-1 paid", Group: "o-1", DeduplicationID: "1-1"}
 	shipped1 := message{Body: "o-1 shipped", Group: "o-1", DeduplicationID: "3-0"}
 	placed2 := message{Body: "o-2 placed", Group: "o-2", DeduplicationID: "2-0"}

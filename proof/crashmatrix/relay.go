@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/kill"
+	"github.com/lambda-once/once/internal/orderevents"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/proof/internal/tables"
 )
@@ -59,7 +61,7 @@ func relay(ctx context.Context, s *stage) (*kill.World, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := new(queue)
+	q := new(orderevents.Queue)
 	server := httptest.NewServer(q)
 	return &kill.World{
 		Servers: []kill.Server{s.dynamodb(), {Name: "sqs", Variable: "AWS_ENDPOINT_URL_SQS", URL: server.URL}},
@@ -70,10 +72,10 @@ func relay(ctx context.Context, s *stage) (*kill.World, error) {
 		},
 		Glance: func(ctx context.Context) (broken, err error) {
 			items, err := s.Items(ctx, t.outbox)
-			return markedEarly(items, q.all()), err
+			return markedEarly(items, q.Messages()), err
 		},
 		Check: func(ctx context.Context, r *kill.Run) (broken, err error) {
-			r.Seen, broken = sent(q.all())
+			r.Seen, broken = sent(q.Messages())
 			items, err := s.Items(ctx, t.outbox)
 			for _, item := range items {
 				if item["published"] == nil {
@@ -123,9 +125,24 @@ func (s *stage) publish(ctx context.Context, t outboxTables, transaction int) er
 	return err
 }
 
+// inserted adds new items of an outbox to the event of its stream.
+func (s *stage) inserted(ctx context.Context, outbox string, event *events.DynamoDBEvent) error {
+	items, err := s.Items(ctx, outbox)
+	for _, item := range items {
+		record := orderevents.Inserted(len(event.Records), item)
+		known := func(r events.DynamoDBEventRecord) bool {
+			return reflect.DeepEqual(r.Change.NewImage, record.Change.NewImage)
+		}
+		if !slices.ContainsFunc(event.Records, known) {
+			event.Records = append(event.Records, record)
+		}
+	}
+	return err
+}
+
 // sent checks that every message was sent, in the order of its aggregate, and that
 // a message which was sent twice has one deduplication id.
-func sent(all []message) (seen string, wrong error) {
+func sent(all []orderevents.Message) (seen string, wrong error) {
 	ids, first := map[string]string{}, map[string][]string{}
 	bodies := map[string]string{} // by deduplication id
 	for _, m := range all {
@@ -152,14 +169,14 @@ func sent(all []message) (seen string, wrong error) {
 
 // markedEarly checks that every marked message was sent: Lambda may give up on the
 // event, and nothing would look for the missing message.
-func markedEarly(items []tables.Item, all []message) (broken error) {
+func markedEarly(items []tables.Item, all []orderevents.Message) (broken error) {
 	for _, item := range items {
 		var written struct{ Messages []struct{ Body []byte } }
 		if err := attributevalue.UnmarshalMap(item, &written); err != nil {
 			return err
 		}
 		for _, m := range written.Messages {
-			known := slices.ContainsFunc(all, func(sent message) bool { return sent.Body == string(m.Body) })
+			known := slices.ContainsFunc(all, func(sent orderevents.Message) bool { return sent.Body == string(m.Body) })
 			if item["published"] != nil && !known {
 				broken = fmt.Errorf("%q is marked, but was not sent", m.Body)
 			}
