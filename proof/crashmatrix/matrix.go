@@ -12,30 +12,24 @@ import (
 	"github.com/lambda-once/once/internal/kill"
 )
 
-// Run plays all modes, and prints every point and a summary. It returns an error
-// that lists the broken promises. root is the folder of the repository, where the
-// programs are compiled.
-func Run(ctx context.Context, out io.Writer, root string) error {
-	return run(ctx, out, root, modes)
-}
-
-// RunShort is Run with fewer points, for CI. Modes that promise exactly one effect
+// short returns modes with fewer points, for CI. Modes that promise exactly one effect
 // keep all points. All other modes omit the kills before a call, which servers cannot
 // distinguish from the kill after the previous one. No process is killed twice.
-func RunShort(ctx context.Context, out io.Writer, root string) error {
-	var short []mode
+func short(modes []mode) (fewer []mode) {
 	for _, m := range modes {
 		if m.first.At == 0 {
 			m.short = !m.exactly
-			short = append(short, m)
+			fewer = append(fewer, m)
 		}
 	}
-	return run(ctx, out, root, short)
+	return fewer
 }
 
-func run(ctx context.Context, out io.Writer, root string, modes []mode) (err error) {
+// run plays modes, and prints every point and a summary. It returns an error that lists
+// the broken promises.
+func run(ctx context.Context, out io.Writer, modes []mode) (err error) {
 	began := time.Now()
-	s, err := newStage(ctx, root, modes)
+	s, err := newStage(ctx, modes)
 	if err != nil {
 		return err
 	}

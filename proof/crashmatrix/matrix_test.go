@@ -1,8 +1,6 @@
 package crashmatrix
 
 import (
-	"bytes"
-	"context"
 	"io"
 	"os"
 	"regexp"
@@ -15,20 +13,21 @@ import (
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
-// What make crash-matrix prints, with fewer points; with -short, of one mode.
+// Of the modes with fewer points; with -short, of one; in make crash-matrix, of all modes
+// with all points.
 func TestShortMatrix(t *testing.T) {
 	t.Parallel()
-	play := RunShort
-	if testing.Short() {
-		play = func(ctx context.Context, out io.Writer, root string) error {
-			one := only(t, "transactional")
-			one.short = true
-			return run(ctx, out, root, []mode{one})
-		}
+	var out io.Writer = t.Output()
+	played := short(modes)
+	switch {
+	case os.Getenv("ONCE_MATRIX") == "whole":
+		out, played = os.Stdout, modes
+	case testing.Short():
+		one := only(t, "transactional")
+		one.short = true
+		played = []mode{one}
 	}
-	var out bytes.Buffer
-	check.Nil(t, play(t.Context(), &out, "../.."))
-	t.Log(out.String())
+	check.Nil(t, run(t.Context(), out, played))
 }
 
 func only(t *testing.T, name string) mode {
@@ -46,7 +45,7 @@ func TestABrokenPromiseIsAnError(t *testing.T) {
 	t.Parallel()
 	liar := only(t, "plain")
 	liar.harmful = false
-	s, err := newStage(t.Context(), "../..", []mode{liar})
+	s, err := newStage(t.Context(), []mode{liar})
 	check.Must(t, err)
 	defer func() { check.Nil(t, s.close()) }()
 	m := &matrix{mode: liar, done: make(chan struct{})}

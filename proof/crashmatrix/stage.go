@@ -24,6 +24,8 @@ const (
 	skew = time.Second
 	// atOnce bounds how many runs there are at once. Most wait for a lease most of the time.
 	atOnce = 24
+	// root is the folder of the repository.
+	root = "../.."
 )
 
 // stage contains the servers and programs that all runs share.
@@ -36,8 +38,8 @@ type stage struct {
 }
 
 // newStage starts DynamoDB Local, and PostgreSQL for a mode that uses it, and compiles the
-// programs of the modes. root is the folder of the repository.
-func newStage(ctx context.Context, root string, modes []mode) (s *stage, err error) {
+// programs of the modes.
+func newStage(ctx context.Context, modes []mode) (s *stage, err error) {
 	s = &stage{binaries: map[string]string{}, slots: make(chan struct{}, atOnce)}
 	if s.Server, err = tables.Start(ctx, nil); err != nil {
 		return nil, err
