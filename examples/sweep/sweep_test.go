@@ -74,9 +74,9 @@ func newTable(t *testing.T) (client *dynamodb.Client, table string) {
 }
 
 // newDatabase is newTable for PostgreSQL.
-func newDatabase(t *testing.T) string {
+func newDatabase(t *testing.T) (url string, pool *pgxpool.Pool) {
 	t.Helper()
-	url := postgreslocal.NewDatabase(t)
+	url = postgreslocal.NewDatabase(t)
 	pool, err := pgxpool.New(t.Context(), url)
 	check.Must(t, err)
 	t.Cleanup(pool.Close)
@@ -85,7 +85,7 @@ func newDatabase(t *testing.T) string {
 		SELECT 'pay#' || n, 'COMPLETED', now() - interval '2 hours' FROM generate_series(1, $1::int) AS n
 		UNION ALL SELECT 'pay#live', 'COMPLETED', now() + interval '1 hour'`, expired)
 	check.Must(t, err)
-	return url
+	return url, pool
 }
 
 // left returns the ids in a table, with the position of a sweep.
@@ -104,8 +104,31 @@ func run(t *testing.T, f deployed.Invoker) report {
 	return r
 }
 
+func TestRunDeletesExpiredRecordsOfDynamoDB(t *testing.T) {
+	t.Parallel()
+	client, table := newTable(t)
+	f := deployed.Start(t, lambdaruntime.Function{Timeout: time.Minute}, "IDEMPOTENCY_TABLE="+table)
+	if got, want := run(t, f), (report{expired, true}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	check.Equal(t, fmt.Sprint(left(t, client, table)), "[pay#live]", "the table")
+}
+
+func TestRunDeletesExpiredRecordsOfPostgreSQL(t *testing.T) {
+	t.Parallel()
+	url, pool := newDatabase(t)
+	f := deployed.Start(t, lambdaruntime.Function{Timeout: time.Minute}, "IDEMPOTENCY_TABLE=idempotency", "DATABASE_URL="+url)
+	if got, want := run(t, f), (report{expired, true}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	var id string
+	if err := pool.QueryRow(t.Context(), "SELECT string_agg(id, ' ') FROM idempotency").Scan(&id); err != nil || id != "pay#live" {
+		t.Errorf("the table has %s, %v", id, err)
+	}
+}
+
 // A run whose deadline is closer than the reserve ends after a page, and the next run
-// continues. The live record is not deleted: it would be one too many.
+// continues.
 func TestRunsThatAreCutOffByTheirDeadlinesReachTheEnd(t *testing.T) {
 	for name, env := range map[string]func(*testing.T) []string{
 		"DynamoDB": func(t *testing.T) []string {
@@ -113,7 +136,8 @@ func TestRunsThatAreCutOffByTheirDeadlinesReachTheEnd(t *testing.T) {
 			return []string{"IDEMPOTENCY_TABLE=" + table}
 		},
 		"PostgreSQL": func(t *testing.T) []string {
-			return []string{"IDEMPOTENCY_TABLE=idempotency", "DATABASE_URL=" + newDatabase(t)}
+			url, _ := newDatabase(t) // the function opens a pool of its own
+			return []string{"IDEMPOTENCY_TABLE=idempotency", "DATABASE_URL=" + url}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
