@@ -102,7 +102,7 @@ func (s *storeScene) counted() *atomic.Int32 {
 		proxied = wire.PostgreSQL
 	}
 	proxy, err := proxied(server.Host, func(r *wire.Request) (*wire.Response, error) {
-		if !greets.Match(r.Body) {
+		if r.Operation != "" && !greets.Match(r.Body) { // a pool pings, without a name, what was idle for a second
 			sent.Add(1)
 		}
 		return r.Send()
