@@ -36,6 +36,8 @@ func TestPageShowsWhatTheCommandPrints(t *testing.T) {
 	check.Equal(t, times(got.String()), times(block), "docs/operate.md", block, got.String())
 }
 
+// A size counts the digits of the times: zeros at their end take no byte.
 func times(s string) string {
+	s = regexp.MustCompile(`(?m)^(size +)\d+ bytes$`).ReplaceAllString(s, "${1}SIZE")
 	return regexp.MustCompile(`20\d\d-[0-9T:-]+Z( \(\d+s ago\))?`).ReplaceAllString(s, "TIME")
 }
