@@ -65,7 +65,7 @@ func TestBulkHasNoForce(t *testing.T) {
 				journal := s.journalOf()
 				r := s.typing("y\n", s.with(append(args, "--journal", journal, "--rate", "0")...)...)
 				check.Equal(s, r.code, 0, r.err)
-				check.Contains(s, r.err, "1 are left as they are: somebody runs it.\n")
+				check.Contains(s, r.err, "1 are left as they are: a call runs it.\n")
 				check.Contains(s, r.err, "1 are left as they are: the "+map[bool]string{true: "work of this ", false: ""}[strings.Contains(command, "delete")]+"record is finished (COMPLETED), and ")
 				check.Contains(s, r.err, "4 follow. Of the first: ")
 				check.Equal(s, r.out, "4 records done, 2 refused, 0 perhaps written, 0 left\n")

@@ -76,6 +76,7 @@ func invoke(ctx context.Context, c *cli.Call) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, function.Close()) }()
+	var failed error
 	for call := range *times {
 		response, err := function.Invoke(ctx, event)
 		if err != nil {
@@ -88,10 +89,10 @@ func invoke(ctx context.Context, c *cli.Call) (err error) {
 		}
 		fmt.Fprintln(c.Err)
 		if response.FunctionError != nil {
-			return &cli.Ending{Code: cli.CodeFailed} // the response says it
+			failed = &cli.Ending{Code: cli.CodeFailed} // the response says it
 		}
 	}
-	return nil
+	return failed
 }
 
 // withoutOutput leaves out the function's output, which its log has shown.
@@ -100,7 +101,7 @@ func withoutOutput(err error) error {
 	var crash *lambdaruntime.CrashedError
 	switch {
 	case errors.As(err, &start):
-		return cli.Endf(cli.CodeFailed, "the function did not start: %s", start.Status)
+		return cli.Endf(cli.CodeFailed, "the function did not start: %s; a binary must be built for this machine, as once invoke does with the folder of its main package", start.Status)
 	case errors.As(err, &crash):
 		return cli.Endf(cli.CodeFailed, "the function's process ended: %s", crash.Status)
 	}

@@ -67,6 +67,9 @@ func TestInvokeRunsAFunction(t *testing.T) {
 	if r := s.typing(paymentEvent, args[:len(args)-2]...); r.code != cli.CodeFailed || strings.Count(r.err, "PAYMENTS_TABLE is not set") != 1 {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
+	if r := s.typing("[]", args...); r.code != cli.CodeFailed || !strings.Contains(r.err, "call 2 of 2: ") {
+		t.Errorf("after a function error: exit %d\n%s%s", r.code, r.out, r.err)
+	}
 	args[1] = t.TempDir() // the event is read before the function is compiled
 	if r := s.typing("{", args...); r.code != cli.CodeUsage || !strings.Contains(r.err, "not JSON") {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)

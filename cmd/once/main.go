@@ -69,9 +69,11 @@ func run(ctx context.Context, t cli.Terminal, args []string) int {
 	i := slices.IndexFunc(commands, func(c cli.Command) bool { return c.Name() == name })
 	switch {
 	case i >= 0:
-	case name == "help", name == "-h", name == "--help":
+	case (name == "help" || name == "-h" || name == "--help") && len(args) == 0:
 		help(t.Err)
 		return 0
+	case name == "help":
+		return run(ctx, t, append(args, "--help"))
 	case name == "":
 		help(t.Err)
 		return cli.CodeUsage

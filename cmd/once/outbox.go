@@ -136,7 +136,7 @@ func (o *outboxFlags) print(c *cli.Call, items []outbox.Item) error {
 	for _, item := range items[:min(o.limit, len(items))] {
 		fmt.Fprintf(c.Out, "  %s  %d messages  %s of %s\n", cli.Stamp(item.Created), len(item.Messages), cli.Printable(item.ID), cli.Printable(item.Aggregate))
 	}
-	_, err := fmt.Fprintf(c.Out, "%d items are not marked as published\n", len(items))
+	_, err := fmt.Fprintf(c.Out, "%d items are not marked as published; --older-than %s leaves out later ones\n", len(items), c.Lookup("older-than").Value)
 	return err
 }
 

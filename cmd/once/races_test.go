@@ -150,7 +150,7 @@ func TestTimeIsDynamoDBs(t *testing.T) {
 		})
 	}
 	s.claimed("pay#ahead", "alive", time.Now().Add(-30*time.Minute))
-	s.refused(cli.CodeRefused, "somebody runs it until", "release", "pay#ahead", "--yes", "--endpoint", dated(-time.Hour))
+	s.refused(cli.CodeRefused, "a call runs it until", "release", "pay#ahead", "--yes", "--endpoint", dated(-time.Hour))
 	s.claimed("pay#behind", "dead", time.Now().Add(30*time.Minute))
 	s.ok("release", "pay#behind", "--yes", "--endpoint", dated(time.Hour))
 }

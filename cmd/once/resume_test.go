@@ -113,7 +113,7 @@ func TestResumeRefusesWhatNoFunctionResumes(t *testing.T) {
 		s.finish("pay#done", "1")
 		plant(s.T, s.records, driver.Record{ID: "pay#durable", Status: driver.InProgress, Owner: "execution-1", Attempt: 1, Lease: time.Now().Add(-time.Hour), Expires: time.Now().Add(time.Hour)})
 		for id, says := range map[string]string{
-			"pay#running": "somebody may run it: its state is running",
+			"pay#running": "a call may run it: its state is running",
 			"pay#silent":  "its request is not stored",
 			"pay#done":    "the record is not in progress (completed)",
 			"pay#durable": "a durable execution owns it",

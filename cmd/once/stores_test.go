@@ -152,8 +152,8 @@ func TestLiveLeaseNeedsForce(t *testing.T) {
 			onStores(t, func(s *storeScene) {
 				args := append([]string{args[0], "pay#1", "--yes"}, args[1:]...)
 				s.claim("pay#1", time.Hour)
-				s.ends(cli.CodeRefused, "somebody runs it until", args...)
-				if r := s.run(s.with(append(args, "--force")...)...); r.code != 0 || !strings.Contains(r.err, "With --force, although somebody runs it until ") {
+				s.ends(cli.CodeRefused, "a call runs it until", args...)
+				if r := s.run(s.with(append(args, "--force")...)...); r.code != 0 || !strings.Contains(r.err, "With --force, although a call runs it until ") {
 					s.Errorf("exit %d\n%s", r.code, r.err)
 				}
 				if r := s.get("pay#1"); r.Status == driver.InProgress && r.Owner != "" {
@@ -168,7 +168,7 @@ func TestLiveLeaseNeedsForce(t *testing.T) {
 func TestLeaseWithinTheSkewIsLive(t *testing.T) {
 	onStores(t, func(s *storeScene) {
 		s.claim("pay#1", -30*time.Second)
-		s.ends(cli.CodeRefused, "somebody runs it until", "release", "pay#1", "--yes", "--clock-skew", "1h")
+		s.ends(cli.CodeRefused, "a call runs it until", "release", "pay#1", "--yes", "--clock-skew", "1h")
 		s.prints("but counts as live for the clock skew of 1h0m0s\n", "inspect", "pay#1", "--clock-skew", "1h")
 		s.prints("released: pay#1", "release", "pay#1", "--yes")
 		if r := s.get("pay#1"); r.Owner != "" || !r.Lease.Equal(driver.LeaseEnded) || r.Attempt != 1 || r.Refunds != 1 || r.Fingerprint != "f1" {

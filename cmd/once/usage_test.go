@@ -23,7 +23,7 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		"one argument too many":                    {"inspect", "pay#1", "pay#2"},
 		"contains a '#'":                           {"inspect", "x", "--operation", "a#b"},
 		"flag provided but not defined":            {"list", "--no-such-flag"},
-		"there is no such state":                   {"list", "--state", "DONE"},
+		"it is none of [completed failed":          {"list", "--state", "DONE"},
 		"--older-than is a time ago":               {"list", "--error", "E", "--older-than", "1h"},
 		"set --table":                              {"list", "--table", ""},
 		"name=attribute":                           {"list", "--attribute", "colour=red"},
@@ -97,6 +97,7 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		`--operation "a" is listed twice`:          {"alarms", "--function", "F", "--operation", "a", "--operation", "a"},
 		`--resumes "a" is listed twice`:            {"alarms", "--function", "F", "--operation", "a", "--resumes", "a"},
 		"set --function to the function of":        {"resume", "pay#1"},
+		"this is a run on all records of a":        {"release", "--dry-run", "--scope", "ada", "pay#1"},
 		"--function needs --write":                 {"ui", "--function", "f"},
 		"--port is no number of a port":            {"ui", "--port", "65536"},
 		"--relay excludes --operation":             {"alarms", "--function", "F", "--operation", "a", "--relay"},
@@ -124,6 +125,7 @@ func TestMissingRecordHasItsOwnCode(t *testing.T) {
 		s.refused(cli.CodeNoRecord, "no record pay#1 in table", append(command, "pay#1")...)
 	}
 	s.refused(cli.CodeNoRecord, "; if it is an idempotency key, give its --operation", "inspect", "order-1")
+	s.refused(cli.CodeNoRecord, "; if its key has a scope, give --scope", "inspect", "order-1", "--operation", "pay")
 }
 
 func TestMissingTableIsAnError(t *testing.T) {
@@ -139,6 +141,7 @@ func TestHelpSaysWhatAFlagTakes(t *testing.T) {
 		name := c.Name()
 		r := s.run(name, "--help")
 		help := r.err
+		check.Equal(t, s.run("help", name).err, help)
 		if r.code != 0 || !strings.HasPrefix(help, "once "+name) {
 			t.Errorf("once %s --help: exit %d\n%s", name, r.code, help)
 		}

@@ -88,7 +88,7 @@ func TestActionsDoWhatTheCommandsDo(t *testing.T) {
 		// What speaks against it has to be ticked.
 		b.goes(b.record("pay#live"))
 		b.clicks("Release")
-		b.sees("somebody runs it until")
+		b.sees("a call runs it until")
 		check.Equal(s, b.clicks("Release"), http.StatusConflict)
 		b.sees("nothing was written")
 		check.Equal(s, s.get("pay#live").Owner, "owner of pay#live")

@@ -40,6 +40,8 @@ func (c *Call) Read() error {
 	case errors.Is(err, flag.ErrHelp):
 		c.Usage()
 		return &Ending{}
+	case err != nil && c.Many:
+		return Endf(CodeUsage, "%w; see %s --dry-run --help: this is a run on all records of a selection, not on one of a KEY", err, c.Name())
 	case err != nil:
 		return Endf(CodeUsage, "%w; see %s --help", err, c.Name())
 	}

@@ -34,7 +34,7 @@ func TestObjectionHasToBeTicked(t *testing.T) {
 			s.claim("pay#1", time.Hour)
 			form := with(s.asks(action, "pay#1"), "none", "yes", "message", "no", "type", "E", "status", "201", "go", "yes")
 			out := s.post(http.StatusConflict, "/act", form)
-			check.Contains(t, out, "somebody runs it until")
+			check.Contains(t, out, "a call runs it until")
 			check.Contains(t, out, `name="force"`)
 			got, err := s.records.Get(t.Context(), "pay#1")
 			check.Must(t, err)

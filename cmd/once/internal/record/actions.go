@@ -49,7 +49,7 @@ func (r *Record) appraise(now time.Time, skew time.Duration, deleted bool) (s St
 		all = []Objection{{"the record has no lease, and does not tell whether its owner runs", "--force if you know that it does not"}}
 	case s == Running: // until the clock skew has passed as well
 		until := r.Lease.Add(skew + time.Second - 1).Truncate(time.Second) // whole seconds, rounded up
-		all = []Objection{{"somebody runs it until " + cli.Stamp(until), "wait, or --force if you know that no process does"}}
+		all = []Objection{{"a call runs it until " + cli.Stamp(until), "wait, or --force if you know that no process does"}}
 		if owns {
 			all = []Objection{{"a durable execution owns it until " + cli.Stamp(until) + "; " + LastInvocation, "stop the execution, wait for its last invocation, and then --force"}}
 		}
@@ -158,7 +158,7 @@ func (o *Resumption) May(r *Record, now time.Time, skew time.Duration) ([]Object
 	case owned:
 		return refuse("a durable execution owns it, and goes on by itself")
 	case s != Lapsed && s != Released:
-		return refuse("somebody may run it: its state is %s", s)
+		return refuse("a call may run it: its state is %s", s)
 	case r.Request == nil:
 		return refuse("its request is not stored, as it was claimed without Config.Resume: repeat the call, or resolve the record")
 	}

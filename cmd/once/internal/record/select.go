@@ -1,9 +1,9 @@
 package record
 
 import (
-	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -43,7 +43,7 @@ func (s *states) String() string { return fmt.Sprint(*s) }
 
 func (s *states) Set(name string) error {
 	if _, known := statusOf[State(name)]; !known {
-		return errors.New("there is no such state")
+		return fmt.Errorf("it is none of %v", slices.Sorted(maps.Keys(statusOf)))
 	}
 	*s = append(*s, State(name))
 	return nil

@@ -13,7 +13,7 @@ func (r *Record) Advice(s State) string {
 	}
 	switch s {
 	case Running:
-		return "Somebody runs it. Calls are refused, or wait, until the lease ends."
+		return "A call runs it. Further ones are refused, or wait, until the lease ends."
 	case Leaseless:
 		return "It has no lease, as Powertools writes it outside of a time limit: it blocks calls until it expires.\nIf no process runs it, release it."
 	case Lapsed, Released:
@@ -22,7 +22,8 @@ func (r *Record) Advice(s State) string {
 			resumed = "\nIts request is stored: \"once resume\" does the same without a caller."
 		}
 		if r.undoing {
-			return "It has failed for good. The next call goes on undoing its steps, and stores the failure when all are undone." + resumed
+			return "It has failed for good. The next call goes on undoing its steps, and stores the failure when all are undone, unless its MaxAttempts are used up:\n" +
+				"then calls get an OutcomeUnknownError, and \"once release\" gives an attempt back." + resumed
 		}
 		text, when := "The next call runs it again, unless its MaxAttempts are used up: then calls get an OutcomeUnknownError.\n", "In that case"
 		if !r.Began.IsZero() {
@@ -31,6 +32,9 @@ func (r *Record) Advice(s State) string {
 		}
 		return text + when + " find out what was done. \"once release\" has it run again; \"once resolve\" stores what calls get instead." + resumed
 	case Completed, Failed:
+		if r.Unavailable != "" {
+			return "Calls run nothing, and get a ResultUnavailableError until it expires."
+		}
 		return "Calls get the stored result, or error, until it expires."
 	case Over:
 		return "Its retention has ended: the next call runs as if it were not there."

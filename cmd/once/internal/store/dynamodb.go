@@ -63,12 +63,13 @@ type Table struct {
 	Name      string
 	Client    *dynamodb.Client
 	partition string        // with a composite key
+	layout    dynamo.Layout // as the flags give it, with the partition
 	Attr      dynamo.Layout // with the names that check needs
 }
 
 func (o *DynamoDBFlags) open(ctx context.Context, name string, w *Waits) (*Store, error) {
 	if name == "" {
-		return nil, cli.Endf(cli.CodeUsage, "set --table or IDEMPOTENCY_TABLE")
+		return nil, cli.Endf(cli.CodeUsage, "set --table or IDEMPOTENCY_TABLE; records elsewhere need --postgres or --redis")
 	}
 	if o.Options.Layout.SortKey == "" && (o.Options.Layout.Partition != "" || o.Options.Layout.Shards != 0) {
 		return nil, cli.Endf(cli.CodeUsage, "--partition and --shards need the --sort-key")
@@ -95,7 +96,7 @@ func (o *DynamoDBFlags) open(ctx context.Context, name string, w *Waits) (*Store
 	a := options.Layout
 	a.ID, a.Owner, a.Expiration = cmp.Or(a.ID, "id"), cmp.Or(a.Owner, "owner"), cmp.Or(a.Expiration, "expiration")
 	a.Lease = cmp.Or(a.Lease, "in_progress_expiration")
-	t := &Table{Name: name, Client: client, Attr: a}
+	t := &Table{Name: name, Client: client, layout: options.Layout, Attr: a}
 	if a.SortKey != "" {
 		if t.partition = a.Partition; a.Shards > 1 {
 			t.partition += "#0"
@@ -116,9 +117,11 @@ func (t *Table) Where(ctx context.Context) (string, error) {
 	case !errors.As(err, &api) || api.ErrorCode() != "AccessDeniedException":
 		return "", err
 	}
-	layout := t.Attr
-	layout.Partition = t.partition
-	return cli.Present(", ", "table "+name, at.Region, aws.ToString(at.BaseEndpoint), fmt.Sprintf("%+v", layout)), nil
+	layout := ""
+	if t.layout != (dynamo.Layout{}) {
+		layout = fmt.Sprintf("%+v", t.layout)
+	}
+	return cli.Present(", ", "table "+name, at.Region, aws.ToString(at.BaseEndpoint), layout), nil
 }
 
 // Client returns a client of DynamoDB. It sends nothing.

@@ -176,7 +176,10 @@ func (s scopeFlags) text() string {
 }
 
 func (s scopeFlags) hint() string {
-	if len(s) != 1 || strings.Contains(s[0], "=") {
+	switch {
+	case len(s) == 0:
+		return "; if its key has a scope, give --scope"
+	case len(s) > 1 || strings.Contains(s[0], "="):
 		return ""
 	}
 	return "; the scope of an HTTP caller has a kind, such as --scope 'claim[\"sub\"]=" + s[0] + "'"
