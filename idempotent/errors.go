@@ -214,7 +214,11 @@ type MissingKeyError struct {
 }
 
 func (e *MissingKeyError) Error() string {
-	text := "idempotent: the request has no idempotency key: its " + e.Part + " is missing, null or empty"
+	text := "idempotent: the request has no idempotency key: its " + e.Part
+	if e.At != "" {
+		text += ", " + e.At + ","
+	}
+	text += " is missing, null or empty"
 	if e.Reason != "" {
 		text += "; " + e.Reason
 	}

@@ -212,7 +212,11 @@ func WithScope[Req any](key, scope func(Req) (Key, error)) func(Req) (Key, error
 		}
 		s, err := scope(req)
 		if errors.Is(err, ErrMissingKey) || err == nil && s.ID == "" {
-			return Key{}, &MissingKeyError{Part: "scope"}
+			missing := &MissingKeyError{Part: "scope"}
+			if found, ok := errors.AsType[*MissingKeyError](err); ok {
+				missing.At = found.At
+			}
+			return Key{}, missing
 		}
 		if err != nil {
 			return Key{}, err

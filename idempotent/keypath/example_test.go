@@ -20,5 +20,5 @@ func ExamplePath() {
 	fmt.Println(err)
 	// Output:
 	// ada o-1 <nil>
-	// idempotent: the request has no idempotency key: its scope is missing, null or empty
+	// idempotent: the request has no idempotency key: its scope, user.sub, is missing, null or empty
 }
