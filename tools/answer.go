@@ -48,7 +48,7 @@ func refusal(err error) answer {
 		if e.Part == "scope" {
 			return refuse("The caller is unknown. The tool has not run.")
 		}
-		return refuse("This call needs an idempotency key, or arguments that identify it. The tool has not run. Send another key for each new request, and the same one when a request is repeated.")
+		return refuse("This call needs arguments that identify it, or an idempotency key if the tool takes one. The tool has not run. Each new request needs its own ones, and a repetition the same ones.")
 	case *idempotent.InvalidKeyError:
 		if e.Part != "ID" {
 			return refuse("The call cannot be identified. The tool has not run.")

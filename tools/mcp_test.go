@@ -131,7 +131,7 @@ func TestAMissingOrInvalidKeyIsARefusal(t *testing.T) {
 	to := tools.MCP(tools.NoIdentity(), nil, d.tool)
 	long := strings.Repeat("k", 256)
 	for _, c := range []struct{ meta, header, says string }{
-		{"", "", "needs an idempotency key"},
+		{"", "", "or an idempotency key if the tool takes one"},
 		{`"idempotencyKey":7`, "", "is not a text"},
 		{`"idempotencyKey":""`, "", "is not a text"},
 		{`"idempotencyKey":"` + long + `"`, "", "has 256 bytes"},
