@@ -14,7 +14,7 @@ PARTLY_RACED  = $(sort $(dir $(shell grep -rl --include='*.go' '^//go:build !rac
 # gin, which takes longer to compile than the AWS SDK.
 RACE          = -race -tags=nomsgpack -gcflags=all=-l -gcflags=std=
 # As functions are compiled.
-PLAIN         = env CGO_ENABLED=0 go
+PLAIN         = env CGO_ENABLED=0 "GOFLAGS=$$GOFLAGS -trimpath" go
 # For a program that compiles packages: it takes them from the tests.
 AS_RACED      = -exec "env CGO_ENABLED=1 'GOFLAGS=$$GOFLAGS $(RACE)'"
 FUZZTIME     ?= 2m
@@ -44,9 +44,9 @@ crash-matrix:
 queue-kills:
 	@env ONCE_KILLS=300 go -C examples test -count=1 -timeout 10m -v -run '^TestKilledProcessesLoseNoNoticeAndHaveEachEffectOnce$$' ./queue
 
-# Writes bin/once.
+# Writes bin/once and bin/oncevet.
 once:
-	@go build -C cmd/once -o $(CURDIR)/bin/once .
+	@go build -C cmd/once -o $(CURDIR)/bin/ . ./cmd/oncevet
 
 # Measures the figures of docs/operate.md with a table of 100,000 records. CI uses a
 # smaller one.
