@@ -19,7 +19,7 @@ func effects(c *code, report report) {
 			passesKey(call) || slices.ContainsFunc(s.stack, passesKey) || slices.ContainsFunc(call.Args, c.recognized) {
 			continue
 		}
-		report(call.Pos(), "%s in a handler of %s is in no step and carries no key: an attempt that dies after it is repeated, and so is the effect. "+
+		report(call.Pos(), "%s in a handler of %s is in no step and carries no key that a repetition has: an attempt that dies after it is repeated, and so is the effect. "+
 			"Send an idempotent.DownstreamKey, add a condition, write it in the transaction of the record, or put it into idempotent.Step, where only a crash in the step repeats it", what, s.h.name)
 	}
 }
@@ -39,17 +39,27 @@ func (c *code) keyed(e ast.Expr) bool {
 func (c *code) unset(v *types.Var) bool { return v != nil && !v.IsField() && len(c.sets[v]) == 0 }
 
 // recognized reports whether the service recognizes a repetition of a request by itself,
-// or may: one that another package passes is not seen.
+// or may: one that another package passes is not seen. It does not by a token that is made
+// for the attempt.
 func (c *code) recognized(arg ast.Expr) bool {
 	tokens := []string{"ClientRequestToken", "ClientToken", "ConditionExpression", "DurableExecutionName", "Expected", "IdempotencyKey", "IdempotencyToken", "MessageDeduplicationId"}
 	if isNamed(c.info.TypeOf(arg), "github.com/aws/aws-sdk-go-v2/service/sfn.StartExecutionInput") {
 		tokens = append(tokens, "Name")
 	}
+	fresh := map[ast.Node]bool{} // the names of such tokens
 	return c.flowsFrom(arg, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.KeyValueExpr:
+			fresh[n.Key] = c.is(n.Value, c.chance)
+		case *ast.CallExpr: // request.Header.Set(name, token)
+			if len(n.Args) == 2 {
+				fresh[n.Args[0]] = c.is(n.Args[1], c.chance)
+			}
+		}
 		v, e := c.variable(n), ast.Expr(nil)
 		e, _ = n.(ast.Expr)
-		return c.isField(tokens...)(n) || e != nil && strings.Contains(strings.ToLower(c.text(e)), "idempoten") ||
-			c.unset(v) && strings.HasPrefix(v.Type().String(), "*") && operations.MatchString(v.Type().String())
+		return !fresh[n] && (c.isField(tokens...)(n) || e != nil && strings.Contains(strings.ToLower(c.text(e)), "idempoten") ||
+			c.unset(v) && strings.HasPrefix(v.Type().String(), "*") && operations.MatchString(v.Type().String()))
 	})
 }
 

@@ -4,6 +4,7 @@ package effect
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"net/http"
 
@@ -107,7 +108,16 @@ func (a *app) api(ctx context.Context, r events.APIGatewayV2HTTPRequest) (events
 		return events.APIGatewayV2HTTPResponse{}, err
 	}
 	keyed.Header.Set("Provider-Key", idempotent.DownstreamKey(ctx, "charge"))
-	_, err = a.client.Do(keyed) // near effect
+	if _, err = a.client.Do(keyed); err != nil { // near effect
+		return events.APIGatewayV2HTTPResponse{}, err
+	}
+	fresh, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://provider.example/charges", bytes.NewBufferString(r.Body))
+	if err != nil {
+		return events.APIGatewayV2HTTPResponse{}, err
+	}
+	key := rand.Text()
+	fresh.Header.Set("Idempotency-Key", key)
+	_, err = a.client.Do(fresh) // want effect
 	return events.APIGatewayV2HTTPResponse{StatusCode: 201}, err
 }
 
@@ -152,6 +162,9 @@ func (a *app) pgx(ctx context.Context, o order) (string, error) {
 
 func (a *app) invoke(ctx context.Context, o order) (string, error) {
 	if _, err := a.fn.Invoke(ctx, &lambda.InvokeInput{Payload: []byte(o.ID)}); err != nil { // want effect
+		return "", err
+	}
+	if _, err := a.fn.Invoke(ctx, &lambda.InvokeInput{DurableExecutionName: aws.String(rand.Text())}); err != nil { // want effect
 		return "", err
 	}
 	_, err := a.fn.Invoke(ctx, &lambda.InvokeInput{Payload: []byte(o.ID), DurableExecutionName: &o.ID}) // near effect
