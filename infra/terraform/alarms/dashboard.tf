@@ -71,6 +71,7 @@ locals {
                 ["AWS/Lambda", "Throttles", "FunctionName", local.function_names[name], { stat = "Sum" }],
               ],
               [for id in watched.http_api_ids : ["AWS/ApiGateway", "5xx", "ApiId", id, { stat = "Sum" }]],
+              [for function in [local.function_names[name]] : ["AWS/Lambda", local.url_errors.metric, "FunctionName", function, { stat = "Sum" }] if watched.url],
             )
           },
           {
@@ -85,6 +86,26 @@ locals {
       ]
     }
   ]
+
+  relay_rows = [
+    for name, relay in var.relays : {
+      heading = "# ${name}\nPublished messages, and messages that were given up."
+      graphs = [
+        {
+          title   = local.catalog.function.Errors.graph
+          metrics = [for metric in ["Errors", "Throttles"] : ["AWS/Lambda", metric, "FunctionName", local.function_names[name], { stat = "Sum" }]]
+        },
+        {
+          title   = local.catalog.relay.Failures.graph
+          metrics = [["AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName", relay.failures_name, { stat = "Maximum" }]]
+        },
+        {
+          title   = local.catalog.relay.IteratorAge.graph
+          metrics = [["AWS/Lambda", "IteratorAge", "FunctionName", local.function_names[name], { stat = "Maximum" }]]
+        },
+      ]
+    }
+  ]
 }
 
 # CloudWatch places widgets without coordinates from left to right. A heading fills its row.
@@ -94,7 +115,7 @@ resource "aws_cloudwatch_dashboard" "this" {
   dashboard_name = var.name
   dashboard_body = jsonencode({
     widgets = flatten([
-      for row in concat(local.operation_rows, local.function_rows) : [
+      for row in concat(local.operation_rows, local.function_rows, local.relay_rows) : [
         [{ type = "text", width = 24, height = 2, properties = { markdown = row.heading } }],
         [
           for graph in row.graphs : {

@@ -7,18 +7,41 @@ locals {
   operations = distinct(flatten(values(local.measured)))
 
   # The metrics of Lambda have the name without an alias.
-  function_names = { for name, watched in var.functions : name => regex("^(?:arn:.*:function:)?([^:]+)", watched.function.name)[0] }
+  function_names = {
+    for name, function in merge({ for name, watched in var.functions : name => watched.function.name }, { for name, relay in var.relays : name => relay.name }) :
+    name => regex("^(?:arn:.*:function:)?([^:]+)", function)[0]
+  }
 
   # The alarms of the first queue stay the same when more are added.
   numbers = concat([""], [for i in range(2, 100) : "${i}-"])
 
+  # The ServerErrors of a function URL.
+  url_errors = merge(local.catalog.function.ServerErrors, {
+    advice    = replace(local.catalog.function.ServerErrors.advice, "the API", "the URL")
+    dimension = "FunctionName"
+    metric    = "Url5xxCount"
+    namespace = "AWS/Lambda"
+  })
+
   # Metrics of AWS, which exist even if no function runs.
   function_alarms = flatten([
     for name, watched in var.functions : concat(
-      [for alarm in ["Errors", "Throttles"] : { of = name, number = "", alarm = alarm, value = local.function_names[name], most = null }],
-      [for i, id in watched.http_api_ids : { of = name, number = local.numbers[i], alarm = "ServerErrors", value = id, most = null }],
-      [for i, queue in watched.queues : { of = name, number = local.numbers[i], alarm = "DeadLetters", value = queue.dead_letters_name, most = null }],
-      [for i, queue in watched.queues : { of = name, number = local.numbers[i], alarm = "QueueAge", value = queue.name, most = queue.retention_seconds / 2 }],
+      [for alarm in ["Errors", "Throttles"] : { of = name, alarm = alarm, entry = local.catalog.function[alarm], value = local.function_names[name], most = null }],
+      [for i, id in watched.http_api_ids : { of = name, alarm = "${local.numbers[i]}ServerErrors", entry = local.catalog.function.ServerErrors, value = id, most = null }],
+      [for i in [length(watched.http_api_ids)] : { of = name, alarm = "${local.numbers[i]}ServerErrors", entry = local.url_errors, value = local.function_names[name], most = null } if watched.url],
+      [for i, queue in watched.queues : { of = name, alarm = "${local.numbers[i]}DeadLetters", entry = local.catalog.function.DeadLetters, value = queue.dead_letters_name, most = null }],
+      [for i, queue in watched.queues : { of = name, alarm = "${local.numbers[i]}QueueAge", entry = local.catalog.function.QueueAge, value = queue.name, most = queue.retention_seconds / 2 }],
+    )
+  ])
+
+  # The age is in ms.
+  relay_alarms = flatten([
+    for name, relay in var.relays : concat(
+      [for alarm in ["Errors", "Throttles"] : { of = name, alarm = alarm, entry = local.catalog.function[alarm], value = local.function_names[name], most = null }],
+      [
+        { of = name, alarm = "Failures", entry = local.catalog.relay.Failures, value = relay.failures_name, most = null },
+        { of = name, alarm = "IteratorAge", entry = local.catalog.relay.IteratorAge, value = local.function_names[name], most = relay.max_age_seconds * 1000 / 2 },
+      ],
     )
   ])
 
@@ -33,16 +56,18 @@ locals {
           namespace  = "Once"
           statistic  = "Sum"
           most       = null
+          unit       = 1
         }) if can(alarm.metric)
       ]
     ]),
     [
-      for one in local.function_alarms : merge(local.catalog.function[one.alarm], {
-        key        = "${one.of}-${one.number}${one.alarm}"
+      for one in concat(local.function_alarms, local.relay_alarms) : merge(one.entry, {
+        key        = "${one.of}-${one.alarm}"
         of         = one.of
-        page       = local.catalog.pages.function
-        dimensions = { (local.catalog.function[one.alarm].dimension) = one.value }
+        page       = lookup(one.entry, "page", local.catalog.pages[contains(keys(var.relays), one.of) ? "relay" : "function"])
+        dimensions = { (one.entry.dimension) = one.value }
         most       = one.most
+        unit       = one.entry.metric == "IteratorAge" ? 1000 : 1
       })
     ],
   )
@@ -71,7 +96,7 @@ resource "aws_cloudwatch_metric_alarm" "this" {
   period              = 300
   statistic           = each.value.statistic
   tags                = var.tags
-  threshold           = coalesce(lookup(var.thresholds, lookup(each.value, "setting", "none"), null), each.value.most == null ? each.value.threshold : min(each.value.threshold, each.value.most))
+  threshold           = coalesce(try(var.thresholds[each.value.setting] * each.value.unit, null), each.value.most == null ? each.value.threshold : min(each.value.threshold, each.value.most))
   treat_missing_data  = "notBreaching"
 }
 

@@ -13,4 +13,9 @@ output "alarm_names" {
     ]))
     error_message = "thresholds: no message of a queue reaches the age of queue_age_seconds, as its retention is not longer."
   }
+
+  precondition {
+    condition     = var.thresholds.outbox_age_seconds == null ? true : alltrue([for relay in var.relays : relay.max_age_seconds > var.thresholds.outbox_age_seconds])
+    error_message = "thresholds: no message of an outbox waits for outbox_age_seconds, as Lambda gives it up before."
+  }
 }

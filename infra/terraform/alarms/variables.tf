@@ -6,7 +6,7 @@ variable "dashboard" {
 }
 
 variable "functions" {
-  description = "What to watch, by the name that alarms and graphs show: the output of the module function or the facts of a function of yours, the outputs of the module queue, and the ids of HTTP APIs."
+  description = "What to watch, by the name that alarms and graphs show: the output of the module function or the facts of a function of yours, the outputs of the module queue, the ids of HTTP APIs, and whether it has a function URL."
   type = map(object({
     function = object({
       metrics    = optional(bool, true)
@@ -19,6 +19,7 @@ variable "functions" {
       name              = string
       retention_seconds = number
     })), [])
+    url = optional(bool, false)
   }))
   nullable = false
 
@@ -58,6 +59,17 @@ variable "page" {
   nullable    = false
 }
 
+variable "relays" {
+  description = "The relays to watch, by the name that alarms and graphs show: outputs relay of the module outbox, or the facts of a relay of yours. None has the name of a function. Default: none."
+  type = map(object({
+    failures_name   = string
+    max_age_seconds = number
+    name            = string
+  }))
+  default  = {}
+  nullable = false
+}
+
 variable "tags" {
   description = "Tags of the alarms."
   type        = map(string)
@@ -66,18 +78,19 @@ variable "tags" {
 }
 
 variable "thresholds" {
-  description = "From which numbers alarms ring: counts in 5 min, percent of calls (conflict_percent; duplicate_percent, without which no alarm watches the share of duplicates), or seconds (queue_age_seconds: by default 1 h, or half of a shorter retention). Default: those of alarms.json."
+  description = "From which numbers alarms ring: counts in 5 min, percent of calls (conflict_percent; duplicate_percent, without which no alarm watches the share of duplicates), or seconds (outbox_age_seconds: by default 5 min; queue_age_seconds: by default 1 h; or half of the age at which a message disappears). Default: those of alarms.json."
   type = object({
-    conflict_percent  = optional(number)
-    duplicate_percent = optional(number)
-    errors            = optional(number)
-    lapsed_leases     = optional(number)
-    mismatches        = optional(number)
-    queue_age_seconds = optional(number)
-    refusals          = optional(number)
-    server_errors     = optional(number)
-    takeovers         = optional(number)
-    throttles         = optional(number)
+    conflict_percent   = optional(number)
+    duplicate_percent  = optional(number)
+    errors             = optional(number)
+    lapsed_leases      = optional(number)
+    mismatches         = optional(number)
+    outbox_age_seconds = optional(number)
+    queue_age_seconds  = optional(number)
+    refusals           = optional(number)
+    server_errors      = optional(number)
+    takeovers          = optional(number)
+    throttles          = optional(number)
   })
   default  = {}
   nullable = false

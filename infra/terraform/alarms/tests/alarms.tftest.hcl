@@ -10,16 +10,18 @@ variables {
         { name = "c", dead_letters_name = "d", retention_seconds = 1209600 },
       ]
     }
+    Ask   = { function = { name = "ask", operations = ["audit"], metrics = false }, http_api_ids = ["a"], url = true }
     Quiet = { function = { name = "quiet", operations = ["audit"], metrics = false } }
   }
+  relays = { Relay = { failures_name = "f", max_age_seconds = 43200, name = "arn:aws:lambda:eu-west-1:111122223333:function:relay:live" } }
 }
 
 run "alarms" {
   command = plan
 
   assert {
-    condition     = length(aws_cloudwatch_metric_alarm.this) == 2 * 12 + 2 * 2 + 2 * 2
-    error_message = "Operations, functions and queues have alarms, but no operation without metrics."
+    condition     = length(aws_cloudwatch_metric_alarm.this) == 2 * 12 + 3 * 2 + 2 + 2 * 2 + 4
+    error_message = "Operations, functions, queues and relays have alarms, but no operation without metrics."
   }
 
   assert {
@@ -41,6 +43,16 @@ run "alarms" {
     condition     = aws_cloudwatch_metric_alarm.this["Pay-QueueAge"].threshold == 300 && aws_cloudwatch_metric_alarm.this["Pay-2-QueueAge"].threshold == 3600
     error_message = "An alarm rings at half of a short retention."
   }
+
+  assert {
+    condition     = aws_cloudwatch_metric_alarm.this["Ask-ServerErrors"].dimensions == tomap({ ApiId = "a" }) && aws_cloudwatch_metric_alarm.this["Ask-2-ServerErrors"].metric_name == "Url5xxCount"
+    error_message = "A function URL has an alarm of its own, after those of its APIs."
+  }
+
+  assert {
+    condition     = aws_cloudwatch_metric_alarm.this["Relay-IteratorAge"].dimensions == tomap({ FunctionName = "relay" }) && aws_cloudwatch_metric_alarm.this["Relay-IteratorAge"].threshold == 300000
+    error_message = "The alarm of a relay counts ms of its function."
+  }
 }
 
 run "accepts_the_limits" {
@@ -49,7 +61,7 @@ run "accepts_the_limits" {
   variables {
     notify     = ["arn:aws:sns:eu-west-1:111122223333:all"]
     page       = ["arn:aws:sns:eu-west-1:111122223333:pager"]
-    thresholds = { queue_age_seconds = 599, conflict_percent = 100, duplicate_percent = 60, errors = 0 }
+    thresholds = { queue_age_seconds = 599, outbox_age_seconds = 43199, conflict_percent = 100, duplicate_percent = 60, errors = 0 }
     ticket     = ["arn:aws:sns:eu-west-1:111122223333:mail"]
   }
 
@@ -62,7 +74,7 @@ run "accepts_the_limits" {
   }
 
   assert {
-    condition     = aws_cloudwatch_metric_alarm.this["Pay-Errors"].threshold == 0 && aws_cloudwatch_metric_alarm.conflicts["pay"].threshold == 100
+    condition     = aws_cloudwatch_metric_alarm.this["Pay-Errors"].threshold == 0 && aws_cloudwatch_metric_alarm.conflicts["pay"].threshold == 100 && aws_cloudwatch_metric_alarm.this["Relay-IteratorAge"].threshold == 43199000
     error_message = "The thresholds are those of the variable."
   }
 
@@ -106,5 +118,14 @@ run "refuses_an_age_that_no_message_reaches" {
 
   variables {
     thresholds = { queue_age_seconds = 600 }
+  }
+}
+
+run "refuses_an_age_at_which_the_relay_gives_up" {
+  command         = plan
+  expect_failures = [output.alarm_names]
+
+  variables {
+    thresholds = { outbox_age_seconds = 43200 }
   }
 }
