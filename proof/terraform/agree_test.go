@@ -191,7 +191,7 @@ func (d *deployment) resolve(v any) any {
 // refer returns an attribute of a resource. One that Terraform does not deploy has its id.
 func (d *deployment) refer(id, attribute string) any {
 	of := d.resources[id]
-	name := map[string]string{"Arn": "arn", "QueueName": "name", "ApiEndpoint": "api_endpoint"}[attribute]
+	name := map[string]string{"Arn": "arn", "ApiEndpoint": "api_endpoint", "FunctionUrl": "function_url", "QueueName": "name", "StreamArn": "stream_arn"}[attribute]
 	if attribute == "Ref" {
 		name = cmp.Or(map[string]string{
 			"aws_apigatewayv2_api": "id", "aws_apigatewayv2_integration": "id", "aws_lambda_function": "function_name", "aws_sns_topic": "arn", "aws_sqs_queue": "url",
@@ -257,7 +257,10 @@ func normal(v any) any {
 	case values:
 		all := values{}
 		for name, one := range v {
-			if one = normal(one); one != nil {
+			if name != "Pattern" { // of a filter, in which false is a value
+				one = normal(one)
+			}
+			if one != nil {
 				all[name] = one
 			}
 		}

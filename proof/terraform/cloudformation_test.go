@@ -17,7 +17,11 @@ var ids = map[string]string{
 	"aws_cloudwatch_log_group.access":                               "PaymentsAPIAccessLogs",
 	`aws_dynamodb_table.business["charges"]`:                        "Charges",
 	`aws_dynamodb_table.business["orders"]`:                         "PlacedOrders",
+	`aws_dynamodb_table.business["refunds"]`:                        "RefundsMade",
+	"aws_lambda_function_url.refunds":                               "RefundsFunctionFunctionUrl",
 	"aws_lambda_permission.payments":                                "PaymentsAPIPOSTpaymentsIntegrationPermission",
+	"aws_sqs_queue.order_events":                                    "OrderEvents",
+	"aws_sqs_queue_policy.order_events":                             "OrderEventsPolicy",
 	"aws_sns_topic.on_call":                                         "OnCall",
 	"aws_sns_topic_policy.on_call":                                  "OnCallPolicy",
 	"module.alarms.aws_cloudwatch_dashboard.this[0]":                "Dashboard",
@@ -30,16 +34,24 @@ var ids = map[string]string{
 	"module.orders_queue.aws_sqs_queue.this[0]":                     "OrdersQueue",
 	`module.orders_queue.aws_sqs_queue_policy.this["dead_letters"]`: "OrdersQueueDeadLettersPolicy",
 	`module.orders_queue.aws_sqs_queue_policy.this["queue"]`:        "OrdersQueuePolicy",
+	"module.outbox.aws_dynamodb_table.this":                         "Outbox",
+	"module.outbox.aws_lambda_event_source_mapping.this":            "RelayFunctionDynamoDBEventSourceOnceExamplesOutbox69BF7A03",
+	"module.outbox.aws_sqs_queue.failures":                          "RelayFailures",
+	"module.outbox.aws_sqs_queue_policy.failures":                   "RelayFailuresPolicy",
 	"module.payments.aws_cloudwatch_log_group.this":                 "PaymentsLogs",
 	"module.payments.aws_iam_role.this":                             "PaymentsFunctionServiceRole",
 	"module.payments.aws_lambda_function.this":                      "PaymentsFunction",
+	"module.refunds.aws_cloudwatch_log_group.this":                  "RefundsLogs",
+	"module.refunds.aws_iam_role.this":                              "RefundsFunctionServiceRole",
+	"module.refunds.aws_lambda_function.this":                       "RefundsFunction",
+	"module.relay.aws_cloudwatch_log_group.this":                    "RelayLogs",
+	"module.relay.aws_iam_role.this":                                "RelayFunctionServiceRole",
+	"module.relay.aws_lambda_function.this":                         "RelayFunction",
 }
 
-// onlyInCDK are the beginnings of ids that the example of Terraform lacks: it deploys payments and
-// orders alone.
-var onlyInCDK = []string{
-	"Accounts", "CheckedOut", "Checkout", "Executions", "OrderEvents", "Outbox", "Refund", "Relay", "Shared", "Transfer", "checkout", "refund", "shared", "transfer",
-}
+// onlyInCDK are the beginnings of ids that the example of Terraform lacks: it deploys payments,
+// orders and refunds alone.
+var onlyInCDK = []string{"Accounts", "CheckedOut", "Checkout", "Executions", "Shared", "Transfer", "checkout", "shared", "transfer"}
 
 // properties writes what Terraform states of a resource as CloudFormation does. It leaves names out, which
 // CloudFormation generates.
@@ -76,9 +88,14 @@ var properties = map[string]func(values) values{
 		for _, a := range list(v["attribute"]) {
 			attributes = append(attributes, values{"AttributeName": a["name"], "AttributeType": a["type"]})
 		}
+		keys := []any{values{"AttributeName": v["hash_key"], "KeyType": "HASH"}}
+		if v["range_key"] != nil {
+			keys = append(keys, values{"AttributeName": v["range_key"], "KeyType": "RANGE"})
+		}
 		ttl := block(v["ttl"])
 		return values{
-			"AttributeDefinitions": attributes, "BillingMode": v["billing_mode"], "KeySchema": []any{values{"AttributeName": v["hash_key"], "KeyType": "HASH"}},
+			"AttributeDefinitions": attributes, "BillingMode": v["billing_mode"], "KeySchema": keys,
+			"StreamSpecification": values{"StreamViewType": v["stream_view_type"]},
 			"Replicas": []any{values{
 				"DeletionProtectionEnabled": v["deletion_protection_enabled"], "Region": region,
 				"PointInTimeRecoverySpecification": values{"PointInTimeRecoveryEnabled": block(v["point_in_time_recovery"])["enabled"]},
@@ -89,10 +106,17 @@ var properties = map[string]func(values) values{
 	"aws_iam_role": func(v values) values { return values{"AssumeRolePolicyDocument": v["assume_role_policy"]} },
 	"aws_lambda_event_source_mapping": func(v values) values {
 		name := fmt.Sprint(v["function_name"])
+		var filters []any
+		for _, f := range list(block(v["filter_criteria"])["filter"]) {
+			filters = append(filters, values{"Pattern": f["pattern"]})
+		}
 		return values{
-			"BatchSize": v["batch_size"], "EventSourceArn": v["event_source_arn"], "FunctionName": name[strings.LastIndex(name, ":")+1:],
+			"BatchSize": v["batch_size"], "BisectBatchOnFunctionError": v["bisect_batch_on_function_error"],
+			"DestinationConfig": values{"OnFailure": values{"Destination": block(block(v["destination_config"])["on_failure"])["destination_arn"]}},
+			"EventSourceArn":    v["event_source_arn"], "FilterCriteria": values{"Filters": filters}, "FunctionName": name[strings.LastIndex(name, ":")+1:],
 			"FunctionResponseTypes": v["function_response_types"], "MaximumBatchingWindowInSeconds": v["maximum_batching_window_in_seconds"],
-			"ScalingConfig": v["scaling_config"],
+			"MaximumRecordAgeInSeconds": v["maximum_record_age_in_seconds"], "MaximumRetryAttempts": v["maximum_retry_attempts"],
+			"ParallelizationFactor": v["parallelization_factor"], "ScalingConfig": v["scaling_config"], "StartingPosition": v["starting_position"],
 		}
 	},
 	"aws_lambda_function": func(v values) values {
@@ -102,19 +126,24 @@ var properties = map[string]func(values) values{
 			"Runtime": v["runtime"], "Timeout": v["timeout"],
 		}
 	},
+	"aws_lambda_function_url": func(v values) values {
+		return values{"AuthType": v["authorization_type"], "TargetFunctionArn": v["function_arn"]}
+	},
 	"aws_lambda_permission": func(v values) values {
 		return values{"Action": v["action"], "Principal": v["principal"], "SourceArn": v["source_arn"]}
 	},
 	"aws_sns_topic":        func(values) values { return values{} },
 	"aws_sns_topic_policy": func(v values) values { return values{"PolicyDocument": v["policy"], "Topics": []any{v["arn"]}} },
 	"aws_sqs_queue": func(v values) values {
-		visibility := v["visibility_timeout_seconds"]
-		if visibility == 30.0 { // the default of SQS
+		retention, visibility := v["message_retention_seconds"], v["visibility_timeout_seconds"]
+		if retention == 345600.0 { // the default of SQS, as the next one
+			retention = nil
+		}
+		if visibility == 30.0 {
 			visibility = nil
 		}
 		return values{
-			"FifoQueue": v["fifo_queue"], "MessageRetentionPeriod": v["message_retention_seconds"], "RedrivePolicy": v["redrive_policy"],
-			"VisibilityTimeout": visibility,
+			"FifoQueue": v["fifo_queue"], "MessageRetentionPeriod": retention, "RedrivePolicy": v["redrive_policy"], "VisibilityTimeout": visibility,
 		}
 	},
 	"aws_sqs_queue_policy": func(v values) values { return values{"PolicyDocument": v["policy"], "Queues": []any{v["queue_url"]}} },

@@ -20,7 +20,7 @@ func TestExample(t *testing.T) {
 	r.init(t)
 	r.must(t, "validate")
 	r.endpoint = moto.Start(t)
-	for _, function := range []string{"orders", "payments"} {
+	for _, function := range []string{"orders", "payments", "refunds", "relay"} {
 		r.write(t, "../../../build/"+function+"/bootstrap.zip", zip)
 	}
 	r.must(t, "apply", "-auto-approve")
@@ -35,6 +35,9 @@ func TestExample(t *testing.T) {
 			`"lease lost"`, "FILL(conflict, 0)", `"LapsedLeases"`, "a key came again", "Severity: ticket", `"notBreaching"`, "dynamodb:PartiQLInsert", "place-order#*",
 			`"ReportBatchItemFailures"`, `"visibility_timeout_seconds":60`, `maxReceiveCount`, "aws:SecureTransport", `"attribute_name":"expiration"`, `"arm64"`,
 			`"memory_size":256`, `"throttling_burst_limit":500`, `"POST /payments"`, `cloudwatch.amazonaws.com`, `"orders_queue"`, `not run`, `p99`,
+			`"range_key":"id"`, `"stream_view_type"`, `"bisect_batch_on_function_error":true`, "exists", `"maximum_record_age_in_seconds":43200`,
+			`"maximum_retry_attempts":10000`, `"parallelization_factor":1`, `"starting_position"`, `"on_failure"`, "dynamodb:EnclosingOperation",
+			"dynamodb:GetShardIterator", `"authorization_type"`, "Url5xxCount", "messages wait too long",
 		} {
 			check.Contains(t, plan, drift)
 			changed := strings.ReplaceAll(plan, drift, regexp.MustCompile(`[a-z0-9]`).ReplaceAllString(drift, "7"))
@@ -43,10 +46,12 @@ func TestExample(t *testing.T) {
 	})
 	t.Run("keeps records and messages", func(t *testing.T) {
 		check.Contains(t, read(t, modules+"/examples/main.tf"), "prevent_destroy = true") // of both tables
-		_, err := r.run(t, "plan", "-destroy", "-refresh=false", "-target=module.orders_queue")
+		_, err := r.run(t, "plan", "-destroy", "-refresh=false", "-target=module.orders_queue", "-target=module.outbox")
 		check.Failed(t, err)
 		refused := strings.Join(strings.Fields(err.Error()), " ")
-		check.Contains(t, refused, "Resource module.orders_queue.terraform_data.keep_dead_letters[0] has lifecycle.prevent_destroy set")
+		for _, kept := range []string{"orders_queue.terraform_data.keep_dead_letters[0]", "outbox.terraform_data.keep_failures[0]"} {
+			check.Contains(t, refused, "Resource module."+kept+" has lifecycle.prevent_destroy set")
+		}
 	})
 	t.Run("changes in place", func(t *testing.T) {
 		r.write(t, "override.tf", harmless)
@@ -57,7 +62,7 @@ func TestExample(t *testing.T) {
 				t.Errorf("%s: %s", address, action)
 			}
 		}
-		for _, name := range []string{"idempotency.aws_dynamodb_table.this", "orders_queue.aws_sqs_queue.dead_letters[0]", "orders_queue.aws_sqs_queue.this[0]"} {
+		for _, name := range []string{"idempotency.aws_dynamodb_table.this", "orders_queue.aws_sqs_queue.dead_letters[0]", "orders_queue.aws_sqs_queue.this[0]", "outbox.aws_dynamodb_table.this", "outbox.aws_sqs_queue.failures"} {
 			check.Equal(t, changed["module."+name], "update", name)
 		}
 		r.write(t, "override.tf", newKey)
@@ -119,6 +124,10 @@ module "orders_queue" {
   retention_seconds             = 1200000
   tags                          = { team = "pay" }
 }
+module "outbox" {
+  kms_key_arn = "arn:aws:kms:eu-west-1:123456789012:key/a"
+  tags        = { team = "pay" }
+}
 module "alarms" {
   dashboard  = false
   notify     = []
@@ -140,13 +149,16 @@ module "orders" {
 module "payments" {
   restrict_to_operations = false
 }
+module "refunds" {
+  restrict_to_operations = false
+}
 `
 
 // Those that harmless leaves out name a resource, or what cannot change: the key of a table, and
 // whether a queue is FIFO. The others are the modules' own arguments.
 func TestEveryHarmlessVariableIsChanged(t *testing.T) {
-	fixed := []string{"ephemeral", "existing", "fifo", "filename", "function", "functions", "name", "partition_key", "relays", "sort_key", "table"}
-	for _, folder := range []string{"alarms", "function", "queue", "table"} {
+	fixed := []string{"ephemeral", "existing", "fifo", "filename", "function", "functions", "name", "partition_key", "publishers", "relay", "relays", "sort_key", "table"}
+	for _, folder := range []string{"alarms", "function", "outbox", "queue", "table"} {
 		for _, declared := range regexp.MustCompile(`variable "(\w+)"`).FindAllStringSubmatch(read(t, filepath.Join(modules, folder, "variables.tf")), -1) {
 			changed := regexp.MustCompile(`(?m)^  ` + declared[1] + ` +=`).MatchString(harmless)
 			check.Equal(t, changed, !slices.Contains(fixed, declared[1]), folder, declared[1])

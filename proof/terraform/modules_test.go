@@ -25,7 +25,7 @@ func TestModulesAreFormatted(t *testing.T) {
 // Each module has tests of its own, with a mock of the provider.
 func TestModules(t *testing.T) {
 	t.Parallel()
-	for _, folder := range []string{"access", "alarms", "function", "queue", "resume", "table"} {
+	for _, folder := range []string{"access", "alarms", "function", "outbox", "queue", "resume", "table"} {
 		t.Run(folder, func(t *testing.T) {
 			t.Parallel()
 			r := newRoot(t, folder)
@@ -111,7 +111,7 @@ func TestReadmesListVariablesAndOutputs(t *testing.T) {
 // policies exist uses up receives of messages.
 func TestPoliciesComeFirst(t *testing.T) {
 	for file, first := range map[string]string{
-		"function": "[aws_iam_role_policy.logs, module.access]", "queue": "[aws_iam_role_policy.receive]", "examples": "[aws_iam_role_policy.business]",
+		"function": "[aws_iam_role_policy.logs, module.access]", "queue": "[aws_iam_role_policy.receive]", "outbox": "[aws_iam_role_policy.relay]", "examples": "[aws_iam_role_policy.business]",
 	} {
 		check.Contains(t, read(t, filepath.Join(modules, file, "main.tf")), "depends_on = "+first)
 	}

@@ -1,4 +1,5 @@
-# Payments behind an HTTP API, and orders behind a queue. Run "make build" first.
+# Payments behind an HTTP API, orders behind a queue, and refunds by models with the outbox of their
+# messages. Run "make build" first.
 
 module "idempotency" {
   source = "../table"
@@ -106,10 +107,84 @@ module "orders_queue" {
   depends_on = [aws_iam_role_policy.business] # or the first messages would fail
 }
 
-# --- the tables of payments and orders
+# --- refunds, a tool of models, at a URL whose callers IAM identifies
+
+module "refunds" {
+  source = "../function"
+
+  name       = "${var.name}-refunds"
+  filename   = "${var.build}/refunds/bootstrap.zip"
+  operations = ["refund"]
+  table      = module.idempotency.table
+  environment = {
+    OUTBOX_TABLE  = module.outbox.table.name
+    PROVIDER_URL  = "https://provider.example" # replace it
+    REFUNDS_TABLE = aws_dynamodb_table.business["refunds"].name
+  }
+}
+
+resource "aws_lambda_function_url" "refunds" {
+  authorization_type = "AWS_IAM"
+  function_name      = module.refunds.function.name
+}
+
+# --- the outbox of refunds, and the relay of its messages to a queue without a reader
+
+module "outbox" {
+  source = "../outbox"
+
+  name       = "${var.name}-outbox"
+  publishers = { refunds = module.refunds.function.role_name }
+  relay      = module.relay.function
+}
+
+module "relay" {
+  source = "../function"
+
+  name        = "${var.name}-relay"
+  environment = { ORDER_EVENTS_QUEUE = aws_sqs_queue.order_events.url }
+  filename    = "${var.build}/relay/bootstrap.zip"
+  operations  = []
+  table       = module.outbox.table
+  timeout     = 30
+}
+
+resource "aws_sqs_queue" "order_events" {
+  name       = "${var.name}-order-events.fifo"
+  fifo_queue = true
+}
+
+resource "aws_sqs_queue_policy" "order_events" {
+  queue_url = aws_sqs_queue.order_events.url
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Action    = "sqs:*"
+      Condition = { Bool = { "aws:SecureTransport" = "false" } }
+      Effect    = "Deny"
+      Principal = { AWS = "*" }
+      Resource  = aws_sqs_queue.order_events.arn
+    }]
+  })
+}
+
+resource "aws_iam_role_policy" "order_events" {
+  name = "order-events"
+  role = module.relay.function.role_name
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Action   = ["sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:SendMessage"]
+      Effect   = "Allow"
+      Resource = aws_sqs_queue.order_events.arn
+    }]
+  })
+}
+
+# --- the tables of payments, orders and refunds
 
 resource "aws_dynamodb_table" "business" {
-  for_each = toset(["charges", "orders"])
+  for_each = toset(["charges", "orders", "refunds"])
 
   name         = "${var.name}-${each.key}"
   billing_mode = "PAY_PER_REQUEST"
@@ -140,6 +215,21 @@ resource "aws_iam_role_policy" "business" {
   })
 }
 
+# In transactions alone.
+resource "aws_iam_role_policy" "refunds" {
+  name = "refunds"
+  role = module.refunds.function.role_name
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Action    = "dynamodb:PutItem"
+      Condition = { "ForAnyValue:StringEquals" = { "dynamodb:EnclosingOperation" = "TransactWriteItems" } }
+      Effect    = "Allow"
+      Resource  = aws_dynamodb_table.business["refunds"].arn
+    }]
+  })
+}
+
 # --- alarms and a dashboard
 
 module "alarms" {
@@ -150,7 +240,9 @@ module "alarms" {
   functions = {
     Payments = { function = module.payments.function, http_api_ids = [aws_apigatewayv2_api.payments.id] }
     Orders   = { function = module.orders.function, queues = [module.orders_queue.queue] }
+    Refunds  = { function = module.refunds.function, url = true }
   }
+  relays = { Relay = module.outbox.relay }
 }
 
 data "aws_caller_identity" "current" {}

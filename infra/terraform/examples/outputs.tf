@@ -8,6 +8,11 @@ output "on_call_topic" {
   value       = aws_sns_topic.on_call.arn
 }
 
+output "order_events_queue" {
+  description = "URL of the queue of the messages of refunds."
+  value       = aws_sqs_queue.order_events.url
+}
+
 output "orders_queue" {
   description = "URL of the queue of the orders."
   value       = module.orders_queue.queue.url
@@ -16,4 +21,9 @@ output "orders_queue" {
 output "payments_url" {
   description = "Where to send payments."
   value       = "${aws_apigatewayv2_api.payments.api_endpoint}/payments"
+}
+
+output "refunds_url" {
+  description = "Where models ask for refunds, with requests that IAM signs."
+  value       = aws_lambda_function_url.refunds.function_url
 }

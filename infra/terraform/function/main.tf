@@ -1,3 +1,7 @@
+locals {
+  metrics = var.metrics && !var.table.outbox
+}
+
 resource "aws_cloudwatch_log_group" "this" {
   name              = "/aws/lambda/${var.name}"
   retention_in_days = var.log_retention_days
@@ -31,8 +35,10 @@ resource "aws_iam_role_policy" "logs" {
   })
 }
 
+# A relay has no records; the module outbox allows it what it needs.
 module "access" {
   source = "../access"
+  count  = var.table.outbox ? 0 : 1
 
   group_commit = var.group_commit
   operations   = var.restrict_to_operations ? var.operations : null
@@ -56,9 +62,10 @@ resource "aws_lambda_function" "this" {
   reserved_concurrent_executions = var.resume ? 1 : -1 # one round at a time
 
   environment {
-    variables = merge(var.environment, var.metrics ? { ONCE_METRICS = "emf" } : {}, {
+    variables = merge(var.environment, local.metrics ? { ONCE_METRICS = "emf" } : {}, {
       AWS_LAMBDA_LOG_LEVEL = var.log_level
-      IDEMPOTENCY_TABLE    = var.table.name
+
+      (var.table.outbox ? "OUTBOX_TABLE" : "IDEMPOTENCY_TABLE") = var.table.name
     })
   }
 
@@ -69,4 +76,11 @@ resource "aws_lambda_function" "this" {
 
   # The first call would be refused, or leave no log.
   depends_on = [aws_iam_role_policy.logs, module.access]
+
+  lifecycle {
+    precondition {
+      condition     = var.table.outbox == (length(var.operations) == 0)
+      error_message = "operations: name those of the code; the relay of an outbox, and no other function, has none."
+    }
+  }
 }

@@ -1,9 +1,9 @@
 output "function" {
-  description = "The function, for the modules queue, alarms and resume."
+  description = "The function, for the modules queue, alarms, resume and outbox."
   value = {
     arn               = aws_lambda_function.this.arn
     ephemeral         = var.table.ephemeral
-    metrics           = var.metrics
+    metrics           = local.metrics
     name              = aws_lambda_function.this.function_name
     operations        = var.operations
     resume            = var.resume

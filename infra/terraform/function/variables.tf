@@ -98,13 +98,13 @@ variable "name" {
 }
 
 variable "operations" {
-  description = "Names that the function's code passes to idempotent.New. The function may only access their records, and the module alarms watches them."
+  description = "Names that the function's code passes to idempotent.New. The function may only access their records, and the module alarms watches them. Empty for the relay of an outbox."
   type        = list(string)
   nullable    = false
 
   validation {
-    condition     = length(var.operations) > 0 && length(distinct(var.operations)) == length(var.operations)
-    error_message = "operations: the list is empty, or names one twice."
+    condition     = length(distinct(var.operations)) == length(var.operations)
+    error_message = "operations: the list names one twice."
   }
 
   validation {
@@ -140,12 +140,13 @@ variable "retention_seconds" {
 }
 
 variable "table" {
-  description = "Output table of the module table, or name and ARN of a table of yours."
+  description = "Output table of the module table, or name and ARN of a table of yours. That of the module outbox makes the function its relay: it gets OUTBOX_TABLE, and no records."
   type = object({
     arn         = string
     ephemeral   = optional(bool, false)
     kms_key_arn = optional(string)
     name        = string
+    outbox      = optional(bool, false)
     resume      = optional(bool, false)
     sort_key    = optional(string)
   })

@@ -21,7 +21,7 @@ run "accepts_the_limits" {
 
 run "refuses_too_little" {
   command         = plan
-  expect_failures = [var.environment, var.log_level, var.log_retention_days, var.memory_size, var.name, var.operations, var.retention_seconds, var.timeout]
+  expect_failures = [var.environment, var.log_level, var.log_retention_days, var.memory_size, var.name, var.retention_seconds, var.timeout]
 
   variables {
     environment        = { A = "x" }
@@ -29,7 +29,6 @@ run "refuses_too_little" {
     log_retention_days = 2
     memory_size        = 127
     name               = "a b"
-    operations         = []
     retention_seconds  = 0
     timeout            = 0
   }
@@ -65,5 +64,38 @@ run "refuses_the_switch_of_unit_tests" {
 
   variables {
     environment = { ONCE_DISABLED = "x" }
+  }
+}
+
+run "refuses_no_operations" {
+  command         = plan
+  expect_failures = [aws_lambda_function.this]
+
+  variables {
+    operations             = []
+    restrict_to_operations = false
+  }
+}
+
+run "refuses_operations_of_a_relay" {
+  command         = plan
+  expect_failures = [aws_lambda_function.this]
+
+  variables {
+    table = { name = "outbox", arn = "arn:aws:dynamodb:eu-west-1:111122223333:table/outbox", outbox = true }
+  }
+}
+
+run "a_relay_has_no_records" {
+  command = plan
+
+  variables {
+    operations = []
+    table      = { name = "outbox", arn = "arn:aws:dynamodb:eu-west-1:111122223333:table/outbox", outbox = true }
+  }
+
+  assert {
+    condition     = length(module.access) == 0 && aws_lambda_function.this.environment[0].variables == tomap({ AWS_LAMBDA_LOG_LEVEL = "INFO", OUTBOX_TABLE = "outbox" })
+    error_message = "It may access records, or has variables of a function with records."
   }
 }
