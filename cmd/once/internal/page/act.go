@@ -42,7 +42,8 @@ func (v *view) chosen() (*action, error) {
 
 // act shows the form of an action, asks once more, and does what was confirmed. A form names
 // the version of the record that the person has seen, so that one that is sent twice, or late,
-// does nothing: what it would change is no longer so.
+// does nothing: what it would change is no longer so. A record under a function may still be as
+// it was shown, so that a second form is refused until the function has ended.
 func (p *Page) act(ctx context.Context, request *http.Request, v *view) error {
 	isForm := request.Method == http.MethodPost
 	if isForm {
@@ -52,7 +53,14 @@ func (p *Page) act(ctx context.Context, request *http.Request, v *view) error {
 	if err != nil {
 		return err
 	}
-	r, err := v.Store.Read(ctx, v.Query.Get("id"))
+	id := v.Query.Get("id")
+	if isForm && a.run != nil {
+		if _, runs := p.resuming.LoadOrStore(id, true); runs {
+			return cli.Endf(cli.CodeChanged, "the function runs it for a form that was sent before")
+		}
+		defer p.resuming.Delete(id)
+	}
+	r, err := v.Store.Read(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -155,4 +156,35 @@ func TestMistakesAreNamed(t *testing.T) {
 	} {
 		check.Contains(t, s.post(http.StatusBadRequest, "/act", with(s.asks("complete", "pay#1"), more...)), says)
 	}
+}
+
+// The function may have finished, and left the record for the next attempt, before the second
+// click arrives.
+func TestSecondClickDoesNotResumeAgain(t *testing.T) {
+	var calls atomic.Int32
+	begun, end := make(chan bool, 2), make(chan bool)
+	s := newScene(t, Config{Write: true, Resume: func(context.Context, string) (string, error) {
+		calls.Add(1)
+		begun <- true
+		<-end
+		return "1 failed", nil
+	}})
+	left := driver.Record{ID: "pay#1", Status: driver.InProgress, Owner: "owner", Attempt: 1, Lease: time.Now().Add(-time.Hour), Expires: time.Now().Add(time.Hour), Request: []byte("=1")}
+	_, _, err := s.records.Create(t.Context(), left, time.Time{}, nil)
+	check.Must(t, err)
+	form := with(s.asks("resume", "pay#1"), "go", "yes", "form", s.page.form)
+	var first sync.WaitGroup
+	first.Go(func() { check.Equal(t, s.send(s.request("POST", "/act", form), s.cookie).Code, http.StatusOK) })
+	<-begun
+	done := make(chan int)
+	go func() { done <- s.send(s.request("POST", "/act", form), s.cookie).Code }()
+	select {
+	case code := <-done:
+		check.Equal(t, code, http.StatusConflict)
+	case <-begun:
+		t.Error("a second click has the function run it again")
+	}
+	close(end)
+	first.Wait()
+	check.Equal(t, calls.Load(), 1)
 }

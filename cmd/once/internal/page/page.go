@@ -13,6 +13,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/lambda-once/once/cmd/once/internal/cli"
@@ -31,11 +32,13 @@ type Config struct {
 	Resume func(ctx context.Context, id string) (string, error)
 }
 
-// A Page serves one session. Its requests share nothing but the clients of the store.
+// A Page serves one session. Its requests share nothing but the clients of the store, and
+// which records a function runs for one of them.
 type Page struct {
 	Config
 	*session
-	mux *http.ServeMux
+	resuming sync.Map // the ids of these records
+	mux      *http.ServeMux
 }
 
 func New(c Config, host string) *Page {
