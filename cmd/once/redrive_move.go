@@ -144,11 +144,12 @@ func (r *redriving) moveOne(ctx context.Context, m *redrive.Message, w io.Writer
 		fmt.Fprintf(w, "message %s is left, as it was visible again: %v\n", m.ID, err)
 		return nil
 	}
+	was := m.State // a verdict is for several
 	if err := r.judge.Look(ctx, m); err != nil {
 		return err
 	}
-	if !r.chosen(m) {
-		fmt.Fprintf(w, "message %s is left, as it is now: %s\n", m.ID, m.Verdict)
+	if !r.chosen(m) || m.State != was {
+		fmt.Fprintf(w, "message %s is left, as it is now: %s\n", m.ID, cli.Present(", ", m.Verdict, m.Why))
 		return nil
 	}
 	return r.from.Move(ctx, m, r.to)

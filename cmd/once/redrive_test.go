@@ -198,6 +198,15 @@ func TestRedriveLooksAgainBeforeItMoves(t *testing.T) {
 		check.Equal(d, r.code, cli.CodeFailed)
 		check.Contains(d, r.err, "is left, as it was visible again")
 		check.Equal(d, len(d.receive(d.orders)), 0)
+		// Its attempts and steps are gone: it would run as the first one.
+		d.lapsed("gone")
+		d.send("gone")
+		r = d.between(d.redrive("--move", "will-run", "--retention", "28d"), func() {
+			d.ok(d.with("release", "--delete", "--yes", d.record("gone"))...)
+		})
+		check.Equal(d, r.code, cli.CodeFailed)
+		check.Contains(d, r.err, "is left, as it is now: will-run, it has no record")
+		check.Equal(d, len(d.receive(d.orders)), 0)
 	})
 }
 
