@@ -66,3 +66,24 @@ func TestBulkResume(t *testing.T) {
 		check.Equal(s, len(slices.Compact(ids)), 6)
 	})
 }
+
+// Of an error of the service, and of an answer that is no report, nobody knows what was run.
+func TestBulkResumeWithAnAnswerThatSaysNothingIsSettled(t *testing.T) {
+	for status, body := range map[int]string{500: `{"Type":"Service"}`, 504: "", 200: `[]`} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			records, flags := stores["DynamoDB"](t)
+			s := &storeScene{&scene{T: t}, records, flags}
+			s.leaveBehind(1)
+			s.serve(&resumer{invoke: func(ctx context.Context, e handlers.ResumeEvent) (int, string, string) {
+				_, ok, err := s.records.Change(ctx, driver.Fence{ID: e.IDs[0], Owner: "dead"}, driver.Change{Status: driver.Completed, Data: []byte("1"), Expires: time.Now().Add(time.Hour)})
+				check.True(s, ok && err == nil, e.IDs, err)
+				return status, "X-Amzn-ErrorType: ServiceException", body
+			}})
+			journal := s.journalOf()
+			r := s.run(s.with("resume", "--operation", "pay", "--function", "pay-resume", "--yes", "--journal", journal, "--json")...)
+			check.Contains(s, r.out, `"done":0,"refused":0,"unknown":1,"left":0`, r.err)
+			r = s.run(s.with("resume", "--continue", journal, "--yes", "--json")...)
+			check.Contains(s, r.out, `"done":1,"refused":0,"unknown":0,"left":0`, r.err)
+		})
+	}
+}

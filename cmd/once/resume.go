@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
-	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/lambda-once/once/cmd/once/internal/bulk"
 	"github.com/lambda-once/once/cmd/once/internal/cli"
@@ -71,12 +71,12 @@ func invokeResume(ctx context.Context, o *store.Flags, function, id string) (rep
 	if err != nil {
 		return report, notInvoked(function, err)
 	}
-	err = cli.Endf(cli.CodeFailed, "the function %s failed, or is not one of handlers.Resume: see its log, and inspect the record", function)
+	const advice = "the function %s failed, or is not one of handlers.Resume: see its log, and inspect the record"
 	switch {
 	case out.FunctionError != nil: // perhaps for this record alone
-		return report, &bulk.CallError{Err: err}
+		return report, &bulk.CallError{Err: cli.Endf(cli.CodeFailed, advice, function)}
 	case json.Unmarshal(out.Payload, &report) != nil || report.Operation == "":
-		return report, err
+		return report, cli.Endf(cli.CodeUnacknowledged, advice, function)
 	}
 	return report, nil
 }
@@ -84,13 +84,13 @@ func invokeResume(ctx context.Context, o *store.Flags, function, id string) (rep
 func notInvoked(function string, err error) error {
 	var missing *types.ResourceNotFoundException
 	var busy *types.TooManyRequestsException
-	var api smithy.APIError
+	var answer *smithyhttp.ResponseError
 	switch {
 	case errors.As(err, &missing):
 		return cli.Endf(cli.CodeFailed, "there is no function %s in this account and Region: see --region and --profile", function)
 	case errors.As(err, &busy):
 		return cli.Endf(cli.CodeFailed, "the function %s is busy, as one of its rounds runs: repeat the command", function)
-	case errors.As(err, &api):
+	case errors.As(err, &answer) && answer.HTTPStatusCode()/100 == 4: // after any other, it may have run
 		return fmt.Errorf("the function %s was not invoked: %w", function, err)
 	}
 	return cli.Endf(cli.CodeUnacknowledged, "no answer of the function %s arrived, and it may have resumed the record: inspect it before you repeat the command: %w", function, err)

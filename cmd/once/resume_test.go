@@ -142,12 +142,13 @@ func TestResumeSaysWhyItIsNotResumed(t *testing.T) {
 		{200, "", report(`"left": 1`), cli.CodeFailed, "it is not resumed"},
 		{200, "", report(`"resumed": 0`), cli.CodeFailed, "another call may have taken it over"},
 		{200, "", report(`"waiting": 1`), cli.CodeRefused, "resolve or release it"},
-		{200, "", `{"statusCode": 200}`, cli.CodeFailed, "is not one of handlers.Resume"},
-		{200, "", `null`, cli.CodeFailed, "is not one of handlers.Resume"},
+		{200, "", `{"statusCode": 200}`, cli.CodeUnacknowledged, "is not one of handlers.Resume"},
+		{200, "", `null`, cli.CodeUnacknowledged, "is not one of handlers.Resume"},
 		{200, "X-Amz-Function-Error: Unhandled", `{"errorMessage": "no"}`, cli.CodeFailed, "the function pay-resume failed"},
 		{404, "X-Amzn-ErrorType: ResourceNotFoundException", `{}`, cli.CodeFailed, "there is no function pay-resume"},
 		{429, "X-Amzn-ErrorType: TooManyRequestsException", `{}`, cli.CodeFailed, "is busy"},
 		{403, "X-Amzn-ErrorType: AccessDeniedException", `{"Message": "not you"}`, cli.CodeFailed, "was not invoked: "},
+		{500, "X-Amzn-ErrorType: ServiceException", `{}`, cli.CodeUnacknowledged, "may have resumed the record"},
 		{0, "", "", cli.CodeUnacknowledged, "no answer of the function"},
 	} {
 		t.Run(fmt.Sprint(c.status, c.header, c.body), func(t *testing.T) {
