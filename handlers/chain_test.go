@@ -111,7 +111,7 @@ func TestChainKeyIsTheKey(t *testing.T) {
 			handler := test.handler(newExecutor(t, memory.New(0), nil), func(ctx context.Context, got string) error {
 				runs++
 				check.Equal(t, got, chain)
-				check.True(t, strings.HasPrefix(idempotent.ChainKey(ctx, "next"), chain+":"))
+				check.Equal(t, handlers.ChainAttributes(ctx, "next")[handlers.ChainAttribute], chain+":create-payment#next")
 				return nil
 			})
 			for _, event := range test.events {

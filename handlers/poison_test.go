@@ -162,17 +162,19 @@ type several []string
 
 func (e several) Error() string { return fmt.Sprint([]string(e)) }
 
-// Only Late may hand its error back. Poison that does so has failed.
+// Only Late may hand its error back. Poison that does so has failed, as one that panics has.
 func TestPoisonThatReturnsTheErrorOfTheRecordFails(t *testing.T) {
-	failed := &received{}
-	handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), func(handlers.KinesisRecord[order]) (idempotent.Key, error) {
-		return idempotent.Key{ID: "o0"}, nil
-	}, func(context.Context, handlers.KinesisRecord[order]) error {
-		return idempotent.Permanent(several{"a", "b"})
-	},
-		&handlers.KinesisOptions{OnFailure: failed.Receive, Poison: func(_ context.Context, _ events.KinesisEventRecord, err error) error { return err }})
-	continuesFrom(t, t.Context(), handler, kinesisEvent(t, "a", order{ID: "o0"}), "seq0")
-	check.Equal(t, check.As[*handlers.OptionError](t, failed.Failed[0]).Option, "Poison")
+	for _, poison := range []func(error) error{func(err error) error { return err }, func(error) error { panic("hook") }} {
+		failed := &received{}
+		handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), func(handlers.KinesisRecord[order]) (idempotent.Key, error) {
+			return idempotent.Key{ID: "o0"}, nil
+		}, func(context.Context, handlers.KinesisRecord[order]) error {
+			return idempotent.Permanent(several{"a", "b"})
+		},
+			&handlers.KinesisOptions{OnFailure: failed.Receive, Poison: func(_ context.Context, _ events.KinesisEventRecord, err error) error { return poison(err) }})
+		continuesFrom(t, t.Context(), handler, kinesisEvent(t, "a", order{ID: "o0"}), "seq0")
+		check.Equal(t, check.As[*handlers.OptionError](t, failed.Failed[0]).Option, "Poison")
+	}
 }
 
 // A failure of the store, or a running duplicate, does not make a record poison.

@@ -220,7 +220,8 @@ func TestResumeIsOfOneOperation(t *testing.T) {
 	})
 }
 
-// Two resumers find the same records, and each record has one owner.
+// Two resumers read the same records before one of them takes each over. Each has one owner,
+// and the other resumer does not report it.
 func TestTwoResumersRunEachEffectOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
@@ -231,9 +232,10 @@ func TestTwoResumersRunEachEffectOnce(t *testing.T) {
 		}
 		c.abandon(t, "reserve", ids...)
 		c.charging = func(context.Context, string) error { time.Sleep(time.Second); return nil }
-		second := handlers.Resume(handlers.Resumed(c.x, keyOfOrder, c.run), &handlers.ResumeOptions{Concurrency: 7})
+		read := func(o order) (idempotent.Key, error) { time.Sleep(time.Second); return keyOfOrder(o) }
 		resumed := make(chan int)
-		for _, resume := range []func(context.Context, handlers.ResumeEvent) (handlers.ResumeReport, error){c.resume, second} {
+		for range 2 {
+			resume := handlers.Resume(handlers.Resumed(c.x, read, c.run), &handlers.ResumeOptions{Concurrency: len(ids)})
 			go func() {
 				report, err := resume(t.Context(), handlers.ResumeEvent{})
 				check.Nil(t, err)

@@ -77,8 +77,8 @@ type panicky struct{}
 func (*panicky) UnmarshalJSON([]byte) error { panic("decoder") }
 
 func TestErrorIfAllFailedFailsTheInvocation(t *testing.T) {
-	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{ErrorIfAllFailed: true, OnFailure: quiet})
-	bad := batch{message("m0", order{ID: "o0", Fail: true}), message("m1", order{ID: "o1", Fail: true})}
+	handler := handlers.SQS(newExecutor(t, memory.New(0), refusing(nil, 0)), nil, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{ErrorIfAllFailed: true, OnFailure: quiet})
+	bad := append(batch{message("m0", order{ID: "o0", Fail: true})}, sentBefore(tooOld, message("m1", order{ID: "o1"}))...)
 	_, err := deliver(t.Context(), handler, sqsEvent(t, bad...))
 	check.Is(t, err, errOutOfStock, "all failed")
 	reports(t, t.Context(), handler, append(bad, message("m2", order{ID: "o2"})), "m0 m1", "one succeeded")
