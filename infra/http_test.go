@@ -19,14 +19,23 @@ func TestHTTPAPI(t *testing.T) {
 	jwt := awsapigatewayv2authorizers.NewHttpJwtAuthorizer(jsii.String("JWT"), jsii.String("https://issuer.example.com"),
 		&awsapigatewayv2authorizers.HttpJwtAuthorizerProps{JwtAudience: jsii.Strings("payments")})
 	newFunction(t, stack, nil).AddHTTPAPI("API", &HTTPAPIProps{
-		Configure: func(p *awsapigatewayv2.HttpApiProps) { p.DefaultAuthorizer = jwt },
-		Routes:    []string{"POST /payments"},
+		Configure: func(p *awsapigatewayv2.HttpApiProps) {
+			p.CorsPreflight = &awsapigatewayv2.CorsPreflightOptions{AllowHeaders: jsii.Strings("idempotency-key")}
+			p.DefaultAuthorizer = jwt
+		},
+		Routes: []string{"POST /payments", "$default"},
 	})
 	deployed := synth(t, stack)
-	route := only(t, deployed, "AWS::ApiGatewayV2::Route").Properties()
-	check.Equal(t, route["RouteKey"], "POST /payments")
-	check.Equal(t, route["AuthorizationType"], "JWT")
-	check.Equal(t, only(t, deployed, "AWS::ApiGatewayV2::Integration").Properties()["PayloadFormatVersion"], "2.0")
+	routes := map[any]any{}
+	for _, r := range deployed.Resources("AWS::ApiGatewayV2::Route") {
+		routes[r.Properties()["RouteKey"]] = r.Properties()["AuthorizationType"]
+	}
+	check.Equal(t, routes, map[any]any{"POST /payments": "JWT", "$default": "JWT"})
+	for id, r := range deployed.Resources("AWS::ApiGatewayV2::Integration") {
+		check.Equal(t, r.Properties()["PayloadFormatVersion"], "2.0", id)
+	}
+	cors := only(t, deployed, "AWS::ApiGatewayV2::Api").Properties()["CorsConfiguration"]
+	check.Equal(t, cors, any(map[string]any{"AllowHeaders": []any{"idempotency-key"}}))
 }
 
 // Callers that no authorizer identifies share their keys, so that Public says it.
