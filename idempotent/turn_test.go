@@ -212,3 +212,13 @@ func TestAdapterLearnsOnceThatACallWaits(t *testing.T) {
 		})
 	}
 }
+
+func TestWriteWithLittleTimeDoesNotWaitForSiblings(t *testing.T) {
+	ctx := adapter.With(t.Context(), adapter.Sibling(func() (int, <-chan struct{}) { return 9, make(chan struct{}) }))
+	for left, waits := range map[time.Duration]bool{time.Minute: true, time.Second - 1: false} {
+		limited, cancel := context.WithTimeout(ctx, left)
+		_, end := driver.Arrive(limited)
+		cancel()
+		check.Equal(t, end != nil, waits, left)
+	}
+}
