@@ -128,7 +128,11 @@ func TestRunAfterRefundedAttemptsIsNoTakeover(t *testing.T) {
 			return "", errors.Join(err, idempotent.Retryable(errors.New("the bank is closed")))
 		}).failed()
 	}
-	try(t.Context(), t, x, returns("done")).succeeded().ended(idempotent.OutcomeExecuted)
+	try(t.Context(), t, x, func(ctx context.Context) (string, error) {
+		claim, _ := idempotent.FromContext(ctx)
+		check.False(t, claim.Takeover(), "the handler is told of an attempt that did nothing")
+		return "done", nil
+	}).succeeded().ended(idempotent.OutcomeExecuted)
 	recordIs(t, store, "completed, attempt 3, refunds 2")
 }
 
