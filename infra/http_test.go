@@ -14,28 +14,31 @@ import (
 	"github.com/lambda-once/once/infra/internal/template"
 )
 
+// Public lets anyone call in spite of the authorizer.
 func TestHTTPAPI(t *testing.T) {
-	stack := newStack()
-	jwt := awsapigatewayv2authorizers.NewHttpJwtAuthorizer(jsii.String("JWT"), jsii.String("https://issuer.example.com"),
-		&awsapigatewayv2authorizers.HttpJwtAuthorizerProps{JwtAudience: jsii.Strings("payments")})
-	newFunction(t, stack, nil).AddHTTPAPI("API", &HTTPAPIProps{
-		Configure: func(p *awsapigatewayv2.HttpApiProps) {
-			p.CorsPreflight = &awsapigatewayv2.CorsPreflightOptions{AllowHeaders: jsii.Strings("idempotency-key")}
-			p.DefaultAuthorizer = jwt
-		},
-		Routes: []string{"POST /payments", "$default"},
-	})
-	deployed := synth(t, stack)
-	routes := map[any]any{}
-	for _, r := range deployed.Resources("AWS::ApiGatewayV2::Route") {
-		routes[r.Properties()["RouteKey"]] = r.Properties()["AuthorizationType"]
+	for public, authorized := range map[bool]string{false: "JWT", true: "NONE"} {
+		stack := newStack()
+		jwt := awsapigatewayv2authorizers.NewHttpJwtAuthorizer(jsii.String("JWT"), jsii.String("https://issuer.example.com"),
+			&awsapigatewayv2authorizers.HttpJwtAuthorizerProps{JwtAudience: jsii.Strings("payments")})
+		newFunction(t, stack, nil).AddHTTPAPI("API", &HTTPAPIProps{
+			Configure: func(p *awsapigatewayv2.HttpApiProps) {
+				p.CorsPreflight = &awsapigatewayv2.CorsPreflightOptions{AllowHeaders: jsii.Strings("idempotency-key")}
+				p.DefaultAuthorizer = jwt
+			},
+			Public: public, Routes: []string{"POST /payments", "$default"},
+		})
+		deployed := synth(t, stack)
+		routes := map[any]any{}
+		for _, r := range deployed.Resources("AWS::ApiGatewayV2::Route") {
+			routes[r.Properties()["RouteKey"]] = r.Properties()["AuthorizationType"]
+		}
+		check.Equal(t, routes, map[any]any{"POST /payments": authorized, "$default": authorized})
+		for id, r := range deployed.Resources("AWS::ApiGatewayV2::Integration") {
+			check.Equal(t, r.Properties()["PayloadFormatVersion"], "2.0", id)
+		}
+		cors := only(t, deployed, "AWS::ApiGatewayV2::Api").Properties()["CorsConfiguration"]
+		check.Equal(t, cors, any(map[string]any{"AllowHeaders": []any{"idempotency-key"}}))
 	}
-	check.Equal(t, routes, map[any]any{"POST /payments": "JWT", "$default": "JWT"})
-	for id, r := range deployed.Resources("AWS::ApiGatewayV2::Integration") {
-		check.Equal(t, r.Properties()["PayloadFormatVersion"], "2.0", id)
-	}
-	cors := only(t, deployed, "AWS::ApiGatewayV2::Api").Properties()["CorsConfiguration"]
-	check.Equal(t, cors, any(map[string]any{"AllowHeaders": []any{"idempotency-key"}}))
 }
 
 // Callers that no authorizer identifies share their keys, so that Public says it.
