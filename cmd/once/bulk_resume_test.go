@@ -67,7 +67,7 @@ func TestBulkResume(t *testing.T) {
 	})
 }
 
-// Of an error of the service, and of an answer that is no report, nobody knows what was run.
+// An error of the service, and an answer that is no report, do not say what was run.
 func TestBulkResumeWithAnAnswerThatSaysNothingIsSettled(t *testing.T) {
 	for status, body := range map[int]string{500: `{"Type":"Service"}`, 504: "", 200: `[]`} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {

@@ -128,7 +128,7 @@ func judge(r *record.Record, s record.State, fingerprint string) (verdict, why s
 		return finished, "it is a duplicate: a move has no effect"
 	case s == record.Running, s == record.Leaseless, owned:
 		return waiting, "a call runs it"
-	case r.NeverExpires() && r.Saga() == nil:
+	case r.NeverExpires(): // of a saga that is being undone, too
 		return waiting, "unless the limits of its function allow an attempt, it waits for a person"
 	}
 	return willRun, ""

@@ -10,9 +10,10 @@ import (
 	"github.com/lambda-once/once/internal/form"
 )
 
-// A paused execution goes on, a record of Powertools may have no lease, and no limit of
-// attempts keeps a saga from being undone.
+// A paused execution goes on, a record of Powertools may have no lease, and the limits of a
+// function decide whether it undoes a saga.
 func TestVerdictOfARecordInProgress(t *testing.T) {
+	saga := map[string][]byte{form.FailureStep: []byte("={}")}
 	lapsed, later := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	for _, c := range []struct {
 		want   string
@@ -20,7 +21,8 @@ func TestVerdictOfARecordInProgress(t *testing.T) {
 	}{
 		{waiting, driver.Record{Owner: "execution-1", Attempt: 1, Lease: lapsed, Expires: later}},
 		{waiting, driver.Record{Expires: later}},
-		{willRun, driver.Record{Owner: "a", Attempt: 1, Lease: lapsed, Steps: map[string][]byte{form.FailureStep: []byte("={}")}}},
+		{willRun, driver.Record{Owner: "a", Attempt: 1, Lease: lapsed, Expires: later, Steps: saga}},
+		{waiting, driver.Record{Owner: "a", Attempt: 1, Lease: lapsed, Steps: saga}},
 	} {
 		c.record.Status = driver.InProgress
 		r := record.New(driver.Entry{Record: c.record})
