@@ -133,7 +133,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	s := newScene(t, Config{Write: true})
 	s.claim("pay#1", -time.Hour)
 	for target, says := range map[string]string{
-		"/records?since=soon": "since: it is no time", "/records?state=x": "there is no such state", "/records?attempt=x": "attempt: ",
+		"/records?since=soon": "since: it is no time", "/records?state=x": "it is none of [completed", "/records?attempt=x": "attempt: ",
 		"/records?error=E&state=completed": "only a failed record", "/?after=?": "no such position",
 	} {
 		check.Contains(t, s.get(http.StatusBadRequest, target), says, target)

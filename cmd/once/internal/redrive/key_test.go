@@ -114,10 +114,10 @@ func TestChainKeyIsTheKey(t *testing.T) {
 
 func TestMessageWithoutAKeySaysWhy(t *testing.T) {
 	for want, s := range map[string]Settings{
-		"its id is missing":   {Key: "body.orderId", Body: "json"},
-		"not an event of":     {Key: DefaultKey, Body: "sns"},
-		"no idempotency key":  {Key: "attribute:tenant", Body: "json"},
-		"runs nothing for it": {Key: DefaultKey, Body: "s3"},
+		"its id, body.orderId": {Key: "body.orderId", Body: "json"},
+		"not an event of":      {Key: DefaultKey, Body: "sns"},
+		"no idempotency key":   {Key: "attribute:tenant", Body: "json"},
+		"runs nothing for it":  {Key: DefaultKey, Body: "s3"},
 	} {
 		s.Operation = "pay"
 		k, err := NewKeyer(s)
