@@ -170,7 +170,7 @@ func (v *round) one(ctx context.Context, id string) error {
 	switch event.Outcome {
 	case idempotent.OutcomeExecuted, idempotent.OutcomeTakeover, idempotent.OutcomeReplayed:
 		v.count(&v.report.Resumed)
-	case idempotent.OutcomeConflict, idempotent.OutcomeLeaseLost: // another caller has it
+	case idempotent.OutcomeConflict, idempotent.OutcomeLeaseLost: // a different call has it
 	case idempotent.OutcomeNotRun, "":
 		if errors.Is(err, errResumeTime) {
 			return errResumeTime
@@ -190,7 +190,7 @@ func (v *round) one(ctx context.Context, id string) error {
 	return nil
 }
 
-// isAbandoned reports whether nobody will repeat the call of a record whose lease is over.
+// isAbandoned reports whether no caller will repeat the call of a record whose lease is over.
 // The caller of a first attempt that failed without a step has its error, and nothing to
 // undo. A later attempt may be one of ours.
 func (v *round) isAbandoned(met driver.Record) bool {

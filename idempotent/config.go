@@ -144,7 +144,7 @@ type Config struct {
 	// where it would otherwise run the handler as a first call. A read that fails is an
 	// error, and never fails open.
 	//
-	// Nobody can tell a late repetition from a first delivery that came late: make the
+	// A late repetition looks like a first delivery that came late: make the
 	// Retention longer than the longest standstill that messages are to survive. Keys
 	// without Issued are never late. RefuseLate excludes records that another library
 	// shares. Default false.
@@ -159,7 +159,7 @@ type Config struct {
 
 	// Resume stores the request with the claim, so that handlers.Resume can finish work
 	// that its caller left behind. A process that dies in the middle of a saga leaves half of
-	// it done until somebody repeats the call, which queues do and browsers do not. It is
+	// it done until the caller repeats the call, which queues do and browsers do not. It is
 	// for [Wrap], [WrapEffect] and package httpapi. [Do] returns an error, and the
 	// handlers of batches refuse it, as their sources repeat.
 	//
