@@ -66,12 +66,12 @@ test:
 
 # The longest steps first.
 TESTS   = test-proof test-infra test-root test-examples test-postgres test-sqslocal test-once test-mutants test-bench test-explore test-redis test-tools
-GO_TEST = test $(RACE) $(IF_NEW)
-# Each test binary contains a number of the whole tree, so that go test repeats a result
-# only if nothing has changed. By itself it sees no change outside of the module of a
-# test, nor in what the test compiles. macOS has room for 32 digits.
+# go test repeats a result for which nothing has changed. By itself it sees no change outside
+# of the module of a test, nor in what the test runs or compiles: OF_TREE links a number of the
+# whole tree into such tests. macOS has room for 32 digits.
+GO_TEST = test $(RACE) -vet=off
 TREE    = $(shell index=$$(mktemp -u); GIT_INDEX_FILE=$$index git add -A && GIT_INDEX_FILE=$$index git write-tree | cut -c1-32; rm -f $$index)
-IF_NEW  = -vet=off $(if $(TREE),-ldflags "-B 0x$(TREE)",-count=1)
+OF_TREE = $(if $(TREE),-ldflags "-B 0x$(TREE)",-count=1)
 
 .PHONY: $(TESTS)
 
@@ -89,12 +89,13 @@ SEQUENTIAL = ./idempotent/powertools ./idempotent/storetest ./internal/canonical
 # memory in short.
 test-explore:
 	@echo "== the explored schedules, the orders of small events, and the allocations of a duplicate"
-	@$(PLAIN) test $(IF_NEW) -run '^(TestExploreSchedules|TestDuplicateAllocations|TestPromisesHoldInEveryOrderOfSmallEvents)$$' ./idempotent ./handlers/internal/lanes
-	@$(PLAIN) test $(IF_NEW) ./idempotent/memory $(SEQUENTIAL)
+	@$(PLAIN) test -vet=off -run '^(TestExploreSchedules|TestDuplicateAllocations|TestPromisesHoldInEveryOrderOfSmallEvents)$$' ./idempotent ./handlers/internal/lanes
+	@$(PLAIN) test -vet=off ./idempotent/memory $(SEQUENTIAL)
 
 test-root:
 	@echo "== the library, against DynamoDB Local"
-	@$(WITH_DYNAMODB) go $(GO_TEST) $$(go list ./... | grep -vxF "$$(go list ./idempotent/memory $(SEQUENTIAL))")
+	@$(WITH_DYNAMODB) go $(GO_TEST) $$(go list ./... | grep -vxF "$$(go list ./idempotent/memory ./internal/... ./local/... $(SEQUENTIAL))")
+	@$(WITH_DYNAMODB) go $(GO_TEST) $(OF_TREE) $$(go list ./internal/... ./local/... | grep -vxF "$$(go list $(SEQUENTIAL))")
 	@go $(GO_TEST) -short ./idempotent/memory
 
 test-postgres:
@@ -103,33 +104,33 @@ test-postgres:
 
 test-redis:
 	@echo "== the store on Redis, against a real server, a replica and a cluster"
-	@go -C redis $(GO_TEST) ./...
+	@go -C redis $(GO_TEST) $(OF_TREE) ./...
 
 test-tools:
 	@echo "== the tools of models"
-	@go -C tools $(GO_TEST) ./...
+	@go -C tools $(GO_TEST) $(OF_TREE) ./...
 
 test-examples:
 	@echo "== the examples, compiled, and the pages, against DynamoDB Local"
-	@$(WITH_DYNAMODB) go -C examples $(GO_TEST) ./...
+	@$(WITH_DYNAMODB) go -C examples $(GO_TEST) $(OF_TREE) ./...
 
 test-sqslocal:
 	@echo "== the queue, and what survives kills behind it: a minute"
-	@$(WITH_DYNAMODB) go -C local/sqslocal $(GO_TEST) ./...
+	@$(WITH_DYNAMODB) go -C local/sqslocal $(GO_TEST) $(OF_TREE) ./...
 
 test-once:
 	@echo "== the operator's command, against DynamoDB Local"
-	@$(WITH_DYNAMODB) go -C cmd/once $(GO_TEST) -timeout 20m $$(go -C cmd/once list ./... | grep -v '/oncevet$$')
-	@$(PLAIN) -C cmd/once test $(IF_NEW) $(AS_RACED) ./oncevet
+	@$(WITH_DYNAMODB) go -C cmd/once $(GO_TEST) $(OF_TREE) -timeout 20m $$(go -C cmd/once list ./... | grep -v '/oncevet$$')
+	@$(PLAIN) -C cmd/once test -vet=off $(OF_TREE) $(AS_RACED) ./oncevet
 
 test-proof:
 	@echo "== the proof: faults, crash matrix, and 300 concurrent histories of all stores, each linearizable"
-	@$(WITH_DYNAMODB) go -C proof $(GO_TEST) -timeout 30m $$(go -C proof list ./... | grep -Ev "/(bench|mutants)$$")
+	@$(WITH_DYNAMODB) go -C proof $(GO_TEST) $(OF_TREE) -timeout 30m $$(go -C proof list ./... | grep -Ev "/(bench|mutants)$$")
 
 # The compiler's own checks, hundreds of times: the race detector would make them minutes.
 test-mutants:
 	@echo "== the mutants fit the code and compile"
-	@$(PLAIN) -C proof test $(IF_NEW) $(AS_RACED) ./mutants
+	@$(PLAIN) -C proof test -vet=off $(OF_TREE) $(AS_RACED) ./mutants
 
 test-bench:
 	@echo "== the bench, in its short form"
@@ -137,7 +138,7 @@ test-bench:
 
 test-infra:
 	@echo "== the deployment, synthesized"
-	@$(PLAIN) -C infra test $(IF_NEW) ./...
+	@$(PLAIN) -C infra test -vet=off $(OF_TREE) ./...
 
 # For the daily loop: the root module alone, with the deep explorations cut short.
 test-short:
