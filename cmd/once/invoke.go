@@ -158,7 +158,7 @@ func watchTable(env []string) (_ *tableCalls, _ []string, err error) {
 func (t *tableCalls) carry(r *wire.Request) (*wire.Response, error) {
 	answer, err := r.Send()
 	if err != nil {
-		// Not an error of the command: the function decides what that means.
+		// Not an error of the command: the function decides how to handle it.
 		return &wire.Response{Status: http.StatusBadGateway}, nil
 	}
 	body := bytes.ReplaceAll(r.Body, []byte(`\"`), []byte(`"`)) // PartiQL is in a string

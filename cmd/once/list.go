@@ -66,7 +66,7 @@ type row struct {
 	before time.Time
 }
 
-// orders are those of --sort. What does not tell its time comes last.
+// orders are those of --sort. Records without a time come last.
 var orders = map[string]func(a, b row) int{
 	"since": func(a, b row) int {
 		x, y := a.Since(a.before), b.Since(b.before)

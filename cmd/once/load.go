@@ -34,7 +34,7 @@ ends with 1 if answers with one key are different or have two charges, if none s
 or if --charge finds none. It needs the permission lambda:InvokeFunction.
 `
 
-// An answer is the response of HTTP, or 200 and what a function returned.
+// An answer is the response of HTTP, or 200 and the result of a function.
 type answer struct {
 	status int    // 0 if there is none
 	body   string // or why there is none
@@ -148,7 +148,7 @@ func count(answers []answer, charged *jmespath.Expression, counts map[string]int
 	return failure
 }
 
-// failure is without what the function says of itself, which may be personal data.
+// failure leaves out the function's own text, which may contain personal data.
 func (a answer) failure() string {
 	if a.status == 0 {
 		return a.body

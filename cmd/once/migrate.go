@@ -130,7 +130,7 @@ func migrate(ctx context.Context, c *cli.Call) error {
 	return m.ending()
 }
 
-// byteOrderMark is what Windows writes before a text, or before each of several.
+// Windows writes a byteOrderMark before a text, or before each of several.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // all looks up each event, whatever the length of its line.

@@ -18,8 +18,8 @@ import (
 	"github.com/lambda-once/once/cmd/once/internal/store"
 )
 
-// redriving is a run of the command. An interrupt ends it between two messages, as the others
-// are given back: requests run to their end.
+// redriving is a run of the command. An interrupt ends it between two messages: each request
+// runs to its end, and the messages that are left are given back.
 type redriving struct {
 	*redriveFlags
 	queues   *store.Waits

@@ -79,7 +79,7 @@ func resolve(ctx context.Context, c *cli.Call) error {
 	return act(ctx, c, a)
 }
 
-// unresolved leaves what resolve KEY would show and ask about.
+// unresolved lists the records that resolve KEY would show and ask about.
 type unresolved struct{ *record.Resolution }
 
 func (o unresolved) May(r *record.Record, now time.Time, skew time.Duration) ([]record.Objection, error) {

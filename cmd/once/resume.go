@@ -53,7 +53,7 @@ func resume(ctx context.Context, c *cli.Call) error {
 	})
 }
 
-// invokeResume returns an error if it is not known what the function has done.
+// invokeResume returns an error if the outcome of the function is not known.
 func invokeResume(ctx context.Context, o *store.Flags, function, id string) (report handlers.ResumeReport, err error) {
 	payload, err := json.Marshal(handlers.ResumeEvent{IDs: []string{id}})
 	if err != nil {

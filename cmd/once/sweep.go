@@ -161,7 +161,7 @@ func (s *swept) pages(ctx context.Context, t driver.Sweeper, limit int, p *store
 	return nil
 }
 
-// verbs say what became of the records, by whether the run was dry.
+// verbs are those for the records, by whether the run was dry.
 var verbs = map[bool]string{true: "found", false: "deleted"}
 
 func (s *swept) print(w io.Writer) error {

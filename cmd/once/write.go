@@ -12,7 +12,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 )
 
-// An action is what a command does to one record, or to all of a selection.
+// An action is that of a command on one record, or on all of a selection.
 type action struct {
 	record.Action
 	stated *record.Statement // nil if one record does not keep it
@@ -41,7 +41,7 @@ type writeFlags struct {
 	yes, force bool
 }
 
-// act does what the flags say to one record, or to all of a selection.
+// act carries out an action on one record, or on all of a selection.
 func act(ctx context.Context, c *cli.Call, a *action) error {
 	if c.Many {
 		return a.toMany(ctx, c)
@@ -95,8 +95,8 @@ func act(ctx context.Context, c *cli.Call, a *action) error {
 	return resumed(c.Out, report, o.JSON)
 }
 
-// ask shows the record and what will be done. It repeats the objections that --force
-// overrides, as it may be the reflex of a person who was refused.
+// ask shows the record and the change. It repeats the objections that --force overrides:
+// a person who was refused may set it as a reflex.
 func (o *writeFlags) ask(ctx context.Context, to cli.Terminal, t *store.Store, r *record.Record, w record.Write, overridden []record.Objection) error {
 	now := t.Now()
 	r.Print(to.Err, now, now.Add(-o.Skew))

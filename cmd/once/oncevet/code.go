@@ -26,8 +26,8 @@ type code struct {
 	decls map[types.Object]function
 	calls []*ast.CallExpr
 	// sets has the values that the package assigns to a variable, a field or a parameter,
-	// wherever it does. flows has what is put into a variable: its fields and elements,
-	// and the calls of its methods.
+	// wherever it does. flows has the further data that reaches a variable: by its fields,
+	// its elements and the calls of its methods.
 	sets     map[types.Object][]ast.Expr
 	flows    map[types.Object][]ast.Expr
 	entries  []ast.Node // functions that are called for each request
@@ -117,8 +117,8 @@ func (c *code) note(n ast.Node) {
 	}
 }
 
-// set notes a value of a variable, or of a field that this package declares: one of
-// another package has the values of all of its users.
+// set notes a value of a variable, or of a field that this package declares. A field of an
+// imported package has the values of all of that package's users.
 func (c *code) set(left, value ast.Expr) {
 	if v, ok := c.object(left).(*types.Var); ok && (!v.IsField() || v.Pkg() == c.pkg) {
 		c.sets[v] = append(c.sets[v], value)

@@ -38,9 +38,9 @@ func (c *code) keyed(e ast.Expr) bool {
 // unset reports whether a variable has its value from elsewhere, as a parameter has.
 func (c *code) unset(v *types.Var) bool { return v != nil && !v.IsField() && len(c.sets[v]) == 0 }
 
-// recognized reports whether the service recognizes a repetition of a request by itself,
-// or may: one that another package passes is not seen. It does not by a token that is made
-// for the attempt.
+// recognized reports whether the service recognizes a repetition of a request by itself. A
+// request that comes from a different package may have a token, and counts as recognized. A
+// token that is made for the attempt does not count.
 func (c *code) recognized(arg ast.Expr) bool {
 	tokens := []string{"ClientRequestToken", "ClientToken", "ConditionExpression", "DurableExecutionName", "Expected", "IdempotencyKey", "IdempotencyToken", "MessageDeduplicationId"}
 	if isNamed(c.info.TypeOf(arg), "github.com/aws/aws-sdk-go-v2/service/sfn.StartExecutionInput") {
@@ -76,7 +76,7 @@ var (
 	begins   = regexp.MustCompile(`^\(\*github\.com/jackc/pgx/.*\)\.Begin`)
 )
 
-// sends returns what a call sends, or "" if it sends nothing that counts twice.
+// sends names the effect of a call, or returns "" if a repetition would do no harm.
 func (c *code) sends(call *ast.CallExpr) string {
 	name := c.callee(call)
 	s, _ := ast.Unparen(call.Fun).(*ast.SelectorExpr)

@@ -124,8 +124,8 @@ func (c *code) takes(f *ast.FuncType, names ...string) bool {
 	})
 }
 
-// isNamed reports whether t, or what it points to, has a name: "idempotent.Key" of Once,
-// "context.Context" of others.
+// isNamed reports whether t, or the type that it points to, has a name: "idempotent.Key" for
+// a type of Once, "context.Context" for any other.
 func isNamed(t types.Type, name string) bool {
 	if p, ok := types.Unalias(t).(*types.Pointer); ok {
 		t = p.Elem()
@@ -158,7 +158,7 @@ func method(t types.Type, name string) types.Object {
 	return o
 }
 
-// contains reports whether a node or an object is in the source of another one.
+// contains reports whether a node or an object is in the source of outer.
 func contains(outer ast.Node, inner interface{ Pos() token.Pos }) bool {
 	return outer.Pos() <= inner.Pos() && inner.Pos() < outer.End()
 }

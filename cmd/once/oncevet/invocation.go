@@ -26,8 +26,8 @@ func contexts(c *code, report report) {
 	}
 }
 
-// executors reports executors that are made where invocations run: in handlers, and in
-// what lambda.Start calls.
+// executors reports executors that are made once an invocation: in handlers, and in the
+// function of lambda.Start.
 func executors(c *code, report report) {
 	spots := slices.Clone(c.spots)
 	for _, call := range c.calls {
@@ -43,8 +43,8 @@ func executors(c *code, report report) {
 	}
 }
 
-// optimistic reports handlers of optimistic executors that use what such a run refuses,
-// or no transaction. A function that is not seen may use one.
+// optimistic reports handlers of optimistic executors that use steps or keys of the call, which
+// such a run refuses, or no transaction. A function that is not seen may use one.
 func optimistic(c *code, report report) {
 	maybe, is := map[*handler]bool{}, map[*handler]bool{}
 	for _, h := range c.handlers {

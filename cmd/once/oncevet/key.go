@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// What a source makes anew for each delivery: paths of package keypath, fields of
+// The values that a source makes anew for each delivery: paths of package keypath, fields of
 // aws-lambda-go, and attributes of a queue's message.
 var (
 	paths      = regexp.MustCompile(`(?i)requestContext\.(requestId|requestTime|timeEpoch)|receiptHandle|ApproximateReceiveCount|ApproximateFirstReceiveTimestamp|extendedRequestId`)
@@ -126,7 +126,7 @@ func (c *code) id(e ast.Expr, within function) string {
 	}
 }
 
-// part names a part of the request that a function receives, or of another variable.
+// part names a part of the request that a function receives, or of a variable.
 func (c *code) part(e ast.Expr, of function) string {
 	e = ast.Unparen(e)
 	v := c.variable(e)

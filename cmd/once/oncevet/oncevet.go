@@ -1,11 +1,11 @@
 // Package oncevet reads Go code that uses Once and reports handlers that are not safe to
-// call twice. Each of its [Analyzers] is one rule. A finding says why the code is wrong,
-// what can happen, and what to write. A line is accepted with a comment on it or above it,
-// which names the rule and says why:
+// call twice. Each of its [Analyzers] is one rule. A finding gives the reason, the possible
+// harm and the correction. A line is accepted with a comment on it or above it, which names
+// the rule and says why:
 //
 //	//oncevet:ignore effect the table ignores a second row
 //
-// # What it sees
+// # How far it sees
 //
 // It would rather miss a mistake than report correct code: it finds all 50 defects that are
 // seeded in testdata, and reports none of the 64 near misses beside them. It follows a handler through

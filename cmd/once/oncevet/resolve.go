@@ -11,7 +11,7 @@ import (
 	"golang.org/x/tools/go/types/typeutil"
 )
 
-// object returns what a name stands for: of x.f the field or method f.
+// object returns the object of a name: of x.f the field or method f.
 func (c *code) object(e ast.Expr) types.Object {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -103,7 +103,7 @@ func (f function) params() (names []*ast.Ident) {
 	return names
 }
 
-// returned returns what a function returns, without the literals within it.
+// returned lists the results of a function's return statements, without those of literals within it.
 func (f function) returned() (results []ast.Expr) {
 	ast.Inspect(f.body, func(n ast.Node) bool {
 		if r, ok := n.(*ast.ReturnStmt); ok {

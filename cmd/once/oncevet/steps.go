@@ -104,7 +104,7 @@ func comparesNil(n ast.Node, by token.Token) bool {
 	return ok && name.Name == "nil"
 }
 
-// stepChoices reports steps that another attempt would not reach, or under other names.
+// stepChoices reports steps that the next attempt may not reach, or may reach under different names.
 func stepChoices(c *code, report report) {
 	const then = "an attempt after a crash takes another way, finished steps are not found, and their effects happen again or are not undone. "
 	const stored = "Decide in a step of its own, which stores the answer"

@@ -11,7 +11,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// An Action is what a run does to each record. Its JSON is in the journal.
+// A run applies its Action to each record. The JSON of the action is in the journal.
 type Action struct {
 	record.Action
 	// Read sets the action by the flags, unless they do that.
@@ -36,9 +36,9 @@ func weigh(all []record.Objection, err error) error {
 	return err
 }
 
-// settle reports what became of an item that was begun: done, or selected if it is as it was,
-// or the function decides again. Otherwise it stays begun. A write that arrives yet has the
-// same token.
+// settle returns the state of an item that was begun, by its record as it is now: done, or
+// selected if the record is unchanged, or if a function decides again. Otherwise the item stays
+// begun: a write that is still on its way has the same token.
 func (a *Action) settle(i *item, r *record.Record) step {
 	switch is := r.Version(); {
 	case a.Call != nil && r != nil && r.Status != driver.InProgress, i.Token != "" && r != nil && r.Owner == i.Token, is == i.Then:

@@ -93,8 +93,8 @@ func (j *journal) create(name string) error {
 	return errors.Join(err, cli.WriteJSON(w, line{At: j.At, Is: selected}), w.Flush(), file.Sync())
 }
 
-// reopen reads a journal. A last line that a crash has torn is removed: what it was to tell is
-// looked up.
+// reopen reads a journal. If a crash has torn its last line, the line is removed: the record
+// itself shows whether it was written.
 func reopen(name string) (*journal, error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {

@@ -29,7 +29,7 @@ type run struct {
 	store *store.Store
 }
 
-// Run reads the flags and does what they say. It opens the store with a context that outlives
+// Run reads the flags and carries them out. It opens the store with a context that outlives
 // ctx for some seconds: an interrupt ends the run after the write under way.
 func (o *Flags) Run(ctx context.Context, c *cli.Call, a *Action) (err error) {
 	o.add(c.FlagSet)

@@ -62,7 +62,7 @@ type Terminal struct {
 // it, but not the read, which ends with the process.
 func (t Terminal) Confirm(ctx context.Context) error { return t.Ask(ctx, "nothing was written") }
 
-// Ask asks as confirm does. so is what became of the command without a yes.
+// Ask asks as Confirm does. Without a yes, the error says so, as in "nothing was read".
 func (t Terminal) Ask(ctx context.Context, so string) error {
 	fmt.Fprint(t.Err, "Go on? [y/N] ")
 	answers := make(chan string, 1)

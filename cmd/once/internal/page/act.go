@@ -40,10 +40,10 @@ func (v *view) chosen() (*action, error) {
 	return actions[i], nil
 }
 
-// act shows the form of an action, asks once more, and does what was confirmed. A form names
-// the version of the record that the person has seen, so that one that is sent twice, or late,
-// does nothing: what it would change is no longer so. A record under a function may still be as
-// it was shown, so that a second form is refused until the function has ended.
+// act shows the form of an action, asks once more, and carries out the confirmed form. A form
+// names the version of the record that the person has seen, so a form that is sent twice or
+// late does nothing: the record has changed. While a function runs, its record may still be
+// unchanged, so a second form is refused until the function has ended.
 func (p *Page) act(ctx context.Context, request *http.Request, v *view) error {
 	isForm := request.Method == http.MethodPost
 	if isForm {

@@ -13,12 +13,13 @@ import (
 	"github.com/lambda-once/once/cmd/once/internal/record"
 )
 
-// An action is what a person does about a record: one more is one more entry of actions.
+// An action is one that a person may choose for a record. A new one is one more entry of actions.
 type action struct {
 	Name, Title, About string
 	Fields             []field
 	isOffered          func(*Page) bool // nil: always, with Write
-	// Action has the guards. It is also what is done, unless the form has fields, which fill reads.
+	// Action has the guards. If the form has no fields, it is also the one that is carried out;
+	// otherwise fill makes that one.
 	record.Action
 	fill func(form url.Values) (record.Action, error)
 	run  func(ctx context.Context, p *Page, id string) (string, error)

@@ -1,5 +1,5 @@
-// Package page shows the records to a person with a browser on the same machine, and lets
-// that person do what the commands do.
+// Package page shows the records to a person with a browser on the same machine, with the
+// actions of the commands.
 package page
 
 import (
@@ -27,8 +27,8 @@ type Config struct {
 	Skew  time.Duration
 	Write bool // what is stored
 	Data  bool // is shown: results may be personal data
-	// Resume has a function run the stored request of a record, and returns what it
-	// reports. It is nil without a function.
+	// Resume has a function run the stored request of a record, and returns its report.
+	// It is nil without a function.
 	Resume func(ctx context.Context, id string) (string, error)
 }
 
@@ -85,8 +85,8 @@ type view struct {
 const maxRequests = 200
 
 // serve has each request use a store and waits of its own: the store notes the time of the server,
-// and a server that is silent now may answer the next request. What a person has decided is
-// done to its end, even if the browser goes away.
+// and a server that is silent now may answer the next request. A confirmed action is carried
+// out to its end, even if the browser goes away.
 func (p *Page) serve(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		own := *p.Config.Store

@@ -192,7 +192,7 @@ const (
 )
 
 // scan reads pages until there are no more, the budget is spent, or rows returns enough of
-// them. After an error, the view has what was read before.
+// them. After an error, the view has the records that were read before.
 func (v *view) scan(ctx context.Context, q driver.Filter, rows func() int, each func(*record.Record)) error {
 	after := v.Query.Get("after")
 	p, err := store.ProgressAt(after)

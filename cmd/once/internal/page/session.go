@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// A session is that of one person and one browser. Who may open a port of this machine is
-// anyone who has an account on it, and every page that its browser shows may send requests
-// here: so all need a secret, which is in no page of another origin.
+// A session belongs to one person and one browser. Everyone with an account on this machine can
+// connect to the port, and every page that the browser shows can send requests to it. So each
+// request needs a secret, which a page of a different origin cannot read.
 type session struct {
 	host string // that a browser asks for, and no name that leads here
 	// base begins the paths of the pages. Browsers send the cookies of a host to all of its
@@ -63,7 +63,7 @@ var headers = map[string]string{
 // maxBody is more than a record of DynamoDB may have.
 const maxBody = 1 << 20
 
-// guard serves only requests of the session. What it refuses is plain text without a detail.
+// guard serves only requests of the session. A refusal is plain text without a detail.
 func (s *session) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range headers {

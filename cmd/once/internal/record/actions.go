@@ -10,14 +10,14 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// An Action is what a person does to a record, alike in a command, a bulk run and the page.
+// An Action changes a record for a person, alike in a command, a bulk run and the page.
 type Action interface {
 	// May returns the objections against it, or why it cannot be done.
 	May(r *Record, now time.Time, skew time.Duration) ([]Objection, error)
 	Write(r *Record, now time.Time, skew time.Duration) (Write, error)
 }
 
-// A Write is a change of a record, with what an operator reads about it.
+// A Write is a change of a record, with two texts for the operator.
 type Write struct {
 	driver.Change
 	What string // it does, for the question
@@ -117,7 +117,7 @@ func (o *Release) Write(r *Record, _ time.Time, _ time.Duration) (Write, error) 
 	return Write{change, what, "released"}, nil
 }
 
-// A Redaction is who removes what is stored of a person, and why.
+// A Redaction removes a person's data from a record. It states who does so, and why.
 type Redaction struct{ Statement }
 
 func (o *Redaction) May(r *Record, now time.Time, skew time.Duration) ([]Objection, error) {

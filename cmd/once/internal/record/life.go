@@ -12,7 +12,7 @@ import (
 	"github.com/lambda-once/once/internal/form"
 )
 
-// An Event is one of a record's life. What the record does not tell has no time.
+// An Event is one of a record's life. At is zero if the record does not store the time.
 type Event struct {
 	At         time.Time
 	Name, Text string
@@ -70,9 +70,9 @@ func (r *Record) Life(now, before time.Time) (all []Event) {
 	return all
 }
 
-// Since returns since when the record is in its state, or the zero time if it does not
-// tell: another library or a version before endings has finished it, or it was released, or
-// it runs again.
+// Since returns since when the record is in its state. It returns the zero time if the record
+// does not store that: a different library or a version before endings has finished it, or it
+// was released, or it runs again.
 func (r *Record) Since(before time.Time) time.Time {
 	switch {
 	case r.Status != driver.InProgress:

@@ -1,4 +1,4 @@
-// Package record shows records as an operator sees them, and says what may be done about each.
+// Package record shows records to an operator, with the actions that each allows.
 package record
 
 import (

@@ -14,7 +14,7 @@ import (
 )
 
 // A Resolution is the outcome that an operator states for a record, or for several.
-// WithResult, WithoutResult, WithResponse or WithFailure sets what calls get.
+// WithResult, WithoutResult, WithResponse or WithFailure sets the outcome.
 type Resolution struct {
 	Kind       kind   `json:"kind"`
 	Data       []byte `json:"data"`             // as package idempotent stores it

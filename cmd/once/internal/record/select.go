@@ -11,8 +11,8 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// Selection selects records by what a person looks for. Stores select by id and status
-// alone, so that all else is compared here.
+// Selection selects records by state, error, time and attempt. Stores select by id and status
+// alone, so the rest is compared here.
 type Selection struct {
 	states       states
 	Cause        string // the type of an error, or its type and code as type/code

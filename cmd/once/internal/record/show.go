@@ -51,7 +51,7 @@ type wholeItem struct {
 	Saga        *Saga           `json:"saga,omitempty"`
 }
 
-// JSON returns what a brief scan knows. before is the time less the clock skew.
+// JSON returns the attributes that a brief scan reads. before is the time less the clock skew.
 func (r *Record) JSON(before time.Time) *Shown {
 	e := r.end()
 	s := &Shown{
@@ -65,7 +65,7 @@ func (r *Record) JSON(before time.Time) *Shown {
 	return s
 }
 
-// Whole returns what all attributes tell, without the result.
+// Whole returns all attributes, without the result.
 func (r *Record) Whole(before time.Time) *Shown {
 	s := r.JSON(before)
 	s.wholeItem = &wholeItem{Data: r.shape(), Bytes: r.Size, Payload: r.Payload, Request: r.request(), Next: r.next(s.State)}
@@ -73,7 +73,7 @@ func (r *Record) Whole(before time.Time) *Shown {
 	return s
 }
 
-// Print writes the record as lines: its life in order, and what else it has.
+// Print writes the record as lines: its status, the events of its life in order, and the rest.
 func (r *Record) Print(w io.Writer, now, before time.Time) {
 	line := func(name, text string) {
 		if text != "" {

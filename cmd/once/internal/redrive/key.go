@@ -24,9 +24,9 @@ const DefaultKey = "default"
 
 type Settings struct{ Operation, Scope, Key, Body string }
 
-// A Keyer finds the records of messages. It runs the handler of package handlers that the
-// functions run, on a store that only notes what is claimed: code of its own would sooner or
-// later compute other ids.
+// A Keyer finds the records of messages. It runs the handler of package handlers, as the
+// functions do, on a store that only notes the claims. Code of its own would sooner or later
+// compute different ids.
 type Keyer struct {
 	store  noting
 	handle func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)

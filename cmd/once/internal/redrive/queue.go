@@ -61,7 +61,7 @@ func (q *Queue) Sources(ctx context.Context) (all []*Queue, err error) {
 	return all, nil
 }
 
-// Attributes are what messages and their delivery depend on.
+// Attributes are the settings and the size of a queue.
 type Attributes struct {
 	Visibility, Retention time.Duration
 	Messages              int    // about so many, hidden or not
@@ -153,7 +153,7 @@ func (q *Queue) Hold(ctx context.Context, m *Message) error {
 }
 
 // Move sends a message that is held to a queue, and deletes it once the send is acknowledged.
-// In between the message is in both: what is not deleted has the same key.
+// In between the message is in both queues. If it is not deleted, it has the same key in both.
 func (q *Queue) Move(ctx context.Context, m *Message, to *Queue) error {
 	in := &sqs.SendMessageInput{QueueUrl: &to.url, MessageBody: m.Message.Body, MessageAttributes: m.MessageAttributes}
 	if group, has := m.Attributes["MessageGroupId"]; has { // standard queues have groups, too

@@ -13,7 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// The verdicts: what the function would do with a message.
+// The verdicts on a message. They say how the function would treat it.
 const (
 	willRun  = "will-run"
 	waiting  = "waiting"

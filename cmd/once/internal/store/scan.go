@@ -77,8 +77,8 @@ func (o *ScanFlags) Query() driver.Filter {
 	return f
 }
 
-// extent is what a scan of the whole table reads, about: servers count now and then. Of what
-// is not known it has 0, or less.
+// extent is about as much as a scan of the whole table reads: servers count now and then. A
+// number that is not known is 0, or less.
 type extent struct {
 	items int64
 	bytes int64 // where reads are billed

@@ -20,7 +20,7 @@ type Store struct {
 	Behind
 }
 
-// Behind is what a check asks: a *Table, *PostgresTable or *RedisServer.
+// Behind is the server of a store, which checks ask: a *Table, *PostgresTable or *RedisServer.
 type Behind interface {
 	// Where returns the place with its server, by which a journal knows the store again.
 	Where(context.Context) (string, error)

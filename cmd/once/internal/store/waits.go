@@ -144,7 +144,7 @@ func (w *Waits) Ended() error {
 
 const patience = 5 * time.Second
 
-// tell says what a request waits for, once for all requests.
+// tell names the server for which a request waits, once for all requests.
 func (w *Waits) tell(at func() *server) (ended func()) {
 	hasEnded := false
 	timer := time.AfterFunc(patience, func() {
