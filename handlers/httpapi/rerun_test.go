@@ -85,15 +85,15 @@ func TestSecondRunInACallForgetsTheFirstError(t *testing.T) {
 			return // its handlers have no error to return
 		}
 		store := crashed(t)
+		store.change = func(_ driver.Fence, c driver.Change) error {
+			if c.Status != "" { // of the second run: the first has no claim
+				return driver.ErrUnavailable
+			}
+			return nil
+		}
 		s := newSite(t, d, newExecutor(t, store, &idempotent.Config{Optimistic: true, Lease: 20 * time.Millisecond, Reserve: time.Millisecond}), nil, func(_ context.Context, run int, _ string) (httpReply, error) {
 			if run == 1 {
 				return httpReply{}, idempotent.Permanent(&handlertest.DeclinedError{Code: "51"})
-			}
-			store.change = func(_ driver.Fence, c driver.Change) error {
-				if c.Status != "" {
-					return driver.ErrUnavailable
-				}
-				return nil
 			}
 			return httpReply{status: 201}, nil
 		})
