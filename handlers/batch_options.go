@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -46,7 +45,8 @@ func (b *batch[D]) handleAll(ctx context.Context, size int, read func(i int) rec
 // batchSettings are the options that several kinds of sources have.
 type batchSettings struct {
 	concurrency int
-	// unrecorded is how many functions may have begun without a recorded completion.
+	// unrecorded is how many functions may have begun without a recorded completion, or 0
+	// for concurrency.
 	unrecorded int
 	onFailure  func(context.Context, *RecordError)
 	// blocksIfLate reports that a record that is refused as late would block those behind
@@ -66,7 +66,6 @@ func (o batchSettings) check(source string, x *idempotent.Executor, mistakes *dr
 
 func (o batchSettings) withDefaults() batchSettings {
 	o.concurrency = max(o.concurrency, 1)
-	o.unrecorded = cmp.Or(o.unrecorded, o.concurrency)
 	if o.onFailure == nil {
 		o.onFailure = LogError
 	}
