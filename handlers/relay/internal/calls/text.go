@@ -2,8 +2,6 @@ package calls
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"regexp"
 	"strings"
@@ -12,6 +10,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/canonical"
 )
 
 // Text is what SQS and SNS need beside the body and the attributes of a message.
@@ -43,8 +42,7 @@ func NewText(m driver.OutboxMessage, destination string, set func(name, value st
 		return t, &relay.MessageError{Reason: "it has more than 10 attributes with the type and the chain key, or one that is empty or that SQS refuses", Permanent: true}
 	case strings.HasSuffix(destination, ".fifo"):
 		if !groups.MatchString(m.Aggregate) {
-			sum := sha256.Sum256([]byte(m.Aggregate))
-			m.Aggregate = hex.EncodeToString(sum[:])
+			m.Aggregate = canonical.SHA256([]byte(m.Aggregate))
 		}
 		t.Group, t.Deduplication = &m.Aggregate, &m.ID
 	}
