@@ -10,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/form"
 )
 
 const problemContentType = "application/problem+json"
@@ -79,20 +80,8 @@ func (d details) encodeWithin(limit int) string {
 			return text
 		}
 		// Escapes take up to six bytes for one.
-		d.Detail = clip(d.Detail, len(d.Detail)-max((len(text)-limit)/6, 1))
+		d.Detail = form.Truncate(d.Detail, len(d.Detail)-max((len(text)-limit)/6, 1))
 	}
-}
-
-// clip cuts text to at most limit bytes, and never within a character.
-func clip(text string, limit int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && text[limit]&0xc0 == 0x80 {
-		limit--
-	}
-	return text[:max(limit, 0)]
 }
 
 // problemOf returns the problem for an error of the core, with the status and the title

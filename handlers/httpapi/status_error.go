@@ -15,6 +15,7 @@ import (
 
 	"github.com/lambda-once/once/handlers/internal/panics"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/form"
 )
 
 // StatusError is an error with an HTTP status. A handler of HTTP events returns
@@ -98,9 +99,9 @@ func (e *StatusError) ErrorCode() string { return statusCode + strconv.Itoa(e.st
 // client receives. See [idempotent.Permanent].
 func (e *StatusError) FailureMessage() string {
 	body := details{
-		Type: cmp.Or(clip(e.Type, 256), noType), Title: clip(e.title(), 256), Status: e.status(), Detail: e.Detail,
+		Type: cmp.Or(form.Truncate(e.Type, 256), noType), Title: form.Truncate(e.title(), 256), Status: e.status(), Detail: e.Detail,
 	}
-	return body.encodeWithin(4 << 10) // the core's limit
+	return body.encodeWithin(form.MaxFailureMessage)
 }
 
 func (e *StatusError) status() int {

@@ -51,7 +51,7 @@ var order = map[string]string{
 	"handlers/relay/sqspublisher":         "handlers/relay handlers/relay/internal/calls idempotent/driver",
 	"handlers/relay/snspublisher":         "handlers/relay handlers/relay/internal/calls idempotent/driver",
 	"handlers/relay/eventbridgepublisher": "handlers handlers/relay handlers/relay/internal/calls idempotent/driver",
-	"handlers/httpapi":                    "handlers/internal/digest handlers/internal/lambdaerror handlers/internal/panics handlers/internal/resumable idempotent idempotent/adapter idempotent/driver",
+	"handlers/httpapi":                    "handlers/internal/digest handlers/internal/lambdaerror handlers/internal/panics handlers/internal/resumable idempotent idempotent/adapter idempotent/driver internal/form",
 	"handlers/durablefunc":                "handlers idempotent idempotent/adapter idempotent/driver internal/canonical",
 	"httpclient":                          "",
 	"internal/wire":                       "",
