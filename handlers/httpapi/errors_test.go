@@ -83,6 +83,13 @@ func TestHTTPLeaseLost(t *testing.T) {
 			isProblem(t, r, 409)
 			check.Equal(t, r.headers.Get("Retry-After"), "1")
 		}
+		// Another program stores none. The second request meets it.
+		taken = func(r *driver.Record) { r.Lease = time.Time{} }
+		for range 2 {
+			r := s.get(keyed("m"))
+			isProblem(t, r, 409)
+			check.Equal(t, r.headers.Get("Retry-After"), "1")
+		}
 		taken = func(r *driver.Record) {
 			r.Status, r.Lease, r.Data = driver.Completed, time.Time{}, []byte(`{"status":202,"headers":{"Location":["/theirs"]},"body":"theirs"}`)
 		}

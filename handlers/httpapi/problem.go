@@ -179,8 +179,5 @@ func outstanding(retryAfter int, key string) problem {
 // retryAfter is short: the other call most likely finishes long before its
 // lease expires.
 func retryAfter(lease time.Time) int {
-	if lease.IsZero() {
-		return 1
-	}
 	return int(min(max(math.Ceil(time.Until(lease).Seconds()), 1), 2))
 }
