@@ -104,16 +104,6 @@ func TestDurableWithoutAServiceEndsAnExecutionWhoseEventIsOnALaterPage(t *testin
 	endsWith(t, sold(t, memory.New(0), answers(succeededResponse)), onLaterPage(t), "NoEventError")
 }
 
-func TestDurableFindsAnExecutionThatIsNotTheFirstOperation(t *testing.T) {
-	store := memory.New(0)
-	request := durableState(t, begun(t, "durable-request-resumed.json"), func(state map[string]any) {
-		all := state["Operations"].([]any)
-		state["Operations"] = append(all[1:], all[0])
-	})
-	answered(t, sold(t, store, answers(succeededResponse)), request, succeededResponse)
-	check.Equal(t, durableRecord(t, store).Status, driver.Completed)
-}
-
 // An execution can be started without a payload. Its event is the zero event.
 func TestDurableWithoutAPayloadHasTheZeroEvent(t *testing.T) {
 	for name, details := range map[string]any{

@@ -162,16 +162,6 @@ func TestDurableEndsAnExecutionThatNoRetryHelps(t *testing.T) {
 	check.Equal(t, runs, 1)
 }
 
-// Each retry of the service would come later still.
-func TestDurableEndsAnExecutionWithALateKey(t *testing.T) {
-	x, err := idempotent.New("sell", memory.New(0), &idempotent.Config{RefuseLate: true})
-	check.Must(t, err)
-	late := func(s sale) (idempotent.Key, error) {
-		return idempotent.Key{ID: s.ID, Issued: time.UnixMilli(0)}, nil
-	}
-	endsWith(t, durablefunc.Wrap(x, time.Hour, late, answers(succeededResponse), nil), begun(t, "durable-request.json"), "KeyExpiredError")
-}
-
 // Another kind of handler has stored its own result under the key. No retry would
 // find another one.
 func TestDurableReplaysNothingThatIsNoResponse(t *testing.T) {
