@@ -102,9 +102,7 @@ func TestFunctionMayWaitForALaterRecordOfItsBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shop{}
 		x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: time.Minute})
-		handler := handlers.SNS(x, func(m handlers.SNSMessage[order]) (idempotent.Key, error) {
-			return idempotent.Key{ID: m.Body.ID}, nil
-		}, func(ctx context.Context, m handlers.SNSMessage[order]) error {
+		handler := handlers.SNS(x, byID, func(ctx context.Context, m handlers.SNSMessage[order]) error {
 			if m.Body.ID == "a" || m.Body.ID == "b" {
 				time.Sleep(time.Second) // the claims of the others are made
 				for _, id := range []string{"c", "d"} {

@@ -84,6 +84,11 @@ func place[E any](s *shop) func(context.Context, handlers.Delivery[E, order]) er
 	return func(_ context.Context, d handlers.Delivery[E, order]) error { return s.place(d.Body) }
 }
 
+// byID is a key function of every source whose body is an order.
+func byID[E any](d handlers.Delivery[E, order]) (idempotent.Key, error) {
+	return idempotent.Key{ID: d.Body.ID}, nil
+}
+
 // message is one of a batch made in a test.
 func message(id string, o order) events.SQSMessage {
 	body, err := json.Marshal(o)

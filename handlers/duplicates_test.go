@@ -149,9 +149,6 @@ func TestAsynchronousSourcesWaitForADuplicate(t *testing.T) {
 		store, s := memory.New(0), &shop{}
 		end := elsewhere(t, store, order{ID: "o0"})
 		time.AfterFunc(9*time.Minute, end)
-		byID := func(e handlers.SNSMessage[order]) (idempotent.Key, error) {
-			return idempotent.Key{ID: e.Body.ID}, nil
-		}
 		handler := handlers.SNS(newExecutor(t, store, nil), byID, place[events.SNSEventRecord](s), nil)
 		_, err := deliver(within(t, 15*time.Minute), handler, snsEvent(t, order{ID: "o0"}))
 		check.Nil(t, err)

@@ -62,9 +62,6 @@ func (*noStockError) Error() string { return "no stock" }
 // An event of another source must not pass for one that is done.
 func TestEventsWithoutRecordsFail(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
-	byID := func(handlers.RabbitMQMessage[order]) (idempotent.Key, error) {
-		return idempotent.Key{ID: "k"}, nil
-	}
 	s := &shop{}
 	for name, handler := range map[string]any{
 		"sqs":      handlers.SQS(x, nil, place[events.SQSMessage](s), nil),

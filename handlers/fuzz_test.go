@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 )
@@ -38,9 +37,6 @@ func FuzzBatchEvent(f *testing.F) {
 	f.Add([]byte(`{"Records":[{"messageId":"m","body":"` + strings.Repeat("a", 1<<20) + `"}]}`))
 
 	x := newExecutor(f, memory.New(0), nil)
-	byID := func(m handlers.RabbitMQMessage[json.RawMessage]) (idempotent.Key, error) {
-		return handlers.RabbitMQHeader[json.RawMessage]("order-id")(m)
-	}
 	all := map[string]any{
 		"sqs":         handlers.SQS(x, nil, refuse[handlers.SQSMessage[json.RawMessage]], &handlers.SQSOptions{OnFailure: quiet}),
 		"one group":   handlers.SQS(x, nil, refuse[handlers.SQSMessage[[]byte]], &handlers.SQSOptions{OnFailure: quiet, StopGroups: true}),
@@ -53,7 +49,7 @@ func FuzzBatchEvent(f *testing.F) {
 		"sns":         handlers.SNS(x, nil, refuse[handlers.SNSMessage[string]], &handlers.EventOptions{OnFailure: quiet}),
 		"eventbridge": handlers.EventBridge(x, nil, refuse[handlers.EventBridgeEvent[order]], &handlers.EventOptions{OnFailure: quiet}),
 		"s3":          handlers.S3(x, nil, refuse[events.S3EventRecord], &handlers.EventOptions{OnFailure: quiet}),
-		"rabbitmq":    handlers.RabbitMQ(x, byID, refuse[handlers.RabbitMQMessage[json.RawMessage]], &handlers.EventOptions{OnFailure: quiet}),
+		"rabbitmq":    handlers.RabbitMQ(x, handlers.RabbitMQHeader[json.RawMessage]("order-id"), refuse[handlers.RabbitMQMessage[json.RawMessage]], &handlers.EventOptions{OnFailure: quiet}),
 		"activemq":    handlers.ActiveMQ(x, nil, refuse[handlers.ActiveMQMessage[[]byte]], &handlers.EventOptions{OnFailure: quiet}),
 	}
 	f.Fuzz(func(t *testing.T, event []byte) {

@@ -2,7 +2,6 @@ package handlers_test
 
 import (
 	"bytes"
-	"context"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -48,9 +47,6 @@ func keysOf[D any](of keyMaker) func(D) (idempotent.Key, error) {
 	return func(D) (idempotent.Key, error) { return of(), nil }
 }
 
-// ranLate fails the test if a record runs that should have been refused.
-func ranLate[D any](context.Context, D) error { return errOutOfStock }
-
 // madeAt says for every source and every envelope when the first record of an event was
 // made. A zero time is unknown: why says the reason.
 var madeAt = map[string]struct {
@@ -60,33 +56,33 @@ var madeAt = map[string]struct {
 	handler func(x *idempotent.Executor, key keyMaker, failed *received) any
 }{
 	"SQS": {event: "sqs.json", made: agedOuter, handler: func(x *idempotent.Executor, key keyMaker, failed *received) any {
-		return handlers.SQS(x, keysOf[handlers.SQSMessage[order]](key), ranLate, &handlers.SQSOptions{OnFailure: failed.Receive})
+		return handlers.SQS(x, keysOf[handlers.SQSMessage[order]](key), refuse, &handlers.SQSOptions{OnFailure: failed.Receive})
 	}},
 	"Kinesis": {event: "kinesis.json", made: agedOuter.Add(500 * time.Millisecond), handler: func(x *idempotent.Executor, key keyMaker, failed *received) any {
-		return handlers.Kinesis(x, keysOf[handlers.KinesisRecord[order]](key), ranLate, &handlers.KinesisOptions{OnFailure: failed.Receive, Late: handlers.ReportLate[events.KinesisEventRecord]})
+		return handlers.Kinesis(x, keysOf[handlers.KinesisRecord[order]](key), refuse, &handlers.KinesisOptions{OnFailure: failed.Receive, Late: handlers.ReportLate[events.KinesisEventRecord]})
 	}},
 	"DynamoDBStream": {event: "dynamodb-stream.json", made: agedOuter, handler: func(x *idempotent.Executor, key keyMaker, failed *received) any {
-		return handlers.DynamoDBStream(x, keysOf[events.DynamoDBEventRecord](key), ranLate, &handlers.DynamoDBStreamOptions{OnFailure: failed.Receive, Late: handlers.ReportLate[events.DynamoDBEventRecord]})
+		return handlers.DynamoDBStream(x, keysOf[events.DynamoDBEventRecord](key), refuse, &handlers.DynamoDBStreamOptions{OnFailure: failed.Receive, Late: handlers.ReportLate[events.DynamoDBEventRecord]})
 	}},
 	"Kafka": {event: "kafka-msk.json", why: "the timestamps of this topic are the producers'", handler: onKafka},
 	"SNS": {event: "sns.json", made: agedInner, handler: func(x *idempotent.Executor, key keyMaker, failed *received) any {
-		return handlers.SNS(x, keysOf[handlers.SNSMessage[order]](key), ranLate, &handlers.EventOptions{OnFailure: failed.Receive})
+		return handlers.SNS(x, keysOf[handlers.SNSMessage[order]](key), refuse, &handlers.EventOptions{OnFailure: failed.Receive})
 	}},
 	"EventBridge": {event: "eventbridge.json", made: agedInner, handler: func(x *idempotent.Executor, key keyMaker, failed *received) any {
-		return handlers.EventBridge(x, keysOf[handlers.EventBridgeEvent[order]](key), ranLate, &handlers.EventOptions{OnFailure: failed.Receive})
+		return handlers.EventBridge(x, keysOf[handlers.EventBridgeEvent[order]](key), refuse, &handlers.EventOptions{OnFailure: failed.Receive})
 	}},
 	"S3": {event: "s3.json", made: agedInner, handler: func(x *idempotent.Executor, key keyMaker, failed *received) any {
-		return handlers.S3(x, keysOf[events.S3EventRecord](key), ranLate, &handlers.EventOptions{OnFailure: failed.Receive})
+		return handlers.S3(x, keysOf[events.S3EventRecord](key), refuse, &handlers.EventOptions{OnFailure: failed.Receive})
 	}},
 	"ActiveMQ": {event: "activemq.json", made: agedOuter.Add(time.Millisecond), handler: func(x *idempotent.Executor, key keyMaker, failed *received) any {
-		return handlers.ActiveMQ(x, keysOf[handlers.ActiveMQMessage[order]](key), ranLate, &handlers.EventOptions{OnFailure: failed.Receive})
+		return handlers.ActiveMQ(x, keysOf[handlers.ActiveMQMessage[order]](key), refuse, &handlers.EventOptions{OnFailure: failed.Receive})
 	}},
 	"RabbitMQ": {event: "rabbitmq.json", why: "the broker does not say when a message arrived, and the property timestamp is the producer's", handler: func(x *idempotent.Executor, key keyMaker, failed *received) any {
 		of := handlers.RabbitMQMessageID[order]()
 		if key != nil {
 			of = keysOf[handlers.RabbitMQMessage[order]](key)
 		}
-		return handlers.RabbitMQ(x, of, ranLate, &handlers.EventOptions{OnFailure: failed.Receive})
+		return handlers.RabbitMQ(x, of, refuse, &handlers.EventOptions{OnFailure: failed.Receive})
 	}},
 	"FromSNS":         {event: "sqs-from-sns.json", made: agedInner, handler: onQueueOf[handlers.FromSNS[order]]},
 	"FromEventBridge": {event: "sqs-from-eventbridge.json", made: agedInner, handler: onQueueOf[handlers.FromEventBridge[order]]},
@@ -95,11 +91,11 @@ var madeAt = map[string]struct {
 }
 
 func onKafka(x *idempotent.Executor, key keyMaker, failed *received) any {
-	return handlers.Kafka(x, keysOf[handlers.KafkaRecord[order]](key), ranLate, &handlers.KafkaOptions{OnFailure: failed.Receive, Late: handlers.ReportLate[events.KafkaRecord]})
+	return handlers.Kafka(x, keysOf[handlers.KafkaRecord[order]](key), refuse, &handlers.KafkaOptions{OnFailure: failed.Receive, Late: handlers.ReportLate[events.KafkaRecord]})
 }
 
 func onQueueOf[T any](x *idempotent.Executor, key keyMaker, failed *received) any {
-	return handlers.SQS(x, keysOf[handlers.SQSMessage[T]](key), ranLate, &handlers.SQSOptions{OnFailure: failed.Receive})
+	return handlers.SQS(x, keysOf[handlers.SQSMessage[T]](key), refuse, &handlers.SQSOptions{OnFailure: failed.Receive})
 }
 
 // noSources are exported functions with an executor that are no source of records.
@@ -220,7 +216,7 @@ func TestKeysAreIssuedWhenTheInnermostEventWasMade(t *testing.T) {
 		"an event without a time in SQS":  {unaware, agedOuter, onQueueOf[handlers.FromEventBridge[order]]},
 		"a topic that appends timestamps": {bytes.ReplaceAll(aged(t, "kafka-msk.json"), []byte("CREATE_TIME"), []byte("LOG_APPEND_TIME")), agedOuter, onKafka},
 		"EventBridge in Kinesis": {marshal(t, kinesis), agedInner, func(x *idempotent.Executor, key keyMaker, failed *received) any {
-			return handlers.Kinesis(x, keysOf[handlers.KinesisRecord[handlers.FromEventBridge[order]]](key), ranLate, &handlers.KinesisOptions{OnFailure: failed.Receive, Late: handlers.ReportLate[events.KinesisEventRecord]})
+			return handlers.Kinesis(x, keysOf[handlers.KinesisRecord[handlers.FromEventBridge[order]]](key), refuse, &handlers.KinesisOptions{OnFailure: failed.Receive, Late: handlers.ReportLate[events.KinesisEventRecord]})
 		}},
 	} {
 		failed := &received{}

@@ -63,13 +63,13 @@ func TestFirstDeliveriesBehindTheRetentionAreNotLost(t *testing.T) {
 		for _, concurrency := range []int{1, 10} {
 			s, seen, failed := &shop{}, &observed{}, &received{}
 			x := newExecutor(t, memory.New(0), refusing(seen, ahead))
-			queue := handlers.SQS(x, nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: failed.Receive, Concurrency: concurrency, Poison: poisonOfSQS(t)})
+			queue := handlers.SQS(x, nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: failed.Receive, Concurrency: concurrency, Poison: noPoison[events.SQSMessage](t)})
 			reports(t, t.Context(), queue, messages, strings.Join(reported, " "), ahead, concurrency)
 			check.Equal(t, seen.count(idempotent.OutcomeExpired), size, ahead, concurrency)
 			check.Equal(t, len(failed.Failed), size)
 			allAre(t, failed, idempotent.ErrKeyExpired)
 
-			stream := handlers.Kinesis(x, nil, place[events.KinesisEventRecord](s), &handlers.KinesisOptions{OnFailure: quiet, Concurrency: concurrency, Late: handlers.ReportLate[events.KinesisEventRecord], Poison: poisonOfKinesis(t)})
+			stream := handlers.Kinesis(x, nil, place[events.KinesisEventRecord](s), &handlers.KinesisOptions{OnFailure: quiet, Concurrency: concurrency, Late: handlers.ReportLate[events.KinesisEventRecord], Poison: noPoison[events.KinesisEventRecord](t)})
 			continuesFrom(t, t.Context(), stream, arrivedLate(t, strings.Repeat("abcdefghij", size/10), placing...), "seq0", ahead, concurrency)
 
 			topic := handlers.SNS(x, nil, place[events.SNSEventRecord](s), &handlers.EventOptions{OnFailure: quiet, Concurrency: concurrency})
@@ -77,20 +77,6 @@ func TestFirstDeliveriesBehindTheRetentionAreNotLost(t *testing.T) {
 			check.Equal(t, len(check.As[*handlers.BatchError](t, err).Failed), size)
 			s.check(t, nil)
 		}
-	}
-}
-
-func poisonOfSQS(t *testing.T) func(context.Context, events.SQSMessage, error) error {
-	return func(_ context.Context, m events.SQSMessage, err error) error {
-		t.Errorf("%s is poison: %v", m.MessageId, err)
-		return nil
-	}
-}
-
-func poisonOfKinesis(t *testing.T) func(context.Context, events.KinesisEventRecord, error) error {
-	return func(_ context.Context, r events.KinesisEventRecord, err error) error {
-		t.Errorf("%s is poison: %v", r.EventID, err)
-		return nil
 	}
 }
 
@@ -102,8 +88,8 @@ type lateOption = func(ctx context.Context, err *idempotent.KeyExpiredError) err
 var lateSources = map[string]func(t *testing.T, late lateOption) error{
 	"SQS": func(t *testing.T, late lateOption) error {
 		m, failed := withAttribute(message("m0", order{ID: "o0"}), "root:a"), &received{}
-		handler := handlers.SQS(newExecutor(t, memory.New(0), refusing(nil, 0)), nil, ranLate[handlers.SQSMessage[order]], &handlers.SQSOptions{
-			OnFailure: failed.Receive, Poison: poisonOfSQS(t),
+		handler := handlers.SQS(newExecutor(t, memory.New(0), refusing(nil, 0)), nil, refuse[handlers.SQSMessage[order]], &handlers.SQSOptions{
+			OnFailure: failed.Receive, Poison: noPoison[events.SQSMessage](t),
 			Late: func(ctx context.Context, m events.SQSMessage, err *idempotent.KeyExpiredError) error {
 				check.Equal(t, m.MessageId, "m0")
 				return late(ctx, err)
@@ -113,12 +99,12 @@ var lateSources = map[string]func(t *testing.T, late lateOption) error{
 	},
 	"Kinesis": func(t *testing.T, late lateOption) error {
 		o, failed := streamOptions(t, late, func(r events.KinesisEventRecord) string { return r.Kinesis.SequenceNumber }, "seq0")
-		handler := handlers.Kinesis(newExecutor(t, memory.New(0), refusing(nil, 0)), nil, ranLate[handlers.KinesisRecord[order]], o)
+		handler := handlers.Kinesis(newExecutor(t, memory.New(0), refusing(nil, 0)), nil, refuse[handlers.KinesisRecord[order]], o)
 		return failureOf(t, handler, marshal(t, arrivedLate(t, "a", order{ID: "o0"})), failed)
 	},
 	"DynamoDBStream": func(t *testing.T, late lateOption) error {
 		o, failed := streamOptions(t, late, func(r events.DynamoDBEventRecord) string { return r.Change.SequenceNumber }, "seq0")
-		handler := handlers.DynamoDBStream(newExecutor(t, memory.New(0), refusing(nil, 0)), nil, ranLate[events.DynamoDBEventRecord], o)
+		handler := handlers.DynamoDBStream(newExecutor(t, memory.New(0), refusing(nil, 0)), nil, refuse[events.DynamoDBEventRecord], o)
 		var event events.DynamoDBEvent
 		check.Must(t, json.Unmarshal(aged(t, "dynamodb-stream.json"), &event))
 		event.Records = event.Records[:1]
@@ -127,7 +113,7 @@ var lateSources = map[string]func(t *testing.T, late lateOption) error{
 	},
 	"Kafka": func(t *testing.T, late lateOption) error {
 		o, failed := streamOptions(t, late, func(r events.KafkaRecord) string { return strconv.FormatInt(r.Offset, 10) }, "7")
-		handler := handlers.Kafka(newExecutor(t, memory.New(0), refusing(nil, 0)), nil, ranLate[handlers.KafkaRecord[order]], o)
+		handler := handlers.Kafka(newExecutor(t, memory.New(0), refusing(nil, 0)), nil, refuse[handlers.KafkaRecord[order]], o)
 		r := kafkaRecord(0, 7, `{"id":"o0"}`)
 		r.TimestampType, r.Timestamp.Time = "LOG_APPEND_TIME", agedOuter
 		r.Headers = []map[string]events.JSONNumberBytes{{handlers.ChainAttribute: []byte("root:a")}}
@@ -138,11 +124,7 @@ var lateSources = map[string]func(t *testing.T, late lateOption) error{
 func streamOptions[E any](t *testing.T, late lateOption, id func(E) string, want string) (*handlers.StreamOptions[E], *received) {
 	failed := &received{}
 	return &handlers.StreamOptions[E]{
-		OnFailure: failed.Receive,
-		Poison: func(_ context.Context, r E, err error) error {
-			t.Errorf("%s is poison: %v", id(r), err)
-			return nil
-		},
+		OnFailure: failed.Receive, Poison: noPoison[E](t),
 		Late: func(ctx context.Context, r E, err *idempotent.KeyExpiredError) error {
 			check.Equal(t, id(r), want)
 			return late(ctx, err)

@@ -120,7 +120,6 @@ func TestMarginLimitsWaitsAndStarts(t *testing.T) {
 		store := memory.New(0)
 		end := elsewhere(t, store, order{ID: "o0"})
 		time.AfterFunc(100*time.Millisecond, end)
-		byID := func(e handlers.SNSMessage[order]) (idempotent.Key, error) { return idempotent.Key{ID: e.Body.ID}, nil }
 		handler := handlers.SNS(newExecutor(t, store, nil), byID, place[events.SNSEventRecord](&shop{}), &handlers.EventOptions{OnFailure: quiet})
 		_, err := deliver(within(t, time.Second), handler, snsEvent(t, order{ID: "o0"}))
 		check.Nil(t, err, "a duplicate of 100 ms in an invocation of a second")

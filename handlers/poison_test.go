@@ -17,19 +17,22 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
+// noPoison is an option Poison of records that are none.
+func noPoison[E any](t *testing.T) func(context.Context, E, error) error {
+	return func(_ context.Context, r E, err error) error {
+		t.Errorf("%+v is poison: %v", r, err)
+		return nil
+	}
+}
+
 // A record that is done is acknowledged, whatever its body is.
 func TestDoneRecordIsAcknowledged(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	_, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "o0"}, func(context.Context) (string, error) { return "receipt", nil })
 	check.Must(t, err)
-	handler := handlers.Kinesis(x, func(r handlers.KinesisRecord[order]) (idempotent.Key, error) {
-		return idempotent.Key{ID: r.Body.ID}, nil
-	},
+	handler := handlers.Kinesis(x, byID[events.KinesisEventRecord],
 		func(context.Context, handlers.KinesisRecord[order]) error { t.Error("ran"); return nil },
-		&handlers.KinesisOptions{OnFailure: quiet, Poison: func(_ context.Context, _ events.KinesisEventRecord, err error) error {
-			t.Errorf("taken over: %v", err)
-			return nil
-		}})
+		&handlers.KinesisOptions{OnFailure: quiet, Poison: noPoison[events.KinesisEventRecord](t)})
 	continuesFrom(t, t.Context(), handler, kinesisEvent(t, "a", order{ID: "o0"}), "")
 }
 
@@ -183,17 +186,9 @@ func TestPoisonDoesNotReceiveTransientFailures(t *testing.T) {
 		store, full := memory.New(0), memory.New(1)
 		defer elsewhere(t, store, order{ID: "o0"})()
 		defer elsewhere(t, full, order{ID: "another"})()
-		byID := func(r handlers.KinesisRecord[order]) (idempotent.Key, error) {
-			return idempotent.Key{ID: r.Body.ID}, nil
-		}
 		for _, store := range []driver.Store{store, full} {
-			handler := handlers.Kinesis(newExecutor(t, store, nil), byID, place[events.KinesisEventRecord](&shop{}), &handlers.KinesisOptions{
-				OnFailure: quiet,
-				Poison: func(_ context.Context, _ events.KinesisEventRecord, err error) error {
-					t.Errorf("taken over: %v", err)
-					return nil
-				},
-			})
+			handler := handlers.Kinesis(newExecutor(t, store, nil), byID, place[events.KinesisEventRecord](&shop{}),
+				&handlers.KinesisOptions{OnFailure: quiet, Poison: noPoison[events.KinesisEventRecord](t)})
 			continuesFrom(t, t.Context(), handler, kinesisEvent(t, "a", order{ID: "o0"}), "seq0")
 		}
 	})

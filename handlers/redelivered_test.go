@@ -55,7 +55,6 @@ func TestMessageThatWasDeliveredBeforeIsReadFirst(t *testing.T) {
 
 // A queue keeps a message for days, and the default retention is one day.
 func TestQueueHandlerSaysOnceThatItsRecordsExpireEarly(t *testing.T) {
-	byID := func(handlers.RabbitMQMessage[order]) (idempotent.Key, error) { return idempotent.Key{ID: "k"}, nil }
 	s := &shop{}
 	for name, make := range map[string]func(x *idempotent.Executor) any{
 		"sqs": func(x *idempotent.Executor) any { return handlers.SQS(x, nil, place[events.SQSMessage](s), nil) },
