@@ -42,10 +42,8 @@ func TestMarginCountsFromTheEndOfTheHandlersTime(t *testing.T) {
 				}, &handlers.SQSOptions{OnFailure: quiet})
 			messages, ids := orders(4)
 			for range messages { // as often as it takes
-				ctx, cancel := context.WithTimeout(t.Context(), 4200*time.Millisecond)
-				_, err := deliver(ctx, handler, sqsEvent(t, messages...))
+				_, err := deliver(within(t, 4200*time.Millisecond), handler, sqsEvent(t, messages...))
 				check.Nil(t, err)
-				cancel()
 			}
 			s.check(t, map[string]int{ids[0]: 1, ids[1]: 1, ids[2]: 1, ids[3]: 1})
 			check.Equal(t, placed, 4)

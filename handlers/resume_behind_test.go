@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/handlers"
@@ -40,9 +39,7 @@ func (c *checkout) abandonAtOnce(t *testing.T) (id string) {
 func inRounds(t *testing.T, n int, resume func(context.Context, handlers.ResumeEvent) (handlers.ResumeReport, error)) (resumed int) {
 	t.Helper()
 	for range n {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		report, err := resume(ctx, handlers.ResumeEvent{})
-		cancel()
+		report, err := resume(within(t, time.Minute), handlers.ResumeEvent{})
 		check.Must(t, err)
 		resumed += report.Resumed
 		time.Sleep(5 * time.Minute)
@@ -87,8 +84,7 @@ func (s *deafTakeovers) Change(ctx context.Context, f driver.Fence, c driver.Cha
 
 func TestTakeoverWithoutAnswerIsMadeAgain(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
-		c := newCheckout(t, memory.New(0), idempotent.Config{}, nil)
+	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
 		id := c.abandonAtOnce(t)
 		store := &deafTakeovers{Store: c.store, deaf: true}
 		x := newExecutor(t, store, &idempotent.Config{Resume: true, Lease: resumeLease})
@@ -107,8 +103,7 @@ func TestTakeoverWithoutAnswerIsMadeAgain(t *testing.T) {
 // Sagas that take all of the time, each time, stand in nobody's way.
 func TestHangingSagasDoNotKeepTheRestFromBeingResumed(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
-		c := newCheckout(t, memory.New(0), idempotent.Config{}, nil)
+	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
 		x := newExecutor(t, c.store, &idempotent.Config{Resume: true})
 		resume := handlers.Resume(handlers.Resumed(x, keyOfOrder, c.run), nil)
 		c.abandon(t, "reserve", "h1", "h2", "h3", "h4", "o1", "o2", "o3", "o4", "o5", "o6", "o7", "o8")
@@ -128,8 +123,7 @@ func TestHangingSagasDoNotKeepTheRestFromBeingResumed(t *testing.T) {
 }
 
 func TestRecordThatCannotBeReadIsLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCheckout(t, memory.New(0), idempotent.Config{}, nil)
+	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
 		paged := &pagedStore{Store: c.store}
 		x := newExecutor(t, paged, &idempotent.Config{Resume: true, Observer: idempotent.NoObserver{}})
 		resume := handlers.Resume(handlers.Resumed(x, keyOfOrder, c.run), nil)

@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -18,8 +16,7 @@ import (
 // stopped. The rest of that page is resumed after the pages behind it.
 func TestResumeContinuesInTheNextInvocation(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
-		c := newCheckout(t, memory.New(0), idempotent.Config{}, nil)
+	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
 		paged := &pagedStore{Store: c.store}
 		x := newExecutor(t, paged, &idempotent.Config{Resume: true, Margin: 10 * time.Second})
 		resume := handlers.Resume(handlers.Resumed(x, keyOfOrder, c.run), &handlers.ResumeOptions{Concurrency: 1})
@@ -27,9 +24,7 @@ func TestResumeContinuesInTheNextInvocation(t *testing.T) {
 		c.abandon(t, "reserve", ids...)
 		c.charging = func(context.Context, string) error { time.Sleep(10 * time.Second); return nil }
 		invoke := func() handlers.ResumeReport {
-			ctx, cancel := context.WithTimeout(t.Context(), 36*time.Second)
-			defer cancel()
-			report, err := resume(ctx, handlers.ResumeEvent{})
+			report, err := resume(within(t, 36*time.Second), handlers.ResumeEvent{})
 			check.Must(t, err)
 			return report
 		}
@@ -42,9 +37,7 @@ func TestResumeContinuesInTheNextInvocation(t *testing.T) {
 		check.Equal(t, invoke(), handlers.ResumeReport{Operation: "create-payment", Complete: true})
 		check.Equal(t, paged.scans[len(paged.scans)-1], "") // from the beginning again
 		c.did(t, bought(ids...))
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		report, err := resume(ctx, handlers.ResumeEvent{IDs: []string{"create-payment#o9"}})
+		report, err := resume(within(t, 5*time.Second), handlers.ResumeEvent{IDs: []string{"create-payment#o9"}})
 		check.Must(t, err)
 		check.False(t, report.Complete) // there was no time to look
 	})
@@ -66,9 +59,8 @@ func TestPanicOfOneRecordDoesNotEndTheRest(t *testing.T) {
 
 // The alarm is about the oldest record that stays behind, and silent when there is none.
 func TestResumeObserverReceivesTheOldestAge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
 		oldest, again := &abandonedObserver{}, &abandonedObserver{}
-		c := newCheckout(t, memory.New(0), idempotent.Config{}, nil)
 		x := newExecutor(t, c.store, &idempotent.Config{Resume: true, Observer: idempotent.Observers{oldest, idempotent.Observers{again}}})
 		resume := handlers.Resume(handlers.Resumed(x, keyOfOrder, c.run), nil)
 		c.abandon(t, "reserve", "o1")
@@ -91,9 +83,8 @@ func TestResumeObserverReceivesTheOldestAge(t *testing.T) {
 
 // Without an answer of the store nobody knows what was left behind.
 func TestResumeReturnsTheErrorOfItsStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
 		oldest := &abandonedObserver{}
-		c := newCheckout(t, memory.New(0), idempotent.Config{}, nil)
 		paged := &pagedStore{Store: c.store}
 		x := newExecutor(t, paged, &idempotent.Config{Resume: true, Observer: oldest})
 		resume := handlers.Resume(handlers.Resumed(x, keyOfOrder, c.run), nil)
