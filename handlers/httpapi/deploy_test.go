@@ -141,7 +141,7 @@ func payloadALB(headers, parameters string) func(testing.TB, httpCall) map[strin
 
 func deployMiddleware(t testing.TB, x *idempotent.Executor, scope httpapi.Scope, work httpWork, o *httpapi.Options) httpEndpoint {
 	protect := httpapi.Middleware(x, scope, o)
-	server := httptest.NewServer(protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serve(t, protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		check.Nil(t, err)
 		reply, err := work(r.Context(), string(body))
@@ -156,8 +156,6 @@ func deployMiddleware(t testing.TB, x *idempotent.Executor, scope httpapi.Scope,
 		w.WriteHeader(reply.status)
 		_, _ = io.WriteString(w, reply.body)
 	})))
-	server.Config.ErrorLog = silent()
-	t.Cleanup(server.Close)
 	server.Client().CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return func(ctx context.Context, c httpCall) (httpReply, error) { return sendTo(ctx, server, c) }
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"strings"
@@ -24,8 +23,7 @@ import (
 // fit: nobody gets it, and nobody runs it again.
 func TestMiddlewareReplacesATooLargeResponse(t *testing.T) {
 	const limit = 10
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("x", 100<<10)) }))
-	defer upstream.Close()
+	upstream := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("x", 100<<10)) }))
 	target, err := url.Parse(upstream.URL)
 	check.Must(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(target)
@@ -139,11 +137,10 @@ func TestMiddlewareClientGoneWhileWaiting(t *testing.T) {
 		w.WriteHeader(201)
 		fmt.Fprint(w, "done all the same")
 	}))
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started <- r.Context()
 		inner.ServeHTTP(w, r)
 	}))
-	defer server.Close()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
 	check.Must(t, err)
 	fmt.Fprint(conn, "POST /a%2Fb?q=1 HTTP/1.1\r\nHost: x\r\nIdempotency-Key: k\r\nContent-Length: 4\r\n\r\nbody")
@@ -204,14 +201,13 @@ func TestRefusalThatIsTooLargeIsNotStored(t *testing.T) {
 
 // An upstream that dies in the middle of its response has done its work.
 func TestProxiedResponseThatIsCutOffRunsOnce(t *testing.T) {
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	upstream := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		w.WriteHeader(201)
 		fmt.Fprint(w, "part")
 		check.Nil(t, http.NewResponseController(w).Flush())
 		panic(http.ErrAbortHandler)
 	}))
-	defer upstream.Close()
 	target, err := url.Parse(upstream.URL)
 	check.Must(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(target)

@@ -19,12 +19,11 @@ import (
 // serveHTTP serves one handler of net/http, protected and not.
 func serveHTTP(t *testing.T, x *idempotent.Executor, o *httpapi.Options, handler http.HandlerFunc) (protected, plain *httptest.Server) {
 	t.Helper()
-	unprotected := func(h http.Handler) http.Handler { return h }
-	return serve(t, httpapi.Middleware(x, httpapi.NoIdentity(), o), handler), serve(t, unprotected, handler)
+	return serve(t, httpapi.Middleware(x, httpapi.NoIdentity(), o)(handler)), serve(t, handler)
 }
 
-func serve(t *testing.T, middleware func(http.Handler) http.Handler, handler http.HandlerFunc) *httptest.Server {
-	server := httptest.NewUnstartedServer(middleware(handler))
+func serve(t testing.TB, handler http.Handler) *httptest.Server {
+	server := httptest.NewUnstartedServer(handler)
 	server.Config.ErrorLog = silent()
 	server.Start()
 	t.Cleanup(server.Close)
@@ -34,18 +33,11 @@ func serve(t *testing.T, middleware func(http.Handler) http.Handler, handler htt
 // post sends a request, without a key if it is "".
 func post(t *testing.T, server *httptest.Server, key, body string) (httpReply, error) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/a%2Fb?q=1", strings.NewReader(body))
-	check.Must(t, err)
+	c := httpCall{path: "/a%2Fb", query: "q=1", body: body}
 	if key != "" {
-		r.Header.Set("Idempotency-Key", key)
+		c.headers = keyed(key).headers
 	}
-	answer, err := server.Client().Do(r)
-	if err != nil {
-		return httpReply{}, err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	return httpReply{answer.StatusCode, answer.Header, string(text)}, err
+	return sendTo(t.Context(), server, c)
 }
 
 // What a first client gets through the middleware is what net/http would have
@@ -82,7 +74,7 @@ func TestMiddlewareRespondsAsNetHTTP(t *testing.T) {
 		"bytes that are no text": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte{0, 0xff, 0xfe, 0}) },
 		"the request": func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)
-			fmt.Fprint(w, r.Method, r.URL, r.ContentLength, r.TransferEncoding, string(body), err, r.Body.Close())
+			fmt.Fprint(w, r.Method, r.URL.RequestURI(), r.ContentLength, r.TransferEncoding, string(body), err, r.Body.Close())
 		},
 		"a form": func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.FormValue("q")) },
 	} {
@@ -114,12 +106,11 @@ func TestMiddlewareWorksWithinOthers(t *testing.T) {
 			fmt.Fprint(w, strings.Repeat("x", 11))
 		}
 	}))
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
 		w.Header().Set("X-Taken", "yes")
 		inner.ServeHTTP(w, r)
 	}))
-	defer server.Close()
 	for i, c := range []struct{ path, key, taken string }{
 		{"/", "k", ""}, {"/", "k", "yes"}, {"/", "", "yes"}, {"/large", "l", "yes"}, {"/large", "l", "yes"},
 	} {

@@ -79,11 +79,11 @@ func TestRefusedTransactionOfARequestWithoutAKeyIsTheWholeResponse(t *testing.T)
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, protect := unkeyed(t, func() error { return errRefused }, nil)
-			server := serve(t, protect, func(w http.ResponseWriter, r *http.Request) {
+			server := serve(t, protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("X-Early", "1")
 				open(r)
 				respond(w, r)
-			})
+			})))
 			r, err := post(t, server, "", "")
 			check.Must(t, err)
 			isProblem(t, r, 500)
@@ -142,10 +142,10 @@ func TestRequestWithoutAKeyThatFailsCommitsNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, protect := unkeyed(t, func() error { return nil }, nil)
-			server := serve(t, protect, func(w http.ResponseWriter, r *http.Request) {
+			server := serve(t, protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				open(r)
 				c.handler(w, r)
-			})
+			})))
 			r, err := post(t, server, "", "")
 			check.Equal(t, err == nil, c.status != 0, err)
 			check.Equal(t, r.status, c.status)
@@ -257,7 +257,7 @@ func TestRequestWithoutAKeyHasWhatItsServerOffers(t *testing.T) {
 
 func TestRequestWithoutAKeyCanBeUpgraded(t *testing.T) {
 	_, protect := unkeyed(t, func() error { return nil }, nil)
-	server := serve(t, protect, func(w http.ResponseWriter, _ *http.Request) {
+	server := serve(t, protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		conn, stream, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			t.Error(err)
@@ -266,7 +266,7 @@ func TestRequestWithoutAKeyCanBeUpgraded(t *testing.T) {
 		defer conn.Close()
 		fmt.Fprint(stream, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\nhello\n")
 		_ = stream.Flush()
-	})
+	})))
 	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL, nil)
 	check.Must(t, err)
 	r.Header.Set("Connection", "upgrade")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -196,16 +195,13 @@ func resumableMiddleware(t testing.TB, x *idempotent.Executor, scope httpapi.Sco
 	})
 	mux.Handle("/", httpapi.Middleware(x, scope, o)(handler))
 	h.resumed = httpapi.Resumed(x, scope, handler, o)
-	authenticated := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "" {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
 		mux.ServeHTTP(w, r.WithContext(as(r.Context(), r.Header.Get("X-User"))))
-	})
-	server := httptest.NewServer(authenticated)
-	server.Config.ErrorLog = silent()
-	t.Cleanup(server.Close)
+	}))
 	h.send = func(ctx context.Context, c httpCall) (httpReply, error) {
 		c.headers = append(slices.Clone(c.headers), [2]string{"Cookie", "session=secret"})
 		return sendTo(ctx, server, c)
