@@ -58,7 +58,7 @@ func TestKeyThatIsTooOldIsGone(t *testing.T) {
 		})
 		check.Equal(t, len(lines), 1)
 		isLine(t, lines[0], map[string]any{"reason": "expired", "status": 410.})
-		check.False(t, leaks(string(handlertest.Marshal(t, lines)), key))
+		check.Lacks(t, string(handlertest.Marshal(t, lines)), key)
 		s.ran(0)
 		check.Equal(t, store.last.ID, "")
 		check.Slice(t, outcomes, []idempotent.Outcome{idempotent.OutcomeExpired, idempotent.OutcomeExpired})

@@ -167,12 +167,3 @@ func postV2(t testing.TB, x *idempotent.Executor, scope httpapi.Scope, o *httpap
 	}
 	return httpapi.APIGatewayV2(x, scope, func(context.Context, v2Request) (v2Response, error) { return r, err }, o)(t.Context(), e)
 }
-
-func leaks(text string, secrets ...string) bool {
-	for _, s := range secrets {
-		if strings.Contains(text, s) {
-			return true
-		}
-	}
-	return false
-}

@@ -66,7 +66,7 @@ func TestRefusedRequestsAreLoggedOnceForEachReason(t *testing.T) {
 			check.Differ(t, line["scope"], any(""))
 		}
 		check.True(t, maps.Equal(got, want))
-		check.False(t, leaks(string(handlertest.Marshal(t, lines)), secretKey), "the lines quote the requests")
+		check.Lacks(t, string(handlertest.Marshal(t, lines)), secretKey, "the lines quote the requests")
 	})
 }
 
@@ -126,7 +126,7 @@ func TestRefusalsOfOthersAreLogged(t *testing.T) {
 		check.Equal(t, len(lines), 2)
 		isLine(t, lines[0], map[string]any{"reason": "rejected", "status": 418.})
 		isLine(t, lines[1], map[string]any{"reason": "conflict", "status": 409.})
-		check.False(t, leaks(string(handlertest.Marshal(t, lines)), secretKey), "the lines quote the requests")
+		check.Lacks(t, string(handlertest.Marshal(t, lines)), secretKey, "the lines quote the requests")
 	})
 }
 
@@ -143,7 +143,7 @@ func TestProblemSaysWhereAKeyWasLookedFor(t *testing.T) {
 			s := newSite(t, d, newExecutor(t, memory.New(0), nil), &httpapi.Options{Key: key}, created)
 			_, detail := isProblem(t, s.get(webhook("id="+secretKey)), 400)
 			check.Contains(t, detail, says)
-			check.False(t, leaks(detail, secretKey), says)
+			check.Lacks(t, detail, secretKey, says)
 		})
 	}
 }

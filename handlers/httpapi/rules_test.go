@@ -177,7 +177,9 @@ func (rule httpRule) check(t *testing.T, d httpDriver) {
 		case !step.replay:
 			given[user] = append(given[user], r.body)
 		}
-		check.False(t, leaks(r.body, "amount", key255, "8e03978e"), i)
+		for _, secret := range []string{"amount", key255, "8e03978e"} {
+			check.Lacks(t, r.body, secret, i)
+		}
 	}
 }
 
@@ -222,7 +224,7 @@ func TestForgottenStatusIsReportedAtTheFirstCall(t *testing.T) {
 				lines := logged(t, func() {
 					first, again := s.get(k), s.get(k)
 					_, detail := isProblem(t, first, 500)
-					check.True(t, leaks(detail, fmt.Sprintf("StatusCode %d,", status)))
+					check.Contains(t, detail, fmt.Sprintf("StatusCode %d,", status))
 					isReply(t, again, 500, first.body, "true")
 				})
 				check.Equal(t, len(lines), 1, status)
