@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 )
@@ -51,14 +50,9 @@ func TestPanicFailsItsMessageAlone(t *testing.T) {
 	}
 }
 
-func TestPanicsAroundTheHandler(t *testing.T) {
-	x := newExecutor(t, memory.New(0), nil)
-	for name, handler := range map[string]any{
-		"key":     handlers.SQS(x, func(handlers.SQSMessage[order]) (idempotent.Key, error) { panic("key") }, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{OnFailure: quiet}),
-		"decoder": handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[panicky]) error { return nil }, &handlers.SQSOptions{OnFailure: quiet}),
-	} {
-		reports(t, t.Context(), handler, batch{message("m0", order{ID: "o0"})}, "m0", name)
-	}
+func TestDecoderThatPanicsFailsItsMessage(t *testing.T) {
+	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[panicky]) error { return nil }, &handlers.SQSOptions{OnFailure: quiet})
+	reports(t, t.Context(), handler, batch{message("m0", order{ID: "o0"})}, "m0")
 }
 
 // A goroutine that ends itself leaves no error. That must not look like success: the

@@ -42,12 +42,8 @@ func TestKeyOfTheBody(t *testing.T) {
 		{name: "a body that has no canonical form", options: bodyID(), steps: []httpStep{problem(webhook(`{"id":"a","id":"b"}`), 400, 0)}},
 		{name: "a key that is too long", options: bodyID(), steps: []httpStep{
 			ok(webhook(`{"id":"`+key255+`"}`), 1), problem(webhook(`{"id":"`+key255+`k"}`), 400, 1)}},
-		{name: "a format of the API's own", options: &httpapi.Options{Key: keypath.Path[httpapi.Request]("body.id"), ValidKey: isUUID},
-			steps: []httpStep{problem(webhook(evt1), 400, 0)}},
 		{name: "an expression that does not apply", options: &httpapi.Options{Key: keypath.Path[httpapi.Request]("join(',', body.id)")},
 			steps: []httpStep{problem(webhook(evt1), 400, 0), ok(webhook(`{"id":["a","b"]}`), 1)}},
-		{name: "no identity", options: bodyID(), steps: []httpStep{problem(httpCall{body: evt1}, 403, 0)}},
-		{name: "two identities", options: bodyID(), steps: []httpStep{ok(webhook(evt1), 1), ok(webhook(evt1).with(func(c *httpCall) { c.user = "eve" }), 2)}},
 		{name: "PUT and DELETE", options: bodyID(), steps: []httpStep{
 			ok(webhook(evt1).with(method("PUT")), 1), again(webhook(evt1).with(method("PUT")), 1),
 			ok(webhook("amount=1").with(method("PUT")), 2), ok(webhook("amount=1").with(method("PUT")), 3), ok(webhook(evt1).with(method("GET")), 4)}},

@@ -86,7 +86,6 @@ func TestMiddlewareReplacesATooLargeResponse(t *testing.T) {
 // Any other panic in a response that is too large is a panic.
 func TestMiddlewarePanics(t *testing.T) {
 	for name, panics := range map[string]func(http.ResponseWriter){
-		"a bug":                   func(http.ResponseWriter) { panic("a bug") },
 		"an abort":                func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
 		"after part of a refusal": func(w http.ResponseWriter) { w.WriteHeader(502); panic(http.ErrAbortHandler) },
 		"a bug in a large answer": func(w http.ResponseWriter) { fmt.Fprint(w, strings.Repeat("x", 11)); panic("a bug") },

@@ -99,7 +99,6 @@ var httpRules = []httpRule{
 	{name: "methods of one's own", options: &httpapi.Options{Methods: []string{"PUT"}}, steps: []httpStep{
 		ok(k.with(method("PUT")), 1), again(k.with(method("PUT")), 1), ok(k, 2), ok(k, 3)}},
 	{name: "a method in small letters", steps: []httpStep{ok(k.with(method("Post")), 1), again(k.with(method("Post")), 1), ok(keyed("l").with(method("post")), 2), again(keyed("l").with(method("post")), 2)}},
-	{name: "PATCH", steps: []httpStep{ok(k.with(method("PATCH")), 1), again(k.with(method("PATCH")), 1)}},
 
 	{name: "no identity", steps: []httpStep{problem(httpCall{headers: k.headers}, 403, 0)}},
 	{name: "two identities", steps: []httpStep{ok(k, 1), ok(k.with(func(c *httpCall) { c.user = "eve" }), 2), again(k, 2)}},
