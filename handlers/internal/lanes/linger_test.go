@@ -72,50 +72,45 @@ func run(t *testing.T, runner lanes.Runner, encode time.Duration, takes ...time.
 const ms = time.Millisecond
 
 func TestCompletionsWaitForRunningFunctions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3}, 0, 1*ms, 50*ms, 20*ms)
-		check.Slice(t, got.sent, []time.Duration{50 * ms, 50 * ms, 50 * ms})
-	})
-}
-
-// Without claims ahead, each record claims in its turn.
-func TestCompletionsWaitForFunctionsThatWereNotClaimedAhead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		got := run(t, lanes.Runner{Concurrency: 3}, 0, 1*ms, 50*ms, 20*ms)
-		check.Slice(t, got.sent, []time.Duration{50 * ms, 50 * ms, 50 * ms})
-	})
-}
-
-func TestCompletionsWaitForHalfASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3}, 0, 10*ms, time.Minute, 20*ms)
-		check.Slice(t, got.sent, []time.Duration{510 * ms, time.Minute, 510 * ms})
-	})
-}
-
-func TestCompletionsDoNotWaitPastTheLastStart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		got := run(t, lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3, LastStart: time.Now().Add(30 * ms)}, 0, 10*ms, time.Minute, 40*ms)
-		check.Slice(t, got.sent, []time.Duration{30 * ms, time.Minute, 40 * ms})
-	})
-}
-
-// The second completion leaves no room for a third function, so neither waits.
-func TestCompletionThatKeepsAFunctionFromStartingIsSentAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		got := run(t, lanes.Runner{Concurrency: 1, Unrecorded: 2, Ahead: 4}, 0, 10*ms, 10*ms, 10*ms, 10*ms)
-		check.Slice(t, got.started, []time.Duration{0, 10 * ms, 20 * ms, 30 * ms})
-		check.Slice(t, got.sent, []time.Duration{20 * ms, 20 * ms, 40 * ms, 40 * ms})
-	})
-}
-
-// The first completion lingers while the second function runs, and leaves when that returns.
-func TestFunctionThatWaitsForAnEarlierCompletionSendsIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		got := run(t, lanes.Runner{Concurrency: 1, Unrecorded: 2, Ahead: 3}, 5*ms, 10*ms, 10*ms, 10*ms)
-		check.Slice(t, got.started, []time.Duration{0, 10 * ms, 20 * ms})
-		check.Slice(t, got.sent, []time.Duration{20 * ms, 35 * ms, 35 * ms})
-	})
+	for name, c := range map[string]struct {
+		runner        lanes.Runner
+		lastStart     time.Duration // or 0
+		encode        time.Duration
+		takes         []time.Duration
+		started, sent []time.Duration // started: nil if that is no matter
+	}{
+		"claimed ahead": {runner: lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3},
+			takes: []time.Duration{1 * ms, 50 * ms, 20 * ms}, sent: []time.Duration{50 * ms, 50 * ms, 50 * ms}},
+		"claimed in their turn": {runner: lanes.Runner{Concurrency: 3},
+			takes: []time.Duration{1 * ms, 50 * ms, 20 * ms}, sent: []time.Duration{50 * ms, 50 * ms, 50 * ms}},
+		"for half a second": {runner: lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3},
+			takes: []time.Duration{10 * ms, time.Minute, 20 * ms}, sent: []time.Duration{510 * ms, time.Minute, 510 * ms}},
+		"not past the last start": {runner: lanes.Runner{Concurrency: 3, Unrecorded: 3, Ahead: 3}, lastStart: 30 * ms,
+			takes: []time.Duration{10 * ms, time.Minute, 40 * ms}, sent: []time.Duration{30 * ms, time.Minute, 40 * ms}},
+		// The second completion leaves no room for a third function, so neither waits.
+		"not if they keep one from starting": {runner: lanes.Runner{Concurrency: 1, Unrecorded: 2, Ahead: 4},
+			takes:   []time.Duration{10 * ms, 10 * ms, 10 * ms, 10 * ms},
+			started: []time.Duration{0, 10 * ms, 20 * ms, 30 * ms}, sent: []time.Duration{20 * ms, 20 * ms, 40 * ms, 40 * ms}},
+		// The first completion lingers while the second function runs, and leaves when that returns.
+		"until one waits for them": {runner: lanes.Runner{Concurrency: 1, Unrecorded: 2, Ahead: 3}, encode: 5 * ms,
+			takes:   []time.Duration{10 * ms, 10 * ms, 10 * ms},
+			started: []time.Duration{0, 10 * ms, 20 * ms}, sent: []time.Duration{20 * ms, 35 * ms, 35 * ms}},
+		"not for one that ends without a write": {runner: lanes.Runner{Concurrency: 2, Unrecorded: 2, Ahead: 2},
+			takes: []time.Duration{10 * ms, -30 * ms}, sent: []time.Duration{30 * ms, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				if c.lastStart > 0 {
+					c.runner.LastStart = time.Now().Add(c.lastStart)
+				}
+				got := run(t, c.runner, c.encode, c.takes...)
+				check.Slice(t, got.sent, c.sent)
+				if c.started != nil {
+					check.Slice(t, got.started, c.started)
+				}
+			})
+		})
+	}
 }
 
 // Where there is no room for a third function, none is to come either.
@@ -144,13 +139,6 @@ func TestCompletionWaitsAlthoughARefusedRecordHadNoRoom(t *testing.T) {
 			return nil
 		})
 		check.Equal(t, sent, 50*ms)
-	})
-}
-
-func TestCompletionDoesNotWaitForAFunctionThatEndsWithoutAWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		got := run(t, lanes.Runner{Concurrency: 2, Unrecorded: 2, Ahead: 2}, 0, 10*ms, -30*ms)
-		check.Slice(t, got.sent, []time.Duration{30 * ms, 0})
 	})
 }
 
