@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,6 +36,7 @@ type Scope struct {
 	name    string // of its constructor
 	sources source
 	find    func(ctx context.Context, r *incoming) (scope string, ok bool, err error)
+	choices []Scope // of FirstOf
 }
 
 // source is a set of adapters.
@@ -54,7 +56,7 @@ const (
 // NoIdentity states that all callers share their keys, as when there is only one
 // caller. A caller that sends another's key receives the other's response.
 func NoIdentity() Scope {
-	return Scope{"NoIdentity", sourceAny, func(context.Context, *incoming) (string, bool, error) { return "", true, nil }}
+	return Scope{name: "NoIdentity", sources: sourceAny, find: func(context.Context, *incoming) (string, bool, error) { return "", true, nil }}
 }
 
 // JWTClaim identifies a caller by a claim, such as "sub", of the JWT that an
@@ -82,7 +84,7 @@ func JWTSubject() Scope { return AllOf(JWTClaim("iss"), JWTClaim("sub")) }
 
 // AllOf combines several scopes. A request must have each of them.
 func AllOf(scopes ...Scope) Scope {
-	return Scope{"AllOf", sourcesOf("AllOf", scopes, nil), func(ctx context.Context, r *incoming) (string, bool, error) {
+	return Scope{name: "AllOf", sources: sourcesOf("AllOf", scopes, nil), find: func(ctx context.Context, r *incoming) (string, bool, error) {
 		var parts []string
 		for _, s := range scopes {
 			scope, ok, err := s.find(ctx, r)
@@ -136,7 +138,7 @@ func APIKey() Scope {
 // Tenant identifies a caller by the tenant id of a Lambda function in tenant
 // isolation mode.
 func Tenant() Scope {
-	return Scope{"Tenant", sourceLambda, func(ctx context.Context, _ *incoming) (string, bool, error) {
+	return Scope{name: "Tenant", sources: sourceLambda, find: func(ctx context.Context, _ *incoming) (string, bool, error) {
 		if lc, ok := lambdacontext.FromContext(ctx); ok && lc.TenantID != "" {
 			return "tenant=" + lc.TenantID, true, nil
 		}
@@ -161,17 +163,21 @@ func RequestScope(find func(*http.Request) (string, error)) Scope {
 // FirstOf identifies a caller by the first of several scopes that a request has.
 // It refuses an invalid value, and does not try the next scope.
 func FirstOf(scopes ...Scope) Scope {
-	var mistakes driver.Mistakes
-	functions := map[string]bool{}
-	for i, s := range scopes {
-		mistakes.If(s.name == "NoIdentity" && i < len(scopes)-1, "httpapi: FirstOf: no request reaches the scopes after NoIdentity")
-		if s.name == "ScopeFunc" || s.name == "RequestScope" {
-			mistakes.If(functions[s.name], "httpapi: FirstOf: two of %s could return the same text for two callers: combine them in one function", s.name)
-			functions[s.name] = true
+	var choices []Scope // those of a FirstOf among scopes too
+	for _, s := range scopes {
+		if s.choices == nil {
+			s.choices = []Scope{s}
 		}
+		choices = append(choices, s.choices...)
 	}
-	return Scope{"FirstOf", sourcesOf("FirstOf", scopes, mistakes), func(ctx context.Context, r *incoming) (string, bool, error) {
-		for _, s := range scopes {
+	var mistakes driver.Mistakes
+	for i, s := range choices {
+		mistakes.If(s.name == "NoIdentity" && i < len(choices)-1, "httpapi: FirstOf: no request reaches the scopes after NoIdentity")
+		second := slices.ContainsFunc(choices[:i], func(first Scope) bool { return first.name == s.name })
+		mistakes.If(second && (s.name == "ScopeFunc" || s.name == "RequestScope"), "httpapi: FirstOf: two of %s could return the same text for two callers: combine them in one function", s.name)
+	}
+	return Scope{name: "FirstOf", sources: sourcesOf("FirstOf", choices, mistakes), choices: choices, find: func(ctx context.Context, r *incoming) (string, bool, error) {
+		for _, s := range choices {
 			if scope, ok, err := s.find(ctx, r); ok || err != nil {
 				return scope, ok, err
 			}
@@ -203,7 +209,7 @@ func requireName(scope, name string) {
 // field returns a scope of one field of the caller. check, if it is not nil,
 // refuses callers by the text of the field.
 func field(name string, sources source, prefix string, get func(*Caller) any, check func(c *Caller, text string) error) Scope {
-	return Scope{name, sources, func(_ context.Context, r *incoming) (string, bool, error) {
+	return Scope{name: name, sources: sources, find: func(_ context.Context, r *incoming) (string, bool, error) {
 		text, err := identityText(get(&r.caller))
 		if err == nil && check != nil {
 			err = check(&r.caller, text)
@@ -216,7 +222,7 @@ func function(name, prefix string, sources source, ok bool, find func(context.Co
 	var mistakes driver.Mistakes
 	mistakes.If(!ok, "httpapi: %s: the function is nil", name)
 	mistakes.Panic()
-	return Scope{name, sources, func(ctx context.Context, r *incoming) (string, bool, error) {
+	return Scope{name: name, sources: sources, find: func(ctx context.Context, r *incoming) (string, bool, error) {
 		text, err := find(ctx, r)
 		if errors.Is(err, idempotent.ErrMissingKey) {
 			return "", false, nil
@@ -237,11 +243,8 @@ func (s Scope) check(adapter string, source source, mistakes *driver.Mistakes) {
 // of returns the Key.Scope of a request.
 func (s Scope) of(ctx context.Context, r *incoming) (string, error) {
 	scope, ok, err := s.find(ctx, r)
-	switch {
-	case err != nil:
-		return "", err
-	case !ok:
-		return "", &idempotent.MissingKeyError{Part: "scope"}
+	if err == nil && !ok {
+		err = &idempotent.MissingKeyError{Part: "scope"}
 	}
-	return scope, nil
+	return scope, err
 }

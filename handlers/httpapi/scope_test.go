@@ -119,6 +119,7 @@ func TestScopeFunctionsNeverCollide(t *testing.T) {
 		check.Equal(t, w.Header().Get("Idempotent-Replayed"), "", "ada gets the answer", name)
 	}
 	handlertest.CheckMistakes(t, func() { httpapi.FirstOf(tenant, tenant) }, "two of ScopeFunc")
+	handlertest.CheckMistakes(t, func() { httpapi.FirstOf(tenant, httpapi.FirstOf(user, tenant)) }, "two of ScopeFunc")
 }
 
 // An HTTP API lists the cookies beside the headers.
@@ -162,6 +163,7 @@ func TestHTTPMistakesPanic(t *testing.T) {
 		"nothing to choose from":   func() { httpapi.FirstOf() },
 		"no place for both":        func() { httpapi.FirstOf(httpapi.Tenant(), httpapi.RequestScope(byRequest)) },
 		"what is never reached":    func() { httpapi.FirstOf(httpapi.NoIdentity(), httpapi.Tenant()) },
+		"the same, within":         func() { httpapi.FirstOf(httpapi.FirstOf(httpapi.Tenant(), httpapi.NoIdentity()), httpapi.Tenant()) },
 		"no function":              func() { httpapi.ScopeFunc(nil) },
 		"no function of a request": func() { httpapi.RequestScope(nil) },
 		"no methods":               options(httpapi.Options{Methods: []string{}}),
