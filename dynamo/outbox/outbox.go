@@ -27,6 +27,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -94,24 +95,28 @@ var ErrNotFound = errors.New("outbox: item not found")
 // the stream.
 func (o *Outbox) Mark(ctx context.Context, aggregate, id string, created time.Time) error {
 	now := time.Now()
-	update, condition := "SET #published = :published, #expiration = :expiration", "attribute_exists(#id) AND #created = :created"
-	_, err := o.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		ConditionExpression: &condition,
+	return o.update(ctx, aggregate, id, created, &dynamodb.UpdateItemInput{
+		ConditionExpression: aws.String("attribute_exists(#id) AND #created = :created"),
 		ExpressionAttributeNames: map[string]string{
 			"#created": outboxitem.Created, "#expiration": outboxitem.Expiration, "#id": outboxitem.ID, "#published": outboxitem.Published,
 		},
 		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":created": attribute.Millis(created), ":expiration": attribute.Seconds(now.Add(o.retention)), ":published": attribute.Millis(now),
+			":expiration": attribute.Seconds(now.Add(o.retention)), ":published": attribute.Millis(now),
 		},
-		Key:              map[string]types.AttributeValue{outboxitem.Aggregate: attribute.Text(aggregate), outboxitem.ID: attribute.Text(id)},
-		TableName:        &o.table,
-		UpdateExpression: &update,
-	}, quiet)
-	if fault.ConditionFailed(err) != nil {
-		return &dynamo.Error{Op: "UpdateItem", Table: o.table, Err: errors.Join(ErrNotFound, err),
-			Advice: "it has expired since it was marked, or it was rewritten, and the stream has an event for that; or it is another table's"}
-	}
-	if err != nil {
+		UpdateExpression: aws.String("SET #published = :published, #expiration = :expiration"),
+	}, "it has expired since it was marked, or it was rewritten, and the stream has an event for that; or it is another table's")
+}
+
+// update updates an item whose condition compares :created. If the condition does not hold, the
+// error is [ErrNotFound] with the advice gone.
+func (o *Outbox) update(ctx context.Context, aggregate, id string, created time.Time, in *dynamodb.UpdateItemInput, gone string) error {
+	in.TableName, in.Key = &o.table, map[string]types.AttributeValue{outboxitem.Aggregate: attribute.Text(aggregate), outboxitem.ID: attribute.Text(id)}
+	in.ExpressionAttributeValues[":created"] = attribute.Millis(created)
+	_, err := o.client.UpdateItem(ctx, in, quiet)
+	switch {
+	case fault.ConditionFailed(err) != nil:
+		return &dynamo.Error{Op: "UpdateItem", Table: o.table, Err: errors.Join(ErrNotFound, err), Advice: gone}
+	case err != nil:
 		return o.fail("UpdateItem", err)
 	}
 	return nil
