@@ -182,6 +182,22 @@ func TestWriteThatLosesEveryConflictHasWrittenNothing(t *testing.T) {
 	check.Equal(t, *sent, 2, "after the context ended")
 }
 
+// The server may speak any language, and a fatal answer may come from something on the way.
+func TestChangeOfAnOperatorThatTheServerRefusesHasWrittenNothing(t *testing.T) {
+	s := newStore(t, newPool(t), nil)
+	create(t, s, claim("id", owner))
+	e, err := s.Inspect(t.Context(), "id")
+	check.Must(t, err)
+	for notWritten, answer := range map[bool]*pgconn.PgError{
+		true: {Severity: "FEHLER", SeverityUnlocalized: "ERROR", Code: "42501"}, false: {Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: "57P01"},
+	} {
+		refused := &Store{layout: s.layout, db: through(s.db, func(int, string) error { return answer })}
+		_, ok, err := refused.Apply(t.Context(), e, driver.Change{Release: driver.ReleaseKeep})
+		check.Equal(t, ok, false)
+		check.Equal(t, errors.Is(err, driver.ErrNotWritten), notWritten, answer)
+	}
+}
+
 // passing is a context whose deadline passes when the test says so.
 type passing struct {
 	context.Context

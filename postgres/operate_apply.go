@@ -28,7 +28,7 @@ func (s *Store) Apply(ctx context.Context, e driver.Entry, c driver.Change) (dri
 	switch {
 	case err != nil:
 		failed := s.fail("Apply", err).(*Error)
-		failed.notWritten = isRefusal(err)
+		failed.notWritten = isAnswer(err) || pgconn.SafeToRetry(err)
 		return driver.Entry{}, false, failed
 	case len(page.Entries) == 0:
 		met, err := s.Inspect(ctx, e.ID)
@@ -59,14 +59,4 @@ func (l *layout) apply(e driver.Entry, c driver.Change) statement {
 	p.write(" RETURNING ")
 	l.shown(p, false)
 	return p.statement()
-}
-
-// isRefusal reports whether the server, or the way to it, has refused a statement: it
-// wrote nothing.
-func isRefusal(err error) bool {
-	var answer *pgconn.PgError
-	if errors.As(err, &answer) {
-		return answer.Severity == "ERROR"
-	}
-	return pgconn.SafeToRetry(err)
 }
