@@ -25,9 +25,6 @@ func (s *Store) checkCreate(r driver.Record, with any) (*Tx, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	if r.Attempt < 0 || r.Refunds < 0 {
-		return nil, errors.New("Create of a record with a negative number of attempts or refunds")
-	}
 	if err := errors.Join(recorditem.CheckTimes(r.Lease, r.Expires, r.Began), checkText(r.Owner, r.Fingerprint)); err != nil || with == nil {
 		return nil, err
 	}

@@ -28,7 +28,6 @@ func TestRefusedBeforeSending(t *testing.T) {
 		"long id, sort key":     {sortKey, record(func(r *driver.Record) { r.ID = strings.Repeat("s", 1025) })},
 		"get":                   {nil, func(s *Store) error { _, err := s.Get(t.Context(), ""); return err }},
 		"change":                {nil, changing(t, driver.Fence{Owner: "o"}, driver.Change{Status: driver.Completed})},
-		"negative attempt":      {nil, record(func(r *driver.Record) { r.Attempt = -1 })},
 		"lease out of range":    {nil, record(func(r *driver.Record) { r.Lease = time.UnixMilli(-1) })},
 		"expiry out of range":   {nil, record(func(r *driver.Record) { r.Expires = time.Unix(recorditem.MaxSeconds+1, 0) })},
 		"owner not UTF-8":       {nil, record(func(r *driver.Record) { r.Owner = "\xff" })},

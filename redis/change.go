@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -10,10 +11,7 @@ import (
 // combinations of fields that the protocol does not use, and for a With that is not
 // nil: the store commits nothing else together with a record.
 func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	if err := c.Validate(f); err != nil {
-		return driver.Record{}, false, refused("Change", err)
-	}
-	if err := checkValues(c.With, c.Lease, c.Expires, c.Began); err != nil {
+	if err := cmp.Or(c.Validate(f), checkValues(c.With, c.Lease, c.Expires, c.Began)); err != nil {
 		return driver.Record{}, false, refused("Change", err)
 	}
 	r := driver.Record{ID: f.ID, Status: driver.InProgress, Owner: f.Owner,

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -54,7 +55,7 @@ func New(client Client, options *Options) (*Store, error) {
 // cutoff. With a zero cutoff it writes only if there is none. A finished record is
 // written without lease and steps.
 func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
-	if err := checkCreate(r, with); err != nil {
+	if err := cmp.Or(r.Validate(), checkValues(with, r.Lease, r.Expires, r.Began)); err != nil {
 		return driver.Record{}, false, refused("Create", err)
 	}
 	r.Lease, r.Expires, r.Began, r.Steps = driver.WholeMillis(r.Lease), driver.WholeSeconds(r.Expires), driver.WholeMillis(r.Began), nil
@@ -78,16 +79,6 @@ func (s *Store) Get(ctx context.Context, id string) (driver.Record, error) {
 	}
 	r, _, err := s.run(ctx, s.scripts.get, id, nil)
 	return r, err
-}
-
-func checkCreate(r driver.Record, with any) error {
-	if err := r.Validate(); err != nil {
-		return err
-	}
-	if r.Attempt < 0 || r.Refunds < 0 {
-		return &driver.InvalidWriteError{Reason: "Create of a record with a negative number of attempts or refunds"}
-	}
-	return checkValues(with, r.Lease, r.Expires, r.Began)
 }
 
 // checkValues refuses values that no write of this store can contain. Scripts compare times as

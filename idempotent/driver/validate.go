@@ -14,6 +14,8 @@ func (r Record) Validate() error {
 	switch {
 	case r.ID == "":
 		return &InvalidWriteError{Reason: emptyID}
+	case r.Attempt < 0 || r.Refunds < 0:
+		return &InvalidWriteError{Reason: "cannot create a record with a negative number of attempts or refunds"}
 	case len(r.Steps) > 0:
 		return &InvalidWriteError{Reason: "cannot create a record with finished steps"}
 	case r.Request != nil && r.Status != InProgress:

@@ -79,6 +79,8 @@ func testInvalidCreate(t *testing.T, h Harness) {
 		"no id":                func(r *driver.Record) { r.ID = "" },
 		"no status":            func(r *driver.Record) { r.Status = driver.Absent },
 		"unknown status":       func(r *driver.Record) { r.Status = "DONE" },
+		"negative attempt":     func(r *driver.Record) { r.Attempt = -1 },
+		"negative refunds":     func(r *driver.Record) { r.Refunds = -1 },
 		"finished steps":       func(r *driver.Record) { r.Steps = map[string][]byte{"charge": nil} },
 		"a finished request":   func(r *driver.Record) { r.Status, r.Request = driver.Completed, []byte("1") },
 		"a running ending":     func(r *driver.Record) { r.Ended = ending },
