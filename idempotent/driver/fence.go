@@ -24,16 +24,11 @@ func (f Fence) Holds(r Record, c Change) bool {
 	}
 	switch {
 	case c.Owner != "":
-		return r.Attempt == f.Attempt && sameLease(r.Lease, f.Lease)
+		return r.Attempt == f.Attempt && r.Lease.UnixMilli() == f.Lease.UnixMilli()
 	case !c.Lease.IsZero():
 		return !r.Lease.IsZero() && r.Lease.UnixMilli() < c.Lease.UnixMilli()
 	case c.Release == ReleaseDelete:
 		return len(r.Steps) == 0
 	}
 	return true
-}
-
-// sameLease distinguishes an absent lease from [LeaseEnded].
-func sameLease(a, b time.Time) bool {
-	return a.IsZero() == b.IsZero() && a.UnixMilli() == b.UnixMilli()
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -123,13 +124,7 @@ func allBytes() []byte {
 // noise returns n bytes that do not compress, the same in every run.
 func noise(n int) []byte {
 	b := make([]byte, n)
-	x := uint64(88172645463325252)
-	for i := range b {
-		x ^= x << 13
-		x ^= x >> 7
-		x ^= x << 17
-		b[i] = byte(x >> 32)
-	}
+	rand.NewChaCha8([32]byte{}).Read(b)
 	return b
 }
 

@@ -61,11 +61,6 @@ func testInvalid(t *testing.T, h Harness) {
 	for _, c := range changes {
 		h.test(t, c.name, claimed, refuses(c.change))
 	}
-	h.test(t, "is not unavailable", claimed, func(s *subject) {
-		for _, c := range changes {
-			s.do(refuses(c.change))
-		}
-	})
 	h.test(t, "no id", claimed, func(s *subject) {
 		for _, w := range ownWrites() {
 			s.refuses(alteration(driver.Fence{Owner: "alice"}, w.change))
