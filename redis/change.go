@@ -19,7 +19,8 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	if c.Owner != "" {
 		r.Owner = c.Owner
 	}
-	script, args := s.scripts.extend, fence(f, c)
+	script, expires := s.scripts.extend, seconds(c.Expires)
+	args := fence(f, c, expires)
 	switch {
 	case c.Release == driver.ReleaseDelete:
 		script, r = s.scripts.delete, driver.Record{}
@@ -33,16 +34,15 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	case c.Status != driver.Absent:
 		script = s.scripts.finish
 		r.Status, r.Data, r.Payload, r.Unavailable, r.Ended = c.Status, c.Data, c.Payload, c.Unavailable, c.Ended
-		args = timed(args, "", args[len(args)-1], r, c.Owner) // the last of fence is the end of the retention
+		args = pairs(args, "", expires, r, c.Owner)
 	case len(c.Steps) > 0:
 		script, r.Steps = s.scripts.step, c.Steps
-		args = pairs(steps(args, c.Steps), driver.Record{Expires: r.Expires}, "")
+		args = present(steps(args, c.Steps), fieldExpires, expires)
 	default:
 		if c.Owner != "" {
 			script = s.scripts.takeOver
 		}
-		args = pairs(args, driver.Record{Lease: r.Lease, Expires: r.Expires}, c.Owner)
-		args = present(args, fieldBegan, millis(c.Began))
+		args = present(args, fieldLease, millis(r.Lease), fieldExpires, expires, fieldOwner, c.Owner, fieldBegan, millis(c.Began))
 	}
 	met, ok, err := s.run(ctx, script, f.ID, args)
 	if ok && script != s.scripts.takeOver {
@@ -55,10 +55,10 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 // fence returns the arguments that begin every change: those that the record is compared
 // with, a fingerprint, and the end of the retention. "" is absent, and, without a new owner,
 // not compared.
-func fence(f driver.Fence, c driver.Change) []any {
+func fence(f driver.Fence, c driver.Change, expires any) []any {
 	var attempt, lease any = "", ""
 	if c.Owner != "" {
 		attempt, lease = number(f.Attempt), millis(f.Lease)
 	}
-	return append(make([]any, 0, 16), f.Owner, c.Owner, attempt, lease, c.Fingerprint, seconds(c.Expires))
+	return append(make([]any, 0, 16), f.Owner, c.Owner, attempt, lease, c.Fingerprint, expires)
 }

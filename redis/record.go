@@ -28,13 +28,9 @@ const (
 	stepPrefix       = "step:"
 )
 
-// pairs appends the fields and values that r sets, beside its steps, with this owner.
-func pairs(args []any, r driver.Record, owner string) []any {
-	return timed(args, millis(r.Lease), seconds(r.Expires), r, owner)
-}
-
-// timed is pairs for times that are arguments already, so that they are allocated once.
-func timed(args []any, lease, expires any, r driver.Record, owner string) []any {
+// pairs appends the fields and values that r sets, beside its steps, with this owner. The
+// times are arguments already, so that they are allocated once.
+func pairs(args []any, lease, expires any, r driver.Record, owner string) []any {
 	// The lease comes first; see extend.lua.
 	args = present(args, fieldLease, lease, fieldExpires, expires, fieldStatus, string(r.Status),
 		fieldOwner, owner, fieldPayload, r.Payload, fieldUnavailable, r.Unavailable, fieldEnded, r.Ended.Encode())
@@ -46,7 +42,7 @@ func timed(args []any, lease, expires any, r driver.Record, owner string) []any 
 
 // fields appends the fields and values of a new record, whose times are arguments already.
 func fields(args []any, lease, expires any, r driver.Record) []any {
-	args = present(timed(args, lease, expires, r, r.Owner), fieldAttempt, number(r.Attempt), fieldFingerprint, r.Fingerprint,
+	args = present(pairs(args, lease, expires, r, r.Owner), fieldAttempt, number(r.Attempt), fieldFingerprint, r.Fingerprint,
 		fieldRefunds, number(r.Refunds), fieldBegan, millis(r.Began))
 	if r.Request != nil {
 		args = append(args, fieldRequest, string(r.Request))
