@@ -23,11 +23,6 @@ func (s *Store) readsIndex(f driver.Filter) bool {
 	return s.options.Resume && !f.Lapsed.IsZero() && f.Expired.IsZero() && (f.Status == driver.Absent || f.Status == driver.InProgress)
 }
 
-// lapsedKeys returns the key of the index.
-func (s *Store) lapsedKeys() []types.KeySchemaElement {
-	return []types.KeySchemaElement{{AttributeName: &s.format.Attr.Lease, KeyType: types.KeyTypeHash}}
-}
-
 // checkLapsedIndex returns an error for a table that exists without the index.
 func (s *Store) checkLapsedIndex(table *types.TableDescription) error {
 	for _, i := range table.GlobalSecondaryIndexes {

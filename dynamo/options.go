@@ -1,6 +1,8 @@
 package dynamo
 
 import (
+	"cmp"
+
 	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -127,9 +129,7 @@ const (
 // format returns the format of the items with these options, or a
 // [*driver.ConfigError] with their mistakes besides those given.
 func (o *Options) format(plain bool, mistakes driver.Mistakes) (*recorditem.Format, error) {
-	if o == nil {
-		o = &Options{}
-	}
+	o = cmp.Or(o, &Options{})
 	mistakes.If(o.Data > Native, "dynamo: Options.Data is %d; it must be Text or Native", o.Data)
 	mistakes.If(o.Group < 0, "dynamo: Options.Group is %d; it must not be negative", o.Group)
 	f, err := recorditem.New(recorditem.Options{

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -43,10 +44,7 @@ func New(client Client, table string, options *Options) (*Store, error) {
 
 // open is New. With plain, results are never compressed.
 func open(client Client, table string, options *Options, plain bool) (*Store, error) {
-	s := &Store{client: client, table: table}
-	if options != nil {
-		s.options = *options
-	}
+	s := &Store{client: client, table: table, options: *cmp.Or(options, &Options{})}
 	var mistakes driver.Mistakes
 	mistakes.If(client == nil, "dynamo: the client is nil")
 	mistakes.If(table == "", "dynamo: the name of the table is empty")

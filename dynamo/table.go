@@ -51,7 +51,8 @@ func CreateTable(ctx context.Context, client TableClient, table string, options 
 	if options != nil && options.Resume {
 		attributes = append(attributes, types.AttributeDefinition{AttributeName: &f.Attr.Lease, AttributeType: types.ScalarAttributeTypeN})
 		in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
-			IndexName: aws.String(LapsedIndex), KeySchema: s.lapsedKeys(), Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
+			IndexName: aws.String(LapsedIndex), Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
+			KeySchema: []types.KeySchemaElement{{AttributeName: &f.Attr.Lease, KeyType: types.KeyTypeHash}},
 		}}
 	}
 	in.AttributeDefinitions = attributes

@@ -70,9 +70,7 @@ const (
 // layout returns the table with these options, or a [*driver.ConfigError] with their
 // mistakes and those of other arguments.
 func (o *Options) layout(table string, mistakes driver.Mistakes) (*layout, error) {
-	if o == nil {
-		o = &Options{}
-	}
+	o = cmp.Or(o, &Options{})
 	mistakes.If(o.MaxSize < 0, "postgres: Options.MaxSize is %d; it must not be negative", o.MaxSize)
 	mistakes.If(o.DSQL && o.MaxSize > defaultMaxSize,
 		"postgres: Options.MaxSize is %d with Options.DSQL; a column of Aurora DSQL has at most %d bytes", o.MaxSize, defaultMaxSize)

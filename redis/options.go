@@ -43,10 +43,7 @@ const (
 
 // resolve returns the options with their defaults.
 func (o *Options) resolve(client Client) (Options, error) {
-	var c Options
-	if o != nil {
-		c = *o
-	}
+	c := *cmp.Or(o, &Options{})
 	c.Prefix = cmp.Or(c.Prefix, defaultPrefix)
 	c.WaitTimeout = cmp.Or(c.WaitTimeout, defaultWaitTimeout)
 	var mistakes driver.Mistakes

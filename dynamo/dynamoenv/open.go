@@ -8,6 +8,7 @@
 package dynamoenv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,10 +51,7 @@ type Options struct {
 // [*driver.ConfigError] if ONCE_METRICS is neither empty nor "emf", and the errors of
 // [Client] and [dynamo.New].
 func Open(ctx context.Context, options *Options) (*Store, error) {
-	var o Options
-	if options != nil {
-		o = *options
-	}
+	o := *cmp.Or(options, &Options{})
 	table := os.Getenv(TableVariable)
 	if table == "" {
 		return nil, &NotSetError{Variable: TableVariable}
@@ -62,13 +60,8 @@ func Open(ctx context.Context, options *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	var s dynamo.Options
-	if o.Store != nil {
-		s = *o.Store
-	}
-	if s.Outbox == "" {
-		s.Outbox = os.Getenv(OutboxVariable)
-	}
+	s := *cmp.Or(o.Store, &dynamo.Options{})
+	s.Outbox = cmp.Or(s.Outbox, os.Getenv(OutboxVariable))
 	if o.Client == nil {
 		client, err := Client(ctx)
 		if err != nil {

@@ -66,10 +66,7 @@ type Options struct {
 // sends nothing. It returns a [*driver.ConfigError] for arguments that are not
 // valid.
 func New(client Client, table string, options *Options) (*Outbox, error) {
-	o := Options{}
-	if options != nil {
-		o = *options
-	}
+	o := *cmp.Or(options, &Options{})
 	var mistakes driver.Mistakes
 	mistakes.If(client == nil, "outbox: the client is nil")
 	mistakes.If(table == "", "outbox: the name of the table is empty")
