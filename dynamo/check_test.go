@@ -36,6 +36,7 @@ func TestRefusedBeforeSending(t *testing.T) {
 		"with, create":          {nil, func(s *Store) error { _, _, err := s.Create(t.Context(), claim("secret"), now, 1); return err }},
 		"with, change":          {nil, changing(t, fence("secret"), driver.Change{Status: driver.Completed, With: 1})},
 		"with an open Tx":       {nil, changing(t, fence("secret"), driver.Change{Status: driver.Completed, With: new(attachment)})},
+		"with no Tx":            {nil, changing(t, fence("secret"), completion(nil))},
 		"commit without id":     {nil, func(s *Store) error { return s.Commit(t.Context(), "", new(attachment)) }},
 		"commit of nothing":     {nil, func(s *Store) error { return s.Commit(t.Context(), "secret", nil) }},
 		"commit of something":   {nil, func(s *Store) error { return s.Commit(t.Context(), "secret", 1) }},
@@ -59,7 +60,7 @@ func TestRefusedBeforeSending(t *testing.T) {
 }
 
 func TestIDsUpToTheLimitOfTheKeyAreAccepted(t *testing.T) {
-	s := localStore(t)
+	s := inOwnTable(t, nil)
 	id := strings.Repeat("ü", 1024)
 	create(t, s, claim(id))
 	check.Equal(t, get(t, s, id).ID, id, "the id changed")
@@ -69,14 +70,11 @@ func TestNewRefuses(t *testing.T) {
 	client := &fakeClient{}
 	for name, o := range map[string]Options{
 		"repeated name":          {Layout: Layout{Owner: "data"}},
-		"sort key repeated":      {Layout: Layout{SortKey: "id"}},
 		"name not UTF-8":         {Layout: Layout{Owner: "\xff"}},
 		"long name":              {Layout: Layout{Owner: strings.Repeat("a", 256)}},
 		"very long name":         {Layout: Layout{Owner: strings.Repeat("a", 1<<20)}},
-		"unknown format":         {Data: 2},
 		"partition, no sort key": {Layout: Layout{Partition: "p"}},
 		"shards, no sort key":    {Layout: Layout{Shards: 2}},
-		"negative shards":        {Layout: Layout{SortKey: "sk", Shards: -1}},
 		"long partition":         {Layout: Layout{SortKey: "sk", Partition: strings.Repeat("a", 2040)}},
 	} {
 		_, err := New(client, "records", &o)

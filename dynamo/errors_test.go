@@ -204,7 +204,7 @@ func TestCreateReadsTheRecordThatARefusalOmits(t *testing.T) {
 // DynamoDB does not say which table is missing, so the error lists all of
 // them. A retry would meet the same: the text does not ask for one.
 func TestTransactionOnAMissingTableListsItsTables(t *testing.T) {
-	s := localStore(t)
+	s := inOwnTable(t, nil)
 	x, err := idempotent.New("op", s, nil)
 	check.Must(t, err)
 	_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: "op#1"}, func(ctx context.Context) (string, error) {

@@ -40,14 +40,6 @@ func TestSharedWriteDoesWhatItsOwnRequestDoes(t *testing.T) {
 	}
 }
 
-// inOwnTable returns a store in a table of its own.
-func inOwnTable(t *testing.T, o *Options) *Store {
-	t.Helper()
-	client, table := newClient(t), tableName(t)
-	check.Must(t, CreateTable(t.Context(), client, table, o))
-	return newStore(t, client, table, o)
-}
-
 // compareStores makes the same writes to the same items of both stores, and
 // returns how many have succeeded.
 func compareStores(t *testing.T, r *rand.Rand, round int, alone, shared *Store) (ok int) {

@@ -28,7 +28,6 @@ func TestGroupOptionsAreChecked(t *testing.T) {
 		options Options
 		want    string
 	}{
-		"negative":              {client, Options{Group: -1}, "negative"},
 		"a client without them": {&fakeClient{}, Options{Group: 1}, "GroupClient"},
 		"a quote in a name":     {client, Options{Group: 1, Layout: Layout{Owner: `"o"`}}, "PartiQL"},
 		"a name like a value":   {client, Options{Group: 1, Layout: Layout{SortKey: ":sk"}}, "PartiQL"},

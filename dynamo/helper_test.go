@@ -19,19 +19,12 @@ import (
 // Short names for values of items.
 var text, number, seconds, millis = attribute.Text, attribute.Number, attribute.Seconds, attribute.Millis
 
-// newTable makes a table with the default options in DynamoDB Local.
-func newTable(t *testing.T) (*dynamodb.Client, string) {
+// newTable makes a table of its own in DynamoDB Local.
+func newTable(t *testing.T, o *Options) (*dynamodb.Client, string) {
 	t.Helper()
-	client := newClient(t)
-	table := tableName(t)
-	check.Must(t, CreateTable(t.Context(), client, table, nil))
+	client, table := newClient(t), "t-"+rand.Text()
+	check.Must(t, CreateTable(t.Context(), client, table, o))
 	return client, table
-}
-
-// tableName is a name that no other test has.
-func tableName(t *testing.T) string {
-	t.Helper()
-	return "t-" + rand.Text()
 }
 
 // newClient is a client of DynamoDB Local, with optional changes.
@@ -70,11 +63,11 @@ func newStore(t *testing.T, client Client, table string, o *Options) *Store {
 	return s
 }
 
-// localStore is a store of a new table in DynamoDB Local.
-func localStore(t *testing.T) *Store {
+// inOwnTable returns a store in a table of its own.
+func inOwnTable(t *testing.T, o *Options) *Store {
 	t.Helper()
-	client, table := newTable(t)
-	return newStore(t, client, table, nil)
+	client, table := newTable(t, o)
+	return newStore(t, client, table, o)
 }
 
 // now lies years ahead: DynamoDB Local deletes an item within a second of

@@ -111,7 +111,7 @@ func TestIndexNamesOnlyTheRecordsOfTheStore(t *testing.T) {
 }
 
 func TestTableWithoutTheIndexIsRefused(t *testing.T) {
-	client, table := newTable(t)
+	client, table := newTable(t, nil)
 	err := CreateTable(t.Context(), client, table, &Options{Resume: true})
 	check.Says(t, err, `without the index "lapsed", whose key is the number "in_progress_expiration"`)
 	s := inOwnTable(t, &Options{Resume: true})

@@ -13,8 +13,7 @@ import (
 )
 
 func TestNativeStoresWhatDynamoDBRepresentsExactly(t *testing.T) {
-	client, table := newTable(t)
-	s := newStore(t, client, table, &Options{Data: Native})
+	s := inOwnTable(t, &Options{Data: Native})
 	deep := strings.Repeat("[", 31) + strings.Repeat("]", 31)
 	for name, c := range map[string]struct{ json, kind, read string }{
 		"object":           {`{"b":[1,true,null,"x"],"a":{}}`, "M", `{"a":{},"b":[1,true,null,"x"]}`},

@@ -54,7 +54,7 @@ func besidePowertools(t *testing.T, s *Store, native bool) *Store {
 func TestSharedStoreWritesWhatPowertoolsReads(t *testing.T) {
 	large := strings.Repeat("a", 20_000)
 	for native, want := range map[bool]string{false: `"` + large + `"`, true: large} {
-		s := besidePowertools(t, localStore(t), native)
+		s := besidePowertools(t, inOwnTable(t, nil), native)
 		if _, err := call(t, mixed(t, s, adapter.Shared(nil)), func(context.Context) (string, error) { return large, nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestSharedStoreKeepsTheOtherOptions(t *testing.T) {
 	options := Options{
 		Layout: Layout{ID: "pk", SortKey: "sk", Data: "result", Partition: "idempotency#other", Shards: 1}, Group: 2, Outbox: "messages",
 	}
-	s := newStore(t, newClient(t), localStore(t).table, &options)
+	s := newStore(t, newClient(t), inOwnTable(t, nil).table, &options)
 	for native, data := range map[bool]DataFormat{false: Text, true: Native} {
 		want := options
 		want.Data = data
@@ -100,7 +100,7 @@ func TestSharedStoreRefusesWhatPowertoolsDoesNotHave(t *testing.T) {
 // An optimistic call has no claim that Powertools could see. Its transaction
 // has a condition on the record all the same: of two that run, one counts.
 func TestOptimisticCallCommitsNothingBesidePowertools(t *testing.T) {
-	s := besidePowertools(t, localStore(t), true)
+	s := besidePowertools(t, inOwnTable(t, nil), true)
 	x := mixed(t, s, adapter.Shared(&idempotent.Config{Optimistic: true}))
 	lease := strconv.FormatInt(time.Now().Add(time.Hour).UnixMilli(), 10)
 	work := func(ctx context.Context) (string, error) {
@@ -123,7 +123,7 @@ func TestOptimisticCallCommitsNothingBesidePowertools(t *testing.T) {
 // The remaining time of a TypeScript function may be a fraction, and its lease is
 // then one. Once reads it rounded up, and takes it over like any other.
 func TestLeaseOfPowertoolsMayBeAFraction(t *testing.T) {
-	s := newStore(t, newClient(t), localStore(t).table, &Options{Data: Native})
+	s := newStore(t, newClient(t), inOwnTable(t, nil).table, &Options{Data: Native})
 	x := mixed(t, s, nil)
 	lapsed := strconv.FormatInt(time.Now().Add(-time.Minute).UnixMilli(), 10)
 	for _, fraction := range []string{".25", ".9999999", ".0"} {

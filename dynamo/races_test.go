@@ -62,7 +62,7 @@ func TestStepsMakeTheMapTogether(t *testing.T) {
 }
 
 func TestTakeOverKeepsAttributesOfOtherPrograms(t *testing.T) {
-	s := localStore(t)
+	s := inOwnTable(t, nil)
 	putItem(t, s, map[string]types.AttributeValue{
 		"id": text("f#1"), "status": text("INPROGRESS"), "expiration": seconds(now.Add(time.Hour)), "in_progress_expiration": millis(now), "mine": text("stays"),
 	})
@@ -77,7 +77,7 @@ func TestTakeOverKeepsAttributesOfOtherPrograms(t *testing.T) {
 }
 
 func TestStepMakesAMissingMap(t *testing.T) {
-	s := localStore(t)
+	s := inOwnTable(t, nil)
 	putItem(t, s, map[string]types.AttributeValue{"id": text("op#1"), "status": text("INPROGRESS"), "owner": text(owner)})
 	one := driver.Change{Steps: map[string][]byte{"a": []byte("1")}}
 	change(t, s, driver.Fence{ID: "op#1", Owner: rival}, one, false)

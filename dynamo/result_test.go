@@ -22,7 +22,7 @@ func noise(n int) []byte {
 }
 
 func TestResultTooLargeBecomesUnavailable(t *testing.T) {
-	client, table := newTable(t)
+	client, table := newTable(t, nil)
 	raw, compressed := uncompressed(t, newStore(t, client, table, nil)), newStore(t, client, table, nil)
 	native := newStore(t, client, table, &Options{Data: Native})
 	compressible := bytes.Repeat([]byte(" "), 2<<20)
@@ -69,8 +69,7 @@ func checkFits(t *testing.T, r driver.Record, data []byte, fits bool) {
 // The estimate cannot know what other programs have added to the item: then
 // DynamoDB's own refusal must not make the work run again.
 func TestItemTooLargeForDynamoDBBecomesUnavailable(t *testing.T) {
-	client, table := newTable(t)
-	s := uncompressed(t, newStore(t, client, table, nil))
+	s := uncompressed(t, inOwnTable(t, nil))
 	putItem(t, s, map[string]types.AttributeValue{"id": text("op#1"), "status": text("INPROGRESS"), "owner": text(owner), "extra": text(string(noise(300_000)))})
 	data := noise(200_000)
 	got, stored := change(t, s, driver.Fence{ID: "op#1", Owner: owner}, driver.Change{Status: driver.Completed, Data: data}, true)

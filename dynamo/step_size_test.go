@@ -19,7 +19,7 @@ import (
 // or together with others, and in whatever way DynamoDB would say so: the core
 // then keeps the step without its result.
 func TestStepIsRefusedAsTooLarge(t *testing.T) {
-	store := localStore(t)
+	store := inOwnTable(t, nil)
 	if _, ok, err := store.Create(t.Context(), claim("large"), now, nil); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -57,7 +57,7 @@ func (d *drawer) Get(context.Context, string) ([]byte, error) { return bytes.Clo
 // Of two steps that fit into an item each, but not together, the second is
 // kept elsewhere, where there is an elsewhere.
 func TestStepThatDoesNotFitBesideAnotherIsRefused(t *testing.T) {
-	x, err := idempotent.New("op", localStore(t), &idempotent.Config{Payloads: &drawer{}})
+	x, err := idempotent.New("op", inOwnTable(t, nil), &idempotent.Config{Payloads: &drawer{}})
 	check.Must(t, err)
 	again := errors.New("again")
 	for attempt := range 2 {
@@ -82,7 +82,7 @@ func TestStepThatDoesNotFitBesideAnotherIsRefused(t *testing.T) {
 func TestSagaNearTheLimitOfAnItemIsUndoneOnce(t *testing.T) {
 	t.Parallel()
 	soldOut := idempotent.Permanent(errors.New("sold out"))
-	store := uncompressed(t, localStore(t))
+	store := uncompressed(t, inOwnTable(t, nil))
 	for _, size := range sizes() {
 		key := idempotent.Key{ID: fmt.Sprint(size)}
 		undone, refuse := 0, size <= 406_500
@@ -128,7 +128,7 @@ func sizes() []int {
 
 // A claim that is too large must not run: its caller could never be found again.
 func TestRequestThatDoesNotFitIsRefused(t *testing.T) {
-	s := uncompressed(t, localStore(t))
+	s := uncompressed(t, inOwnTable(t, nil))
 	for name, size := range map[string]int{"a little": attribute.MaxItemSize, "far": 5 << 20} {
 		r := claim("op#" + name)
 		r.Request = []byte(strings.Repeat("x", size))

@@ -15,7 +15,7 @@ import (
 )
 
 func TestCreateTable(t *testing.T) {
-	client, table := newTable(t)
+	client, table := newTable(t, nil)
 	check.Nil(t, CreateTable(t.Context(), client, table, nil), "a second time")
 	out, err := client.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &table})
 	check.Nil(t, err)
@@ -33,7 +33,7 @@ func TestCreateTable(t *testing.T) {
 
 // The advice on a table with other keys, from DynamoDB's real refusals.
 func TestTableWithOtherKeysIsExplained(t *testing.T) {
-	client, table := newTable(t)
+	client, table := newTable(t, nil)
 	for name, a := range map[string]Layout{"other name": {ID: "pk"}, "sort key": {SortKey: "sk"}} {
 		s := newStore(t, client, table, &Options{Layout: a})
 		want := "expect the partition key"

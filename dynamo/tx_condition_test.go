@@ -37,7 +37,7 @@ func TestElseChoosesTheError(t *testing.T) {
 		})}, errFunds, "insufficient funds: N3"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := localStore(t)
+			s := inOwnTable(t, nil)
 			create(t, s, claim("op#1"))
 			putItem(t, s, map[string]types.AttributeValue{"id": text("account"), "balance": number(3)})
 			tx := new(Tx)

@@ -72,7 +72,7 @@ func TestMistakesAreFoundBeforeTheRequest(t *testing.T) {
 		"a key twice": {add: func(tx *Tx) {
 			tx.Update("t", accountKey("a"), one)
 			tx.Update("t", accountKey("b"), one)
-			tx.Check("t", account2("a"), exists)
+			tx.Check("t", map[string]any{"id": "a"}, exists)
 		}, code: CodeDuplicate, index: 2},
 		"a key in two tables": {add: func(tx *Tx) { tx.Delete("t", accountKey("a")); tx.Delete("u", accountKey("a")) }},
 		"no table":            {add: func(tx *Tx) { tx.Put("", account{ID: "a"}) }, code: CodeInvalid, text: "table is empty"},
@@ -118,13 +118,6 @@ func TestMistakesAreFoundBeforeTheRequest(t *testing.T) {
 			check.Says(t, err, c.text, "does not say")
 		})
 	}
-}
-
-// account2 is the key of an account in another form.
-func account2(id string) any {
-	return struct {
-		ID string `dynamodbav:"id"`
-	}{id}
 }
 
 // What only the store knows is refused without sending as well.
@@ -186,7 +179,7 @@ func TestTransactionErrorsSayWhatToDo(t *testing.T) {
 
 // One is met on the real thing as well.
 func TestTwoPutsOfOneItemAreRefused(t *testing.T) {
-	s := localStore(t)
+	s := inOwnTable(t, nil)
 	tx := new(Tx)
 	tx.Put(s.table, account{ID: "a"})
 	tx.Put(s.table, account{ID: "a", Balance: 1})

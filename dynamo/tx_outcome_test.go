@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -146,7 +147,7 @@ func TestOnlyAFailedConditionChoosesItsElse(t *testing.T) {
 // What was met is read where the reason does not bring it.
 func TestTransactionReadsTheRecordThatARefusalOmits(t *testing.T) {
 	bare := &types.TransactionCanceledException{CancellationReasons: []types.CancellationReason{
-		{Code: ptr(CodeConditionFailed)}, {Code: ptr("None")}, {Code: ptr("None")},
+		{Code: aws.String(CodeConditionFailed)}, {Code: aws.String("None")}, {Code: aws.String("None")},
 	}}
 	stored := map[string]types.AttributeValue{"id": text("op#1"), "status": text("COMPLETED"), "owner": text(rival)}
 	done := claim("op#1")
@@ -168,14 +169,12 @@ func TestTransactionReadsTheRecordThatARefusalOmits(t *testing.T) {
 	}
 }
 
-func ptr(s string) *string { return &s }
-
 // A refusal of the result for its size is not one of the work: it is committed
 // with a marker, under a token of its own.
 func TestTransactionCommitsWithoutAResultTooLarge(t *testing.T) {
 	large := `{"Code":"ValidationError","Message":"Item size to update has exceeded the maximum allowed size"}`
 	for name, first := range map[string]error{
-		"as the record's reason": canceledAs(t, large, reason("None"), reason("None")),
+		"as the record's reason": apiErrorAs(t, cancelling(large, reason("None"), reason("None"))),
 		"as a whole":             apiErrorAs(t, refusing(400, "ValidationException", "Item size has exceeded the maximum allowed size")),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -195,8 +194,7 @@ func TestTransactionCommitsWithoutAResultTooLarge(t *testing.T) {
 		})
 	}
 	t.Run("by DynamoDB's own count", func(t *testing.T) {
-		client, table := newTable(t)
-		s := uncompressed(t, newStore(t, client, table, nil))
+		s := uncompressed(t, inOwnTable(t, nil))
 		create(t, s, claim("op#1"))
 		item := rawItem(t, s, "op#1")
 		item["of another program"] = &types.AttributeValueMemberB{Value: make([]byte, 300<<10)}
@@ -211,15 +209,10 @@ func TestTransactionCommitsWithoutAResultTooLarge(t *testing.T) {
 	})
 }
 
-// canceledAs and apiErrorAs are errors as the SDK makes them of an answer.
-func canceledAs(t *testing.T, reasons ...string) error {
-	t.Helper()
-	return apiErrorAs(t, cancelling(reasons...))
-}
-
+// apiErrorAs is an error as the SDK makes it of an answer.
 func apiErrorAs(t *testing.T, answer wire.Carry) error {
 	t.Helper()
-	item := types.TransactWriteItem{Delete: &types.Delete{TableName: ptr("t"), Key: map[string]types.AttributeValue{"id": text("a")}}}
+	item := types.TransactWriteItem{Delete: &types.Delete{TableName: aws.String("t"), Key: map[string]types.AttributeValue{"id": text("a")}}}
 	_, err := wireClient(answer).TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{item}})
 	if err == nil {
 		t.Fatal("no error")

@@ -100,7 +100,7 @@ func TestResentTransactionIsTheSame(t *testing.T) {
 // Resending relies on this: a request with a committed token succeeds without a
 // write, and another request with the token is refused.
 func TestDynamoDBExecutesATokenOnce(t *testing.T) {
-	s := localStore(t)
+	s := inOwnTable(t, nil)
 	c := s.counter(t)
 	send := func(token string, n int) error {
 		_, err := s.client.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{

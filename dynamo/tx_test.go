@@ -56,7 +56,7 @@ func TestTransactionRoundTrips(t *testing.T) {
 
 // The handler has succeeded, but its transaction was refused.
 func TestCallFailsAsItsTransactionDoes(t *testing.T) {
-	s := localStore(t)
+	s := inOwnTable(t, nil)
 	x, err := idempotent.New("op", s, nil)
 	check.Must(t, err)
 	errFunds := errors.New("insufficient funds")
@@ -87,24 +87,6 @@ func TestCallFailsAsItsTransactionDoes(t *testing.T) {
 	check.Equal(t, runs, 2)
 }
 
-func TestTransactionPanicsOutsideOfACall(t *testing.T) {
-	for name, ctx := range map[string]context.Context{"no call": t.Context(), "unprotected": idempotent.Unprotected(t.Context())} {
-		mustPanic(t, name, func() { Collect(ctx) })
-	}
-}
-
-func mustPanic(t *testing.T, what string, f func()) {
-	t.Helper()
-	defer func() {
-		t.Helper()
-		// A nil dereference is no refusal.
-		if text, ok := recover().(string); !ok || !strings.HasPrefix(text, "idempotent: ") && !strings.HasPrefix(text, "dynamo: ") {
-			t.Errorf("%s: it is not refused, but says %q", what, text)
-		}
-	}()
-	f()
-}
-
 func TestUseAfterTheHandlerPanics(t *testing.T) {
 	tx := new(Tx)
 	if empty, err := (*attachment)(tx).Freeze(); !empty || err != nil {
@@ -130,7 +112,7 @@ func TestUseAfterTheHandlerPanics(t *testing.T) {
 }
 
 func TestTxIsSafeForConcurrentUse(t *testing.T) {
-	s := localStore(t)
+	s := inOwnTable(t, nil)
 	create(t, s, claim("op#1"))
 	tx := new(Tx)
 	var wg sync.WaitGroup
@@ -160,21 +142,6 @@ func TestTxIsSafeForConcurrentUse(t *testing.T) {
 	for _, c := range counters {
 		check.Equal(t, c.value(), 1)
 	}
-}
-
-// A Tx that may still grow is not committed.
-func TestTransactionIsCommittedFrozen(t *testing.T) {
-	s, client := fakeStore(t, nil)
-	tx := new(Tx)
-	tx.Put("accounts", account{ID: "a"})
-	_, ok, err := s.Change(t.Context(), fence("op#1"), completion(tx))
-	check.False(t, ok)
-	check.Failed(t, err)
-	check.True(t, len(client.sent) <= 0, len(client.sent))
-	c := completion(nil)
-	_, ok, err = s.Change(t.Context(), fence("op#1"), c)
-	check.False(t, ok)
-	check.Failed(t, err)
 }
 
 // TestConformance has transactions in the other layouts.

@@ -17,7 +17,6 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
@@ -117,7 +116,6 @@ func TestWarmReports(t *testing.T) {
 		"no denial":     {client: refusing{err: &smithy.GenericAPIError{Code: "AccessDeniedException"}}, table: table},
 		"no identity":   {client: refusing{err: errors.New("get identity: no EC2 IMDS role found")}, table: table, advice: "no valid credentials"},
 		"a denied role": {client: refusing{err: fmt.Errorf("get identity: %w", &smithy.GenericAPIError{Code: "AccessDenied"})}, table: table, advice: "no valid credentials"},
-		"an old token":  {client: refusing{err: &smithy.GenericAPIError{Code: "ExpiredTokenException"}}, table: table, advice: "have expired"},
 		"throttling":    {client: refusing{err: &types.ProvisionedThroughputExceededException{}}, table: table, advice: "throttled"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,27 +134,4 @@ func TestWarmReports(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestWarmFindsDynamoDBUnreachable(t *testing.T) {
-	client, table := dynamodblocal.NewTable(t)
-	options := client.Options()
-	options.BaseEndpoint, options.Retryer = aws.String("http://127.0.0.1:1"), aws.NopRetryer{}
-	store, err := dynamo.New(dynamodb.New(options), table, nil)
-	check.Must(t, err)
-	check.Is(t, store.Warm(t.Context()), driver.ErrUnavailable)
-}
-
-func TestWarmReadsATableWithCompositeKeys(t *testing.T) {
-	client, table := dynamodblocal.NewTable(t)
-	composite := &dynamo.Options{Layout: dynamo.Layout{ID: "pk", SortKey: "sk", Partition: "p", Shards: 3}}
-	name := table + "-composite"
-	check.Must(t, dynamo.CreateTable(t.Context(), client, name, composite))
-	t.Cleanup(func() {
-		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
-		check.Nil(t, err)
-	})
-	store, err := dynamo.New(client, name, composite)
-	check.Must(t, err)
-	check.Nil(t, store.Warm(t.Context()))
 }

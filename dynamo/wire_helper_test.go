@@ -69,7 +69,7 @@ func (n *network) sent() string {
 // networked is a store in a new table, whose client repeats nothing by itself.
 func networked(t *testing.T, o *Options, change ...func(*dynamodb.Options)) (*Store, *network) {
 	t.Helper()
-	_, table := newTable(t)
+	_, table := newTable(t, nil)
 	n := newNetwork(t)
 	client := newClient(t, append([]func(*dynamodb.Options){func(o *dynamodb.Options) {
 		o.BaseEndpoint, o.Retryer = &n.url, aws.NopRetryer{}

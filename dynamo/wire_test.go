@@ -92,7 +92,7 @@ func TestSharedWritesAreOneRequestEach(t *testing.T) {
 
 // Duplicates are the normal case: a warning for each would drown the logs.
 func TestDuplicatesAreNotLogged(t *testing.T) {
-	_, table := newTable(t)
+	_, table := newTable(t, nil)
 	var logged, std bytes.Buffer
 	log.SetOutput(&std)
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
