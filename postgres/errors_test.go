@@ -84,12 +84,6 @@ func TestErrorsOfTheServerAreClassified(t *testing.T) {
 		`DROP ROLE IF EXISTS crowded, stranger`,
 		`CREATE ROLE crowded LOGIN CONNECTION LIMIT 0`, `CREATE ROLE stranger LOGIN`,
 	)
-	as := func(user string) string {
-		u, err := url.Parse(admin)
-		check.Must(t, err)
-		u.User = url.User(user)
-		return u.String()
-	}
 	set := func(name, value string) func(*pgxpool.Config) {
 		return func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams[name] = value }
 	}
@@ -99,6 +93,7 @@ func TestErrorsOfTheServerAreClassified(t *testing.T) {
 		change(u)
 		return u.String()
 	}
+	as := func(user string) string { return other(func(u *url.URL) { u.User = url.User(user) }) }
 	for _, c := range []struct {
 		name, url, table string
 		change           func(*pgxpool.Config)

@@ -51,6 +51,7 @@ func Example() {
 	fmt.Println(receipt, err)
 }
 
+// Migrations of users contain this text.
 func ExampleSQL() {
 	statements, err := postgres.SQL("idempotency", nil)
 	if err != nil {

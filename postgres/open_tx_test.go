@@ -340,7 +340,6 @@ func TestRoundTripsOfATransaction(t *testing.T) {
 		first, duplicate int
 		options          *Options
 	}{
-		"plain":                   {func(context.Context) (string, error) { return "", nil }, nil, 2, 1, nil},
 		"Tx":                      {func(ctx context.Context) (string, error) { return "", ways["Tx"](ctx, "a") }, nil, 2, 1, nil},
 		"Tx, optimistic":          {func(ctx context.Context) (string, error) { return "", ways["Tx"](ctx, "a") }, optimistic, 1, 2, nil},
 		"Transaction":             {in(nothing), nil, 3, 1, nil},

@@ -85,8 +85,7 @@ func TestRoundTrips(t *testing.T) {
 // Statements with other arguments have the same text, so that a connection
 // prepares each kind of write once.
 func TestTextsOfStatementsDoNotDependOnTheirArguments(t *testing.T) {
-	l, err := (*Options)(nil).layout(table, nil)
-	check.Must(t, err)
+	l := layoutOf(t)
 	never := claim("b", "")
 	never.Expires, never.Lease = time.Time{}, time.Time{}
 	for name, pair := range map[string][2]statement{
