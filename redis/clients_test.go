@@ -22,13 +22,10 @@ func TestClientsThatWouldLoseClaimsAreRefused(t *testing.T) {
 		options *Options
 		reason  string
 	}{
-		"none":                     {nil, nil, "nil"},
 		"a ring":                   {ring, nil, "Ring"},
 		"a pipeline":               {client.Pipeline(), nil, "Pipeliner"},
 		"a wrapper, with replicas": {struct{ Client }{client}, &Options{Replicas: 1}, "Replicas"},
 		"too long a wait":          {client, &Options{Replicas: 1, WaitTimeout: time.Second}, "ReadTimeout"},
-		"too short a wait":         {client, &Options{Replicas: 1, WaitTimeout: time.Microsecond}, "millisecond"},
-		"negative replicas":        {client, &Options{Replicas: -1}, "negative"},
 	} {
 		s, err := New(c.client, c.options)
 		var invalid *driver.ConfigError

@@ -43,7 +43,7 @@ func expectError(t *testing.T, err error, unavailable, throttled bool, advice st
 }
 
 func TestErrorsOfServersAreClassified(t *testing.T) {
-	primary := newServer(t, "--lua-time-limit", "1", "--repl-diskless-sync-delay", "0")
+	primary := newServer(t, "--lua-time-limit", "1")
 	admin := redis.NewClient(&redis.Options{Addr: primary.Addr(), Password: "pw", PoolSize: 1})
 	defer admin.Close()
 	do := func(args ...any) {
@@ -76,11 +76,6 @@ func TestErrorsOfServersAreClassified(t *testing.T) {
 		expectError(t, errorOf(t, with("pw")), false, false, "other program")
 		do("DEL", "once:secret-id")
 	})
-	t.Run("too few replicas", func(t *testing.T) {
-		do("CONFIG", "SET", "min-replicas-to-write", "3")
-		expectError(t, errorOf(t, with("pw")), true, false, "min-replicas-to-write")
-		do("CONFIG", "SET", "min-replicas-to-write", "0")
-	})
 	t.Run("a busy server", func(t *testing.T) {
 		slow := redis.NewClient(with("pw"))
 		defer slow.Close()
@@ -92,20 +87,6 @@ func TestErrorsOfServersAreClassified(t *testing.T) {
 		expectError(t, errorOf(t, with("pw")), true, true, "another script")
 		do("SCRIPT", "KILL")
 		check.Failed(t, <-done, "the script ended by itself")
-	})
-	t.Run("a replica", func(t *testing.T) {
-		host, port, err := net.SplitHostPort(primary.Addr())
-		check.Must(t, err)
-		replica := newServer(t, "--replicaof", host, port, "--masterauth", "pw")
-		for {
-			role, err := replica.Client().Do(t.Context(), "ROLE").Slice()
-			check.Must(t, err)
-			if role[3] == "connected" {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		expectError(t, errorOf(t, &redis.Options{Addr: replica.Addr()}), true, false, "replica")
 	})
 	t.Run("a cluster without slots", func(t *testing.T) {
 		expectError(t, errorOf(t, &redis.Options{Addr: newServer(t, "--cluster-enabled", "yes", "--cluster-port", "0").Addr()}), true, false, "cluster")

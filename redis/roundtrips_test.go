@@ -18,12 +18,12 @@ func TestRoundTrips(t *testing.T) {
 	check.Must(t, err)
 	// run returns the number of requests and of runs of one call.
 	run := func(id string, end error) (requests, runs int, err error) {
-		before := w.count()
+		before := w.sent.Load()
 		_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: id, Payload: "p"}, func(context.Context) (string, error) {
 			runs++
 			return "result", end
 		})
-		return w.count() - before, runs, err
+		return int(w.sent.Load() - before), runs, err
 	}
 	running, lapsed := claim("running"), claim("lapsed")
 	running.Fingerprint, lapsed.Fingerprint = "", ""

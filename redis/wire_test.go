@@ -3,7 +3,7 @@ package redis
 import (
 	"bytes"
 	"errors"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -14,24 +14,13 @@ import (
 
 // counter counts the requests of a client that have a script. It also sees the requests
 // that the client repeats by itself.
-type counter struct {
-	mu   sync.Mutex
-	sent int
-}
+type counter struct{ sent atomic.Int64 }
 
 func (w *counter) carry(r *wire.Request) (*wire.Response, error) {
 	if bytes.Contains(r.Body, []byte("\r\nevalsha\r\n")) || bytes.Contains(r.Body, []byte("\r\neval\r\n")) {
-		w.mu.Lock()
-		w.sent++
-		w.mu.Unlock()
+		w.sent.Add(1)
 	}
 	return r.Send()
-}
-
-func (w *counter) count() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.sent
 }
 
 // behind returns a client of the same server behind w.
