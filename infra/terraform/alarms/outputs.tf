@@ -4,6 +4,7 @@ output "alarm_names" {
     [for alarm in aws_cloudwatch_metric_alarm.this : alarm.alarm_name],
     [for alarm in aws_cloudwatch_metric_alarm.conflicts : alarm.alarm_name],
     [for alarm in aws_cloudwatch_metric_alarm.duplicates : alarm.alarm_name],
+    [for alarm in aws_cloudwatch_metric_alarm.silent : alarm.alarm_name],
   )
 
   # Here it is reported once, and not for each alarm.

@@ -30,6 +30,11 @@ run "alarms" {
   }
 
   assert {
+    condition     = length(output.alarm_names) == length(aws_cloudwatch_metric_alarm.this) + 2 + 1
+    error_message = "The names of the conflicts, or of the silent function, are missing."
+  }
+
+  assert {
     condition     = length(aws_cloudwatch_metric_alarm.duplicates) == 0
     error_message = "Without a threshold, no alarm watches the share of duplicates."
   }
