@@ -9,6 +9,11 @@ output "alarm_names" {
 
   # Here it is reported once, and not for each alarm.
   precondition {
+    condition     = length(var.functions) + length(var.relays) > 0
+    error_message = "functions: there is nothing to watch, neither functions nor relays."
+  }
+
+  precondition {
     condition = var.thresholds.queue_age_seconds == null ? true : alltrue(flatten([
       for watched in var.functions : [for queue in watched.queues : queue.retention_seconds > var.thresholds.queue_age_seconds]
     ]))

@@ -6,7 +6,7 @@ variable "dashboard" {
 }
 
 variable "functions" {
-  description = "What to watch, by the name that alarms and graphs show: the output of the module function or the facts of a function of yours, the outputs of the module queue, the ids of HTTP APIs, and whether it has a function URL."
+  description = "What to watch, by the name that alarms and graphs show: the output of the module function or the facts of a function of yours, the outputs of the module queue, the ids of HTTP APIs, and whether it has a function URL. Default: none."
   type = map(object({
     function = object({
       metrics    = optional(bool, true)
@@ -21,12 +21,8 @@ variable "functions" {
     })), [])
     url = optional(bool, false)
   }))
+  default  = {}
   nullable = false
-
-  validation {
-    condition     = length(var.functions) > 0
-    error_message = "functions: there is nothing to watch."
-  }
 
   validation {
     condition     = alltrue(flatten([for watched in var.functions : [for operation in watched.function.operations : can(regex("^[ -~]{1,255}$", operation))]]))

@@ -96,12 +96,34 @@ run "accepts_the_limits" {
   }
 }
 
-run "refuses_to_watch_nothing" {
-  command         = plan
-  expect_failures = [var.functions, var.name, var.thresholds]
+run "watches_relays_alone" {
+  command = plan
 
   variables {
-    functions  = {}
+    functions = {}
+  }
+
+  assert {
+    condition     = length(output.alarm_names) == 4
+    error_message = "A relay has four alarms."
+  }
+}
+
+run "refuses_to_watch_nothing" {
+  command         = plan
+  expect_failures = [output.alarm_names]
+
+  variables {
+    functions = {}
+    relays    = {}
+  }
+}
+
+run "refuses_a_name_with_a_space" {
+  command         = plan
+  expect_failures = [var.name, var.thresholds]
+
+  variables {
     name       = "a b"
     thresholds = { duplicate_percent = 101 }
   }
