@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"github.com/lambda-once/once/cmd/once/internal/cli"
 )
@@ -51,6 +52,9 @@ func (a *alarm) Seconds() int {
 	}
 	return cmp.Or(a.Period, 300)
 }
+
+// Limit is the threshold, without an exponent.
+func (a *alarm) Limit() string { return strconv.FormatFloat(a.Threshold, 'f', -1, 64) }
 
 type alarmFlags struct {
 	function, api, queue, deadLetters, failures string

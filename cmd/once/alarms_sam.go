@@ -144,7 +144,7 @@ var samTemplate = template.Must(template.New("sam").Parse(`
       EvaluationPeriods: 1
 {{- end}}
       ComparisonOperator: GreaterThanOrEqualToThreshold
-      Threshold: {{printf "%.0f" .Threshold}}
+      Threshold: {{.Limit}}
       TreatMissingData: {{or .Missing "notBreaching"}}
 {{- if .Actions}}
       AlarmActions: {{template "refs" .Actions}}

@@ -37,14 +37,17 @@ func TestAlarmOfAResumerRingsWithoutData(t *testing.T) {
 	check.Equal(t, strings.Count(out, "AWS::CloudWatch::Alarm"), 3, "its own, and Errors and Throttles")
 }
 
+// A share of less than 1 is not rounded to 0, at which an alarm always rings.
 func TestShareOfDuplicatesRingsFromItsThreshold(t *testing.T) {
 	s, args := &scene{T: t}, []string{"alarms", "--function", "OrdersFunction", "--operation", "place-order", "--duplicates"}
-	hasLines(t, s.ok(append(args, "60")...), "PlaceOrderDuplicates",
-		`          Expression: "IF(calls >= 20, 100 * (FILL(replayed, 0) + FILL(conflict, 0)) / calls, 0)"`,
-		`              Dimensions: [{Name: operation, Value: "place-order"}]`,
-		`              Dimensions: [{Name: operation, Value: "place-order"}, {Name: outcome, Value: conflict}]`,
-		`              Dimensions: [{Name: operation, Value: "place-order"}, {Name: outcome, Value: replayed}]`,
-		"      Threshold: 60")
+	for _, threshold := range []string{"60", "0.5"} {
+		hasLines(t, s.ok(append(args, threshold)...), "PlaceOrderDuplicates",
+			`          Expression: "IF(calls >= 20, 100 * (FILL(replayed, 0) + FILL(conflict, 0)) / calls, 0)"`,
+			`              Dimensions: [{Name: operation, Value: "place-order"}]`,
+			`              Dimensions: [{Name: operation, Value: "place-order"}, {Name: outcome, Value: conflict}]`,
+			`              Dimensions: [{Name: operation, Value: "place-order"}, {Name: outcome, Value: replayed}]`,
+			"      Threshold: "+threshold)
+	}
 	check.Equal(t, s.run(append(args, "101")...).code, cli.CodeUsage)
 }
 
