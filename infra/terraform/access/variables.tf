@@ -58,4 +58,9 @@ variable "table" {
     sort_key    = optional(string)
   })
   nullable = false
+
+  validation {
+    condition     = var.table.kms_key_arn == null ? true : can(regex("^arn:[^:]+:kms:[^:]+:[^:]+:key/", var.table.kms_key_arn))
+    error_message = "table: kms_key_arn must be the ARN of a key; IAM does not take that of an alias for it."
+  }
 }

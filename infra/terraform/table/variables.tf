@@ -16,6 +16,11 @@ variable "kms_key_arn" {
   description = "Customer-managed key that encrypts the table. Default: a key that DynamoDB owns, free of charge."
   type        = string
   default     = null
+
+  validation {
+    condition     = var.kms_key_arn == null ? true : can(regex("^arn:[^:]+:kms:[^:]+:[^:]+:key/", var.kms_key_arn))
+    error_message = "kms_key_arn: it must be the ARN of a key; IAM does not take that of an alias for it."
+  }
 }
 
 variable "lease" {

@@ -41,6 +41,15 @@ run "refuses_operations_beside_a_sort_key" {
   }
 }
 
+run "refuses_an_alias" {
+  command         = plan
+  expect_failures = [var.table]
+
+  variables {
+    table = { name = "records", arn = "arn:aws:dynamodb:eu-west-1:111122223333:table/records", kms_key_arn = "arn:aws:kms:eu-west-1:111122223333:alias/a" }
+  }
+}
+
 run "has_the_same_policy_without_a_role" {
   command = plan
 

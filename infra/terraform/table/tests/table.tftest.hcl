@@ -86,6 +86,16 @@ run "has_a_key_of_yours" {
   }
 }
 
+# No function could use the key.
+run "refuses_an_alias" {
+  command         = plan
+  expect_failures = [var.kms_key_arn]
+
+  variables {
+    kms_key_arn = "arn:aws:kms:eu-west-1:111122223333:alias/a"
+  }
+}
+
 # The roles of the functions lose the key, too.
 run "gives_the_key_up" {
   command = plan
