@@ -32,6 +32,11 @@ variable "publishers" {
   type        = map(string)
   default     = {}
   nullable    = false
+
+  validation {
+    condition     = length(distinct(values(var.publishers))) == length(var.publishers)
+    error_message = "publishers: one role has two names, and would lose its policy with either of them."
+  }
 }
 
 variable "relay" {

@@ -54,12 +54,13 @@ run "becomes_a_lasting_one" {
   }
 }
 
-run "refuses_an_alias_and_a_long_name" {
+run "refuses_an_alias_a_long_name_and_a_role_twice" {
   command         = plan
-  expect_failures = [var.kms_key_arn, var.name]
+  expect_failures = [var.kms_key_arn, var.name, var.publishers]
 
   variables {
     kms_key_arn = "arn:aws:kms:eu-west-1:111122223333:alias/a"
     name        = "a123456789b123456789c123456789d123456789e123456789f123456789g123456789ab"
+    publishers  = { pay = "pay", refund = "pay" }
   }
 }
