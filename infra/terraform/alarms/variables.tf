@@ -25,8 +25,8 @@ variable "functions" {
   nullable = false
 
   validation {
-    condition     = alltrue(flatten([for watched in var.functions : [for operation in watched.function.operations : can(regex("^[ -~]{1,255}$", operation))]]))
-    error_message = "functions: CloudWatch requires 1 to 255 ASCII characters of an operation."
+    condition     = alltrue(flatten([for watched in var.functions : [for operation in watched.function.operations : can(regex("^[ -9;-~][ -~]{0,254}$", operation)) && trimspace(operation) != ""]]))
+    error_message = "functions: CloudWatch requires 1 to 255 ASCII characters of an operation, not all blank, and no colon at its beginning."
   }
 }
 

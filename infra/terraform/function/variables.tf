@@ -108,8 +108,8 @@ variable "operations" {
   }
 
   validation {
-    condition     = alltrue([for operation in var.operations : can(regex("^[ -~]{1,255}$", operation))])
-    error_message = "operations: CloudWatch requires 1 to 255 ASCII characters of a dimension."
+    condition     = alltrue([for operation in var.operations : can(regex("^[ -9;-~][ -~]{0,254}$", operation)) && trimspace(operation) != ""])
+    error_message = "operations: CloudWatch requires 1 to 255 ASCII characters of a dimension, not all blank, and no colon at its beginning."
   }
 }
 

@@ -129,6 +129,15 @@ run "refuses_a_name_with_a_space" {
   }
 }
 
+run "refuses_a_colon_at_the_beginning" {
+  command         = plan
+  expect_failures = [var.functions]
+
+  variables {
+    functions = { Pay = { function = { name = "pay", operations = [":pay"] } } }
+  }
+}
+
 run "refuses_what_cloudwatch_cannot_watch" {
   command         = plan
   expect_failures = [var.functions, var.thresholds]

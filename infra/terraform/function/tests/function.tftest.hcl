@@ -58,12 +58,13 @@ run "refuses_what_is_not_whole_or_not_ascii" {
   }
 }
 
-run "refuses_the_switch_of_unit_tests" {
+run "refuses_the_switch_of_unit_tests_and_a_blank" {
   command         = plan
-  expect_failures = [var.environment]
+  expect_failures = [var.environment, var.operations]
 
   variables {
     environment = { ONCE_DISABLED = "x" }
+    operations  = [" "]
   }
 }
 
