@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -39,14 +38,16 @@ func (t *Tree) pack(dir string, m tracked, files []string) error {
 	}
 	var packed []modzip.File
 	for _, name := range files {
-		if own, ok := t.ownFile(m, name); ok {
-			packed = append(packed, file{filepath.Join(t.root, filepath.FromSlash(name)), own})
+		own, below := strings.CutPrefix(name, strings.TrimPrefix(m.dir+"/", "./"))
+		onDisk := filepath.Join(t.root, filepath.FromSlash(name))
+		if _, err := os.Lstat(onDisk); below && err == nil { // an error: deleted, and not yet committed
+			packed = append(packed, file{onDisk, own})
 		}
 	}
 	if m.dir != "." { // as for a version that the go command takes from a repository
 		packed = append(packed, file{filepath.Join(t.root, "LICENSE"), "LICENSE"})
 	}
-	var archive bytes.Buffer
+	var archive bytes.Buffer // without the modules within m
 	if err := modzip.Create(&archive, module.Version{Path: m.path, Version: t.version}, packed); err != nil {
 		return err
 	}
@@ -65,24 +66,6 @@ func (t *Tree) pack(dir string, m tracked, files []string) error {
 		}
 	}
 	return nil
-}
-
-// ownFile returns the name that a file of the tree has in a module. A file belongs to
-// the innermost module above it.
-func (t *Tree) ownFile(m tracked, name string) (string, bool) {
-	innermost := ""
-	for _, other := range t.modules {
-		if other.dir != "." && strings.HasPrefix(name, other.dir+"/") && len(other.dir) > len(innermost) {
-			innermost = other.dir
-		}
-	}
-	if path.Clean("./"+innermost) != m.dir {
-		return "", false
-	}
-	if _, err := os.Lstat(filepath.Join(t.root, filepath.FromSlash(name))); err != nil {
-		return "", false // deleted, and not yet committed
-	}
-	return strings.TrimPrefix(strings.TrimPrefix(name, innermost), "/"), true
 }
 
 // file implements modzip.File.

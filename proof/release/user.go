@@ -58,10 +58,8 @@ func (u *user) follow(ctx context.Context, page, from, until string) error {
 	if !found {
 		return errors.New("the page has no section " + from)
 	}
-	if until != "" {
-		if page, _, found = strings.Cut(page, until); !found {
-			return errors.New("the page has no section " + until)
-		}
+	if page, _, found = strings.Cut(page, until); !found {
+		return errors.New("the page has no section " + until)
 	}
 	parts := strings.Split("\n"+page, "\n```")
 	var script strings.Builder // with the changes of folder before
