@@ -6,6 +6,7 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -76,18 +77,7 @@ func isSeen(d ast.Decl) bool {
 	case *ast.GenDecl:
 		return d.Tok != token.IMPORT
 	case *ast.FuncDecl:
-		if d.Recv == nil {
-			return true
-		}
-		receiver := d.Recv.List[0].Type
-		if star, ok := receiver.(*ast.StarExpr); ok {
-			receiver = star.X
-		}
-		if generic, ok := receiver.(*ast.IndexExpr); ok {
-			receiver = generic.X
-		}
-		name, ok := receiver.(*ast.Ident)
-		return !ok || name.IsExported()
+		return d.Recv == nil || ast.IsExported(strings.TrimPrefix(types.ExprString(d.Recv.List[0].Type), "*"))
 	}
 	return true
 }
