@@ -15,10 +15,8 @@ const root = "../.."
 // Every mutant still fits the code, and names a test that there is. That the
 // test fails is for "make mutants" to see.
 func TestMutantsFit(t *testing.T) {
-	all, err := All()
-	check.Must(t, err)
-	check.True(t, len(all) >= 20, "only", len(all), "mutants")
-	names := map[string]bool{}
+	all, names := everyMutant(t), map[string]bool{}
+	check.True(t, len(all) >= 300, "only", len(all), "mutants")
 	for _, m := range all {
 		if names[m.Name] {
 			t.Errorf("two mutants are named %s", m.Name)
@@ -52,9 +50,6 @@ func TestEveryCellOfThePoliciesHasAMutant(t *testing.T) {
 	check.Must(t, err)
 	names := map[string]bool{}
 	for _, m := range Cells(string(source)) {
-		if _, _, err := m.Apply(root); err != nil {
-			t.Error(err)
-		}
 		names[m.Name] = true
 	}
 	for _, name := range []string{"policy-Finishing-Abandoned", "policy-Stepping-refusedFor", "policy-CommittingAlone-unfenced", "policy-Releasing-outages"} {
@@ -67,14 +62,9 @@ func TestEveryCellOfThePoliciesHasAMutant(t *testing.T) {
 func TestEveryCaseOfThePlanHasAMutant(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join(root, "idempotent", "internal", "protocol", "settle.go"))
 	check.Must(t, err)
-	all := Cases(string(source))
-	for _, m := range all {
-		if _, _, err := m.Apply(root); err != nil {
-			t.Error(err)
-		}
-	}
-	if cases := strings.Count(string(source), "\tcase "); len(all) != cases || cases < 17 {
-		t.Errorf("%d mutants of %d cases", len(all), cases)
+	all := len(Cases(string(source)))
+	if cases := strings.Count(string(source), "\tcase "); all != cases || cases < 17 {
+		t.Errorf("%d mutants of %d cases", all, cases)
 	}
 }
 
