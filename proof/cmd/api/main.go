@@ -9,6 +9,7 @@ package main
 //go:generate go run . ../../..
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,7 +43,7 @@ func writeAll(root string) error {
 	}
 	stale, err := staleFiles(dir, texts)
 	for _, name := range stale {
-		err = os.Remove(filepath.Join(dir, name))
+		err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
 	}
 	return err
 }

@@ -46,8 +46,8 @@ func run(ctx context.Context, names []string) (err error) {
 	if len(names) > 0 {
 		all = slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !slices.Contains(names, m.Name) })
 	}
-	if len(all) == 0 {
-		return errors.New("no such mutant")
+	if len(all) < max(len(names), 1) {
+		return fmt.Errorf("%d of the mutants %v exist", len(all), names)
 	}
 	dir, err := os.MkdirTemp("", "once-mutants")
 	if err != nil {
