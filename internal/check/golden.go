@@ -11,13 +11,22 @@ import (
 	"testing"
 )
 
-// Golden fails the test unless got is the section of this name in a golden file. With
-// update, it writes the section first.
+// Golden fails the test unless got is the section of this name in a golden file, which
+// follows a line "== name ==". With update, it writes the section first.
 func Golden(t testing.TB, file, name, got string, update bool) {
 	t.Helper()
+	old, err := os.ReadFile(file)
+	if !update || !errors.Is(err, fs.ErrNotExist) {
+		Must(t, err)
+	}
 	all := map[string]string{}
-	if _, err := os.Stat(file); !update || !errors.Is(err, fs.ErrNotExist) {
-		all = Sections(t, file)
+	headings := heading.FindAllSubmatchIndex(old, -1)
+	for i, h := range headings {
+		end := len(old)
+		if i+1 < len(headings) {
+			end = headings[i+1][0]
+		}
+		all[string(old[h[2]:h[3]])] = string(old[h[1]:end])
 	}
 	if update {
 		all[name] = got
@@ -34,21 +43,3 @@ func Golden(t testing.TB, file, name, got string, update bool) {
 }
 
 var heading = regexp.MustCompile(`(?m)^== (.+) ==\n`)
-
-// Sections returns the sections of a golden file by their names. Each follows a line
-// "== name ==".
-func Sections(t testing.TB, file string) map[string]string {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	Must(t, err)
-	all := map[string]string{}
-	headings := heading.FindAllStringSubmatchIndex(string(text), -1)
-	for i, h := range headings {
-		end := len(text)
-		if i+1 < len(headings) {
-			end = headings[i+1][0]
-		}
-		all[string(text[h[2]:h[3]])] = string(text[h[1]:end])
-	}
-	return all
-}
