@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -80,8 +79,6 @@ type Tail struct {
 	mu   sync.Mutex
 	text []byte
 }
-
-var _ io.Writer = (*Tail)(nil)
 
 // Write appends p.
 func (t *Tail) Write(p []byte) (int, error) {

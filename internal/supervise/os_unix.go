@@ -35,7 +35,7 @@ func kill(group int, s syscall.Signal) error {
 func (p *Process) Stop() error {
 	err := p.Signal(syscall.SIGSTOP)
 	if err == nil {
-		err = awaitStop(p.Pid())
+		err = awaitStop(p.cmd.Process.Pid)
 	}
 	if err != nil {
 		return fmt.Errorf("supervise: stop: %w", err)

@@ -142,12 +142,9 @@ func (p *Process) wait(out *os.File, to io.Writer) {
 	p.state = state
 	// Kill the remaining processes of the group, which closes the pipe.
 	_, dismissed := io.WriteString(p.lifeline, "done\n")
-	p.err = errors.Join(err, kill(p.Pid(), syscall.SIGKILL), <-copied, out.Close(),
+	p.err = errors.Join(err, kill(p.cmd.Process.Pid, syscall.SIGKILL), <-copied, out.Close(),
 		dismissed, p.lifeline.Close(), p.watcher.Wait())
 }
-
-// Pid returns the process ID of the child, which is also the ID of its group.
-func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
 // Done returns a channel that is closed when the child has exited and its output has
 // been delivered.
@@ -168,7 +165,7 @@ func (p *Process) Signal(s syscall.Signal) error {
 	if p.reaped {
 		return nil
 	}
-	return kill(p.Pid(), s)
+	return kill(p.cmd.Process.Pid, s)
 }
 
 // Kill kills the child's process group, also a stopped one, and waits until it has
