@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os/exec"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -11,15 +10,12 @@ import (
 	"github.com/lambda-once/once/cmd/once/internal/checks"
 	"github.com/lambda-once/once/cmd/once/internal/cli"
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/internal/notrun"
+	"github.com/lambda-once/once/internal/moto"
 )
 
 // Each row makes one thing wrong, and names the only finding that then is.
 func TestCheckFindsWhatIsWrongOfADeployedFunction(t *testing.T) {
-	if _, err := exec.LookPath("moto_server"); err != nil {
-		notrun.Say(t, "moto_server is not installed")
-		return
-	}
+	moto.Need(t)
 	t.Run("nothing", func(t *testing.T) {
 		a := newDeployment(t)
 		a.addStream(func(*lambda.CreateEventSourceMappingInput) {})

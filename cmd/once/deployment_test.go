@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os/exec"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,6 +22,7 @@ import (
 
 	"github.com/lambda-once/once/cmd/once/internal/store"
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/internal/moto"
 	"github.com/lambda-once/once/internal/wire"
 )
 
@@ -42,36 +40,23 @@ type deployment struct {
 	level    atomic.Value // of the function's log
 }
 
-// moto is a server that simulates AWS for all tests of the package, one after the other: Python
-// takes a second to start. withServers kills it.
-var moto struct {
-	server *exec.Cmd
-	url    string
+// simulator is moto for all tests of the package, one after the other: Python takes a second to
+// start. withServers stops it.
+var simulator struct {
+	url  string
+	stop func() error
 }
 
 // startMoto returns the URL of moto, which has forgotten the tests before.
 func startMoto(t *testing.T) string {
 	t.Helper()
-	if moto.server == nil {
-		moto.server = exec.Command("moto_server", "-p", "0")
-		output, err := moto.server.StderrPipe()
+	if simulator.stop == nil {
+		var err error
+		simulator.url, simulator.stop, err = moto.Start(t.Context())
 		check.Must(t, err)
-		check.Must(t, moto.server.Start())
-		lines, address := bufio.NewScanner(output), regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-		for moto.url == "" && lines.Scan() {
-			moto.url = address.FindString(lines.Text())
-		}
-		go func() { // a full pipe would stop moto
-			_, _ = io.Copy(io.Discard, output)
-		}()
 	}
-	if moto.url == "" {
-		t.Fatal("moto did not say where it listens")
-	}
-	reset, err := http.Post(moto.url+"/moto-api/reset", "", nil)
-	check.Must(t, err)
-	check.Must(t, reset.Body.Close())
-	return moto.url
+	check.Must(t, moto.Reset(t.Context(), simulator.url))
+	return simulator.url
 }
 
 func newDeployment(t *testing.T) *deployment {

@@ -44,9 +44,8 @@ type withServers struct{ tests *testing.M }
 
 func (w withServers) Run() int {
 	defer func() {
-		if moto.server != nil {
-			_ = moto.server.Process.Kill()
-			_ = moto.server.Wait() // which says that it was killed
+		if simulator.stop != nil {
+			_ = simulator.stop() // at the latest, it ends with this process
 		}
 	}()
 	return postgreslocal.Main(withRedis(w))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -22,7 +21,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/internal/notrun"
+	"github.com/lambda-once/once/internal/moto"
 	"github.com/lambda-once/once/internal/wire"
 )
 
@@ -41,10 +40,7 @@ type deadLetters struct {
 
 // onQueues runs a test on these stores.
 func onQueues(t *testing.T, suffix string, names []string, test func(*deadLetters)) {
-	if _, err := exec.LookPath("moto_server"); err != nil {
-		notrun.Say(t, "moto_server is not installed")
-		return
-	}
+	moto.Need(t)
 	t.Setenv("AWS_REGION", "eu-central-1")
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
