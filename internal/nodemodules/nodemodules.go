@@ -4,7 +4,6 @@ package nodemodules
 
 import (
 	"archive/tar"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -12,11 +11,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"time"
 
 	"github.com/lambda-once/once/internal/fetch"
+	"github.com/lambda-once/once/internal/supervise"
 )
 
 // Install returns a folder with the files of sources and the packages of their
@@ -35,28 +33,21 @@ func Install(ctx context.Context, name string, sources fs.FS, log io.Writer) (di
 	}
 	parent := filepath.Join(cache, "once", name)
 	dir = filepath.Join(parent, fmt.Sprintf("%x", digest.Sum(nil)[:8]))
-	if _, err := os.Stat(dir); err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return dir, err
-	}
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return "", err
-	}
-	err = fetch.Fill(dir, func(tmp string) (string, error) {
-		if err := os.CopyFS(tmp, sources); err != nil {
-			return "", err
+	err = fetch.Locked(ctx, parent, func(ctx context.Context) error {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
-		if _, err := fmt.Fprintf(log, "installing the packages of %s for Node\n", name); err != nil {
-			return "", err
-		}
-		npm := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-		npm.Dir, npm.WaitDelay = tmp, 5*time.Second
-		if out, err := npm.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("npm ci: %w: %s", err, bytes.TrimSpace(out))
-		}
-		return tmp, nil
+		return fetch.Fill(dir, func(tmp string) (string, error) {
+			if err := os.CopyFS(tmp, sources); err != nil {
+				return "", err
+			}
+			if _, err := fmt.Fprintf(log, "installing the packages of %s for Node\n", name); err != nil {
+				return "", err
+			}
+			args := []string{"ci", "--ignore-scripts", "--no-audit", "--no-fund"}
+			_, err := supervise.Run(ctx, supervise.Command{Path: "npm", Args: args, Env: os.Environ(), Dir: tmp})
+			return tmp, err
+		})
 	})
-	if _, missing := os.Stat(dir); missing != nil { // a concurrent process was not faster
-		return "", err
-	}
-	return dir, nil
+	return dir, err
 }
