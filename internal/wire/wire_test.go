@@ -100,15 +100,6 @@ func TestHTTPRequestsHaveTheirFate(t *testing.T) {
 	}
 }
 
-func TestCloseReportsAServerThatIsGone(t *testing.T) {
-	p, err := HTTP("http://127.0.0.1:1", (*Request).Send)
-	check.Must(t, err)
-	if _, lasts := post(t, p.URL(), ""); lasts {
-		t.Error("the connection lasts")
-	}
-	check.Failed(t, p.Close())
-}
-
 func TestHTTPNeedsAURL(t *testing.T) {
 	for _, target := range []string{"", "localhost:8000", "http://"} {
 		if _, err := HTTP(target, nil); err == nil {
@@ -179,13 +170,5 @@ func TestRedisCommandsHaveTheirFate(t *testing.T) {
 	check.Equal(t, received.Load(), 1, "commands")
 	if res, err := (<-late)(); err != nil || string(res.Body) != want || received.Load() != 2 {
 		t.Errorf("late: %+v, %v, %d commands", res, err, received.Load())
-	}
-}
-
-func TestOperationsAreThoseOfTheSDK(t *testing.T) {
-	for target, want := range map[string]string{"": "POST /a", "DynamoDB_20120810.TransactWriteItems": "TransactWriteItems"} {
-		in := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/a?b", nil)
-		in.Header.Set("X-Amz-Target", target)
-		check.Equal(t, operation(in), want)
 	}
 }
