@@ -101,31 +101,3 @@ func TestFailuresDeleteNothing(t *testing.T) {
 		}
 	}
 }
-
-// A FIFO queue delivers a batch of several groups in order. Only the messages that the
-// function reports stay.
-func TestFIFO(t *testing.T) {
-	batch := messages("a1", "b1", "a2", "b2")
-	for i := range batch {
-		group := (*batch[i].MessageId)[:1]
-		batch[i].Attributes["MessageGroupId"] = group
-	}
-	s := &script{gives: [][]types.Message{batch}}
-	var got []byte
-	batches, err := play(t, s, sqslocal.Mapping{
-		QueueARN: fifo, ReportBatchItemFailures: true,
-		Invoke: func(_ context.Context, payload []byte) (lambdaruntime.Response, error) {
-			got = payload
-			return lambdaruntime.Response{Payload: []byte(`{"batchItemFailures":[{"itemIdentifier":"a2"},{"itemIdentifier":"b2"}]}`)}, nil
-		},
-	})
-	if err != nil || len(batches) != 1 {
-		t.Fatalf("%d batches, %v", len(batches), err)
-	}
-	for i, r := range decode(t, got).Records {
-		if r.MessageId != *batch[i].MessageId || r.Attributes["MessageGroupId"] != r.MessageId[:1] || r.EventSourceARN != fifo {
-			t.Errorf("record %d is %+v", i, r)
-		}
-	}
-	check.Deep(t, s.deleted(), []string{"handle-a1", "handle-b1"}, "deleted")
-}
