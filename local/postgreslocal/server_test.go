@@ -66,14 +66,6 @@ func TestNewDatabaseIsDroppedUnderItsConnections(t *testing.T) {
 	check.Says(t, execute(t.Context(), database), "3D000")
 }
 
-func TestNewDatabaseWithoutAServer(t *testing.T) {
-	startsAnother(t)
-	t.Setenv(urlVar, "")
-	var database string
-	t.Run("inner", func(t *testing.T) { database = NewDatabase(t) })
-	check.False(t, listens(t, database), "its server listens")
-}
-
 func TestStartFindsARunningServer(t *testing.T) {
 	s, err := Start(t.Context(), nil)
 	check.Must(t, err)
