@@ -48,10 +48,6 @@ func TestCanonicalNumbers(t *testing.T) {
 }
 
 func TestNumberTextIsBounded(t *testing.T) {
-	for _, e := range []string{"999999999", "-999999999", "999999999999999999"} {
-		got := canonical(t, "1e"+e)
-		check.True(t, len(got) <= 40, len(got))
-	}
 	long := canonical(t, strings.Repeat("9", 1<<20)+"."+strings.Repeat("9", 1<<20)+"e1")
 	check.True(t, len(long) <= 2<<20+20, len(long))
 }
