@@ -64,14 +64,14 @@ var order = map[string]string{
 // anything for tests. Each entry is a part of an import path; one that ends
 // with "..." is its beginning.
 var unlinked = map[string]string{
-	"idempotent":                          "aws testing... testify jmespath",
+	"idempotent":                          "aws testing... testify jmespath httpsfv opentelemetry",
 	"idempotent/memory":                   "aws testing... testify",
 	"idempotent/emf":                      "aws testing... testify",
 	"idempotent/seal":                     "aws testing... golang.org/x/crypto...",
 	"idempotent/kmsseal":                  "service/dynamodb service/s3 testing... testify",
 	"idempotent/otel":                     "go.opentelemetry.io/otel/sdk aws-sdk-go testing... testify",
 	"idempotent/s3payload":                "service/dynamodb service/kms gofakes3 testing... testify",
-	"dynamo":                              "aws-lambda-go aws-cdk aws-sdk-go-v2/config testing... testify",
+	"dynamo":                              "aws-lambda-go aws-cdk aws-sdk-go-v2/config service/s3 service/kms service/sqs service/sns service/eventbridge jmespath httpsfv opentelemetry testing... testify",
 	"dynamo/dynamoenv":                    "aws-lambda-go/events aws-cdk service/s3 service/kms service/sqs service/sns service/eventbridge jmespath httpsfv testing... testify",
 	"postgres":                            "aws testing... testify",
 	"redis":                               "aws testing... testify local/",
