@@ -98,16 +98,6 @@ func parsePage(path, text string) (page, error) {
 	return p, nil
 }
 
-// text returns all pages as one text.
-func text(t *testing.T) string {
-	t.Helper()
-	var all strings.Builder
-	for _, p := range pages(t) {
-		all.WriteString(p.text + "\n")
-	}
-	return all.String()
-}
-
 // read returns the text of a file, whose path is from the root.
 func read(t *testing.T, path string) string {
 	t.Helper()

@@ -4,23 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/dynamo"
-	"github.com/lambda-once/once/dynamo/dynamoenv"
-	"github.com/lambda-once/once/dynamo/outbox"
-	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/handlers/httpapi"
-	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/emf"
 	"github.com/lambda-once/once/idempotent/memory"
-	"github.com/lambda-once/once/idempotent/s3payload"
-	"github.com/lambda-once/once/idempotent/seal"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -86,22 +76,5 @@ func TestReadmeSecondClick(t *testing.T) {
 			t.Errorf("Wait %v: the second click got %q, %v", wait, got, err)
 		}
 		check.Nil(t, <-first)
-	}
-}
-
-// Every option is in a table of some page.
-func TestPagesNameEveryOption(t *testing.T) {
-	all := text(t)
-	for _, options := range []any{
-		idempotent.Config{}, dynamo.Options{},
-		handlers.SQSOptions{}, handlers.StreamOptions[any]{}, handlers.EventOptions{}, httpapi.Options{}, emf.Options{},
-		relay.Options{}, outbox.Options{}, seal.Options{}, seal.DataKeyOptions{}, s3payload.Options{},
-		dynamoenv.Options{},
-	} {
-		for _, field := range reflect.VisibleFields(reflect.TypeOf(options)) {
-			if field.IsExported() && !strings.Contains(all, "| `"+field.Name+"` |") {
-				t.Errorf("no page has %T.%s", options, field.Name)
-			}
-		}
 	}
 }
