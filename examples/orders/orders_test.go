@@ -1,13 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -48,14 +46,13 @@ func (f function) executions(t *testing.T) (list []execution) {
 	return list
 }
 
-// message is a message of the queue: its ID, its body, and how often it has been
-// delivered, once if that is empty.
-type message [3]string
+// message is a message of the queue: its ID and its body.
+type message [2]string
 
 // orders returns the messages of orders.
 func orders(from, to int) (batch []message) {
 	for i := from; i < to; i++ {
-		batch = append(batch, message{fmt.Sprint("m", i), fmt.Sprintf(`{"orderId":"o-%d","sku":"cup","quantity":1}`, i), "1"})
+		batch = append(batch, message{fmt.Sprint("m", i), fmt.Sprintf(`{"orderId":"o-%d","sku":"cup","quantity":1}`, i)})
 	}
 	return batch
 }
@@ -66,7 +63,7 @@ func deliver(ctx context.Context, to deployed.Invoker, batch ...message) (string
 	for _, m := range batch {
 		e.Records = append(e.Records, events.SQSMessage{
 			MessageId: m[0], Body: m[1], EventSource: "aws:sqs", EventSourceARN: "arn:aws:sqs:us-east-1:123456789012:orders",
-			Attributes: map[string]string{"ApproximateReceiveCount": cmp.Or(m[2], "1")},
+			Attributes: map[string]string{"ApproximateReceiveCount": "1"},
 		})
 	}
 	r, err := deployed.Call[json.RawMessage](ctx, to, e)
@@ -132,50 +129,4 @@ func TestPartialFailures(t *testing.T) {
 	if len(list) != 3 || status["o-1"] != placed || status["o-2"] != placed || status["o-3"] != rejected {
 		t.Errorf("executed: %+v", list)
 	}
-}
-
-// deliverDuplicates delivers a duplicate while the first message is running, which takes
-// two seconds. The duplicate waits for its result.
-func (f function) deliverDuplicates(t *testing.T) {
-	t.Helper()
-	first := make(chan string, 1)
-	go func() {
-		answer, err := deliver(t.Context(), f.Environment(0), message{"m1", cup})
-		check.Nil(t, err)
-		first <- answer
-	}()
-	// It is recorded in the middle of the two seconds.
-	for deadline := time.Now().Add(time.Minute); len(f.executions(t)) == 0; {
-		if time.Now().After(deadline) {
-			t.Fatal("nothing is recorded")
-		}
-	}
-	if got, err := deliver(t.Context(), f.Environment(1), message{"m2", cup}); err != nil || got != allPlaced {
-		t.Errorf("the duplicate: %s, %v", got, err)
-	}
-	check.Equal(t, <-first, allPlaced, "the first")
-	check.Equal(t, len(f.executions(t)), 1, "executions")
-}
-
-// The timeout is short for a batch: messages that are not started in time are
-// redelivered, and no handler is cut off after its effect.
-func TestSlowOrdersArePlacedOnce(t *testing.T) {
-	f := deploy(t, 12*time.Second, "ORDERS_DELAY=3s")
-	left := orders(0, 10)
-	for range 10 {
-		answer, err := deliver(t.Context(), f, left...)
-		check.Must(t, err)
-		left = slices.DeleteFunc(left, func(m message) bool { return !strings.Contains(answer, `"`+m[0]+`"`) })
-		if len(left) == 0 {
-			break
-		}
-	}
-	check.Equal(t, len(left), 0, "still not placed", left)
-	times := map[string]int{}
-	for _, e := range f.executions(t) {
-		if times[e.OrderID]++; times[e.OrderID] > 1 {
-			t.Errorf("%s is placed %d times", e.OrderID, times[e.OrderID])
-		}
-	}
-	check.Equal(t, len(times), 10, "placed", times)
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,12 +21,14 @@ func TestPolicyAllowsWhatTheFunctionCalls(t *testing.T) {
 	seen := newTap(t)
 	var called []string
 	functions := map[string]func(f function){
-		"ORDERS_DELAY=0s": func(f function) { // new, delivered again, alone, and alone again
+		"ORDERS_DELAY=0s": func(f function) { // new, delivered again, alone, alone again, and while it runs
 			for _, batch := range [][]message{orders(0, 10), orders(0, 10), orders(10, 11), orders(10, 11)} {
 				if got, err := deliver(t.Context(), f, batch...); err != nil || got != allPlaced {
 					t.Errorf("%s, %v", got, err)
 				}
 			}
+			f.deliverWhileItRuns(t, seen, orders(11, 12)[0])
+			check.Equal(t, len(f.executions(t)), 12, "executions")
 		},
 		"ORDERS_TABLE=nowhere": func(f function) { // so that every handler fails
 			for _, batch := range [][]message{orders(0, 10), orders(0, 1)} {
@@ -34,10 +37,9 @@ func TestPolicyAllowsWhatTheFunctionCalls(t *testing.T) {
 				}
 			}
 		},
-		"ORDERS_DELAY=2s": func(f function) { f.deliverDuplicates(t) },
 	}
 	for env, use := range functions {
-		f := deploy(t, 0, "AWS_ENDPOINT_URL_DYNAMODB="+seen.URL(), env)
+		f := deploy(t, time.Minute, "AWS_ENDPOINT_URL_DYNAMODB="+seen.URL(), env)
 		use(f)
 		for _, r := range seen.about(f.records) {
 			called = append(called, actions(r)...)
@@ -46,6 +48,38 @@ func TestPolicyAllowsWhatTheFunctionCalls(t *testing.T) {
 	slices.Sort(called)
 	called = slices.Compact(called)
 	check.Slice(t, called, policy(t), "the calls of the function, and its policy")
+}
+
+// deliverWhileItRuns delivers an order whose effect is not answered until a duplicate of it
+// waits for its result.
+func (f function) deliverWhileItRuns(t *testing.T, seen *tap, m message) {
+	t.Helper()
+	placed, waits, answers := make(chan struct{}), make(chan struct{}), make(chan string, 2)
+	read := sync.OnceFunc(func() { close(waits) })
+	seen.respondAfter(func(r *wire.Request) {
+		switch {
+		case r.Operation == "PutItem" && isAbout(r, f.orders):
+			close(placed)
+			<-waits
+		case r.Operation == "GetItem":
+			read()
+		}
+	})
+	send := func(environment int) {
+		answer, err := deliver(t.Context(), f.Environment(environment), m)
+		check.Nil(t, err)
+		answers <- answer
+	}
+	go send(0)
+	select {
+	case <-placed:
+	case answer := <-answers:
+		t.Fatal("it is not placed: ", answer)
+	}
+	send(1)
+	for range 2 {
+		check.Equal(t, <-answers, allPlaced)
+	}
 }
 
 // policy returns the sorted actions on the records that template.yaml allows the
