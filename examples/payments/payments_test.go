@@ -41,12 +41,12 @@ func (l logLines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-func deploy(t *testing.T, env ...string) function {
+func deploy(t *testing.T) function {
 	t.Helper()
 	client, records := dynamodblocal.NewTable(t)
 	_, payments := dynamodblocal.NewTable(t) // its key is an id too
 	lines := make(logLines, 1000)
-	env = append(env, "IDEMPOTENCY_TABLE="+records, "PAYMENTS_TABLE="+payments)
+	env := []string{"IDEMPOTENCY_TABLE=" + records, "PAYMENTS_TABLE=" + payments}
 	return function{deployed.Start(t, lambdaruntime.Function{Name: "payments", Environments: 2, Log: lines}, env...), client, payments, lines}
 }
 
@@ -182,27 +182,4 @@ func TestEachSubjectHasItsKeys(t *testing.T) {
 		}
 	}
 	check.Equal(t, f.charges(t), 3, "charges of three callers")
-}
-
-func TestADuplicateMeetsARunningCall(t *testing.T) {
-	f := deploy(t, "PAYMENTS_DELAY=2s")
-	done := make(chan int, 1)
-	go func() {
-		r, err := deployed.Call[events.APIGatewayV2HTTPResponse](t.Context(), f.Environment(0), event("k", body))
-		check.Nil(t, err)
-		done <- r.StatusCode
-	}()
-	// The charge is made in the middle of the two seconds.
-	for deadline := time.Now().Add(time.Minute); f.charges(t) == 0; {
-		if time.Now().After(deadline) {
-			t.Fatal("nothing is charged")
-		}
-	}
-	duplicate := send(t, f.Environment(1), event("k", body))
-	if duplicate.StatusCode != http.StatusConflict || duplicate.Headers["Retry-After"] == "" {
-		t.Errorf("the duplicate received %+v", duplicate)
-	}
-	if status := <-done; status != http.StatusCreated || f.charges(t) != 1 {
-		t.Errorf("the first received %d, with %d charges", status, f.charges(t))
-	}
 }
