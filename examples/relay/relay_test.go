@@ -123,20 +123,6 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// A message that is published again after a crash has the same deduplication ID.
-func TestRelayedTwice(t *testing.T) {
-	f := deploy(t)
-	f.publish("o-1", "first")
-	event := f.event("o-1")
-	f.relay(event)
-	check.Must(t, f.Environment(0).Kill())
-	f.relay(event)
-	messages := f.Messages()
-	if len(messages) != 2 || messages[0].DeduplicationID != messages[1].DeduplicationID {
-		t.Errorf("got %+v", messages)
-	}
-}
-
 // A refused message is reported, stays unmarked, and delays no further order.
 func TestARefusedMessage(t *testing.T) {
 	f := deploy(t)
