@@ -71,8 +71,7 @@ func TestBulkResume(t *testing.T) {
 func TestBulkResumeWithAnAnswerThatSaysNothingIsSettled(t *testing.T) {
 	for status, body := range map[int]string{500: `{"Type":"Service"}`, 504: "", 200: `[]`} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
-			records, flags := stores["DynamoDB"](t)
-			s := &storeScene{&scene{T: t}, records, flags}
+			s := stores["DynamoDB"](t)
 			s.leaveBehind(1)
 			s.serve(&resumer{invoke: func(ctx context.Context, e handlers.ResumeEvent) (int, string, string) {
 				_, ok, err := s.records.Change(ctx, driver.Fence{ID: e.IDs[0], Owner: "dead"}, driver.Change{Status: driver.Completed, Data: []byte("1"), Expires: time.Now().Add(time.Hour)})

@@ -207,8 +207,7 @@ func TestInterruptedBulkRunSaysHowFarItCame(t *testing.T) {
 
 // A crash can tear the last line of a journal, and nothing else.
 func TestTornJournal(t *testing.T) {
-	records, flags := stores["Redis"](t)
-	s := &storeScene{&scene{T: t}, records, flags}
+	s := stores["Redis"](t)
 	s.plantMany(3)
 	journal := s.journalOf()
 	tap, tapped := s.tapped()
@@ -263,8 +262,7 @@ func TestJournalOfADifferentRunIsRefused(t *testing.T) {
 }
 
 func TestBulkRunsAreMeant(t *testing.T) {
-	records, flags := stores["Redis"](t)
-	s := &storeScene{&scene{T: t}, records, flags}
+	s := stores["Redis"](t)
 	s.plantMany(2)
 	journal := s.journalOf()
 	for say, args := range map[string]string{
@@ -298,11 +296,10 @@ func TestBulkRunsAreMeant(t *testing.T) {
 
 // A record that never expires needs a --retention, as in a command for one.
 func TestBulkResolveNeedsARetention(t *testing.T) {
-	records, flags := stores["Redis"](t)
-	s := &storeScene{&scene{T: t}, records, flags}
+	s := stores["Redis"](t)
 	kept := s.claim("pay#kept", -time.Hour)
 	kept.ID, kept.Expires = "pay#waiting", time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
-	plant(t, records, kept)
+	plant(t, s.records, kept)
 	args := []string{"resolve", "--failed", "no", "--state", "waiting", "--yes", "--journal"}
 	s.ends(cli.CodeRefused, "1 are left as they are: the record never expires", append(args, s.journalOf())...)
 	s.prints("1 records done", append(args, s.journalOf(), "--retention", "7d")...)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -41,7 +40,7 @@ var largeStores = map[string]func(t *testing.T) *storeScene{
 		}
 		store, err := redis.New(server.Client(), nil)
 		check.Must(t, err)
-		return &storeScene{&scene{T: t}, store, []string{"--redis", "redis://" + server.Addr() + "?protocol=2"}} // which the proxy reads
+		return &storeScene{&scene{T: t}, store, []string{"--redis", "redis://" + server.Addr()}}
 	},
 }
 
@@ -95,21 +94,11 @@ func (s *storeScene) counted() *atomic.Int32 {
 	s.Helper()
 	sent := new(atomic.Int32)
 	greets := regexp.MustCompile(`(?i)\r\n(hello|client)\r\n`) // a connection of go-redis
-	server, err := url.Parse(s.flags[1])
-	check.Must(s, err)
-	proxied := wire.Redis
-	if s.flags[0] == "--postgres" {
-		proxied = wire.PostgreSQL
-	}
-	proxy, err := proxied(server.Host, func(r *wire.Request) (*wire.Response, error) {
+	s.flags, _ = s.behind(func(r *wire.Request) (*wire.Response, error) {
 		if r.Operation != "" && !greets.Match(r.Body) { // a pool pings, without a name, what was idle for a second
 			sent.Add(1)
 		}
 		return r.Send()
 	})
-	check.Must(s, err)
-	s.Cleanup(func() { check.Nil(s, proxy.Close()) })
-	server.Host = proxy.Addr()
-	s.flags[1] = server.String()
 	return sent
 }

@@ -43,10 +43,7 @@ func onQueues(t *testing.T, suffix string, names []string, test func(*deadLetter
 	moto.Need(t)
 	t.Setenv("AWS_REGION", "eu-central-1")
 	for _, name := range names {
-		t.Run(name, func(t *testing.T) {
-			records, flags := stores[name](t)
-			test(newDeadLetters(&storeScene{&scene{T: t}, records, flags}, suffix))
-		})
+		t.Run(name, func(t *testing.T) { test(newDeadLetters(stores[name](t), suffix)) })
 	}
 }
 

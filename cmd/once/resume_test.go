@@ -128,8 +128,7 @@ func TestResumeRefusesWhatNoFunctionResumes(t *testing.T) {
 
 // What an operator reads if the function does not resume the record.
 func TestResumeSaysWhyItIsNotResumed(t *testing.T) {
-	records, flags := stores["DynamoDB"](t)
-	s := &storeScene{&scene{T: t}, records, flags}
+	s := stores["DynamoDB"](t)
 	id, _ := s.leave(idempotent.Config{})
 	report := func(counts string) string { return `{"operation": "pay", ` + counts + `, "complete": true}` }
 	for _, c := range []struct {
@@ -152,7 +151,7 @@ func TestResumeSaysWhyItIsNotResumed(t *testing.T) {
 		{0, "", "", cli.CodeUnacknowledged, "no answer of the function"},
 	} {
 		t.Run(fmt.Sprint(c.status, c.header, c.body), func(t *testing.T) {
-			s := &storeScene{&scene{T: t}, records, flags}
+			s := &storeScene{&scene{T: t}, s.records, s.flags}
 			r := &resumer{invoke: func(context.Context, handlers.ResumeEvent) (int, string, string) { return c.status, c.header, c.body }}
 			s.serve(r)
 			s.ends(c.code, c.says, "resume", id, "--function", "pay-resume", "--yes")

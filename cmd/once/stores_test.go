@@ -19,25 +19,25 @@ import (
 	"github.com/lambda-once/once/redis/redislocal"
 )
 
-// stores are all stores, each with the command's flags for it.
-var stores = map[string]func(t *testing.T) (driver.Operable, []string){
-	"DynamoDB": func(t *testing.T) (driver.Operable, []string) {
+// stores are all stores.
+var stores = map[string]func(t *testing.T) *storeScene{
+	"DynamoDB": func(t *testing.T) *storeScene {
 		s := newScene(t)
-		return s.store, []string{"--table", s.table}
+		return &storeScene{&scene{T: t}, s.store, []string{"--table", s.table}}
 	},
-	"PostgreSQL": func(t *testing.T) (driver.Operable, []string) {
+	"PostgreSQL": func(t *testing.T) *storeScene {
 		s := newPostgresScene(t, "idempotency", nil)
-		return s.store, []string{"--postgres", s.url}
+		return &storeScene{&scene{T: t}, s.store, []string{"--postgres", s.url}}
 	},
-	"Redis": func(t *testing.T) (driver.Operable, []string) {
+	"Redis": func(t *testing.T) *storeScene {
 		client, prefix := redislocal.NewClient(t)
 		store, err := redis.New(client, &redis.Options{Prefix: prefix})
 		check.Must(t, err)
-		return store, []string{"--redis", "redis://" + client.Options().Addr, "--key-prefix", prefix}
+		return &storeScene{&scene{T: t}, store, []string{"--redis", "redis://" + client.Options().Addr, "--key-prefix", prefix}}
 	},
 }
 
-// storeScene is one of the stores, and the command on it.
+// storeScene is one of the stores, and the command on it, with its flags for the store.
 type storeScene struct {
 	*scene
 	records driver.Operable
@@ -47,10 +47,7 @@ type storeScene struct {
 // onStores runs a test on each store.
 func onStores(t *testing.T, test func(s *storeScene)) {
 	for name, open := range stores {
-		t.Run(name, func(t *testing.T) {
-			records, flags := open(t)
-			test(&storeScene{&scene{T: t}, records, flags})
-		})
+		t.Run(name, func(t *testing.T) { test(open(t)) })
 	}
 }
 
