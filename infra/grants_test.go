@@ -208,7 +208,9 @@ func TestPoliciesAreThoseOfTheCommand(t *testing.T) {
 	for task, grant := range map[string]func(*IdempotencyTable, awsiam.IGrantable) awsiam.Grant{
 		"--for function": execute(nil),
 		"--for function --group --operation pay --operation refund": execute(grouped),
-		"--for resume":   func(t *IdempotencyTable, g awsiam.IGrantable) awsiam.Grant { return t.GrantResume(g, nil) },
+		"--for resume --operation pay": func(t *IdempotencyTable, g awsiam.IGrantable) awsiam.Grant {
+			return t.GrantResume(g, &ExecuteOptions{Operations: []string{"pay"}})
+		},
 		"--for operator": (*IdempotencyTable).GrantOperate,
 		"--for sweep":    (*IdempotencyTable).GrantSweep,
 		"--for check":    (*IdempotencyTable).GrantCheck,
