@@ -182,13 +182,5 @@ func account(text string) string {
 
 // isTable reports whether two names or ARNs can name one table.
 func isTable(a, b string) bool {
-	_, nameOfA, isA := strings.Cut(a, ":table/")
-	_, nameOfB, isB := strings.Cut(b, ":table/")
-	switch {
-	case isA && !isB:
-		return nameOfA == b
-	case isB && !isA:
-		return nameOfB == a
-	}
-	return a == b
+	return a == b || strings.HasSuffix(a, ":table/"+b) || strings.HasSuffix(b, ":table/"+a)
 }
