@@ -61,7 +61,7 @@ func (x *examined) redrive() {
 func (x *examined) deadLetterRetention() {
 	for _, m := range x.of(OfQueue) {
 		dead := x.DeadLetters(m.Queue)
-		if dead == nil || dead.made == nil || m.Queue.isFIFO() {
+		if dead == nil || m.Queue.isFIFO() {
 			continue
 		}
 		own, theirs := m.Queue.Retention(), dead.Retention()
@@ -74,10 +74,7 @@ func (x *examined) deadLetterRetention() {
 // sent back at the last moment. In a FIFO queue, the age starts again when a message moves.
 func (x *examined) queueRetention() {
 	for _, m := range x.ownQueues() {
-		own, kept := m.Queue.Retention(), time.Duration(0)
-		if dead := x.DeadLetters(m.Queue); dead != nil && dead.made != nil {
-			kept = dead.Retention()
-		}
+		own, kept := m.Queue.Retention(), x.DeadLetters(m.Queue).Retention()
 		late := kept + own // the former counts from the time of sending
 		if m.Queue.isFIFO() && kept > 0 {
 			late = own + kept + own
@@ -123,9 +120,9 @@ func (x *examined) ownQueues() []*Mapping {
 	return slices.DeleteFunc(x.of(OfQueue), func(m *Mapping) bool { return m.Queue.made == nil })
 }
 
-// Retention returns how long the queue keeps a message, or 0 for an import.
+// Retention returns how long the queue keeps a message, or 0 for none or an import.
 func (q *Queue) Retention() time.Duration {
-	if q.made == nil {
+	if q == nil || q.made == nil {
 		return 0
 	}
 	return Declared(q.made.MessageRetentionPeriod(), time.Second, 4*day)
