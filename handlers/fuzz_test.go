@@ -3,7 +3,6 @@ package handlers_test
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent/memory"
-	"github.com/lambda-once/once/internal/check"
 )
 
 // FuzzBatchEvent sends every handler malformed events. None panics. Orders always
@@ -24,8 +22,7 @@ func FuzzBatchEvent(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		check.Must(f, err)
+		text := golden(f, filepath.Base(file))
 		f.Add(text)
 		for _, broken := range [][2]string{{`"messageId": "`, `"messageID": 1, "x": "`}, {`"body"`, `"Body2"`}, {`"kinesis"`, `"x"`}, {`"value"`, `"v"`}, {`"data": "`, `"data": "*`}, {`"dynamodb"`, `"d"`}, {`"Sns"`, `"S"`}, {`"orders-0"`, `"-"`}} {
 			if changed := strings.ReplaceAll(string(text), broken[0], broken[1]); changed != string(text) {

@@ -4,20 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent/memory"
-	"github.com/lambda-once/once/internal/check"
 )
 
 // FuzzDurable sends a durable function malformed requests, and returns malformed
 // responses. Without an error, there is a response that the service knows.
 func FuzzDurable(f *testing.F) {
 	for _, request := range []string{"durable-request.json", "durable-request-resumed.json", "durable-request-paged.json"} {
-		text, err := os.ReadFile(filepath.Join("testdata", request))
-		check.Must(f, err)
+		text := golden(f, request)
 		for _, response := range []string{pendingResponse, succeededResponse, failedResponse, `{"Status":"SUCCEEDED","Result":""}`, `{"Status":null}`, `[]`} {
 			f.Add(text, []byte(response))
 		}

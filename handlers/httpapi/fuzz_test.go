@@ -4,12 +4,11 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/lambda-once/once/handlers/httpapi"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 )
@@ -55,9 +54,7 @@ func FuzzHTTPKey(f *testing.F) {
 // same status.
 func FuzzHTTPEvent(f *testing.F) {
 	for _, g := range goldenEvents {
-		event, err := os.ReadFile(filepath.Join("testdata", g.name+".json"))
-		check.Must(f, err)
-		f.Add(event)
+		f.Add(handlertest.Golden(f, g.name+".json"))
 	}
 	for _, seed := range []string{`null`, `{}`, `[]`, `{"httpMethod":"POST"}`, `{"httpMethod":"POST","multiValueHeaders":{"idempotency-key":[]}}`,
 		`{"httpMethod":"POST","headers":{"idempotency-key":"k"},"path":"/%zz","queryStringParameters":{"%":"%"}}`} {

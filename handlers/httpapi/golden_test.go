@@ -5,8 +5,6 @@ import (
 	"context"
 	"flag"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,6 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/lambda-once/once/handlers/httpapi"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
@@ -49,8 +48,7 @@ const answers = "testdata/answers.golden"
 func TestHTTPGolden(t *testing.T) {
 	for _, g := range goldenEvents {
 		t.Run(g.name, func(t *testing.T) {
-			event, err := os.ReadFile(filepath.Join("testdata", g.name+".json"))
-			check.Must(t, err)
+			event := handlertest.Golden(t, g.name+".json")
 			other := bytes.Replace(event, []byte("1299"), []byte("1300"), 1)
 			if bytes.Equal(other, event) { // it is base64
 				other = bytes.Replace(event, []byte("eyJhbW91bnQiOjEyOTks"), []byte("eyJhbW91bnQiOjEzMDAs"), 1)
@@ -120,8 +118,7 @@ func TestHTTPEventOfAnotherKind(t *testing.T) {
 	// The formats 2.0 of API Gateway and of URLs are one, as are those of REST
 	// APIs and load balancers but for their identities.
 	for file, kinds := range map[string][]string{"apigateway-v2-jwt": {"APIGateway", "ALB"}, "alb-headers": {"APIGatewayV2", "FunctionURL"}} {
-		event, err := os.ReadFile(filepath.Join("testdata", file+".json"))
-		check.Must(t, err)
+		event := handlertest.Golden(t, file+".json")
 		for _, config := range []*idempotent.Config{nil, {OnMissingKey: idempotent.RunMissingKey}} {
 			for _, kind := range kinds {
 				_, detail := isProblem(t, invoked(t, t.Context(), eachKind(t, config)[kind], string(event)), 400)
