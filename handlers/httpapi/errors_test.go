@@ -213,9 +213,7 @@ func TestHTTPPanic(t *testing.T) {
 		if err == nil || d.lambda && !errors.Is(err, errPanicked) {
 			t.Errorf("got %v", err)
 		}
-		r := s.get(k)
-		check.Equal(t, r.status, 201)
-		check.Equal(t, r.body, "run 2")
+		isReply(t, s.get(k), 201, "run 2", "")
 	})
 }
 
@@ -228,9 +226,7 @@ func TestHTTPReleaseFails(t *testing.T) {
 		s := newSite(t, d, newExecutor(t, store, nil), nil, func(context.Context, int, string) (httpReply, error) {
 			return httpReply{status: 502, body: "mine"}, nil
 		})
-		r := s.get(k)
-		check.Equal(t, r.status, 502)
-		check.Equal(t, r.body, "mine")
+		isReply(t, s.get(k), 502, "mine", "")
 		isProblem(t, s.get(k), 409)
 		s.ran(1)
 	})

@@ -184,8 +184,7 @@ func TestStatusErrorOfACallWithinIsTheResponse(t *testing.T) {
 			return httpReply{}, err
 		})
 		for _, mark := range []string{"", "true"} {
-			r := s.get(k)
-			isReply(t, r, 402, declinedProblem, mark)
+			isReply(t, s.get(k), 402, declinedProblem, mark)
 		}
 		s.ran(1)
 	})
