@@ -2,7 +2,6 @@ package canonical
 
 import (
 	"bytes"
-	"encoding"
 	"encoding/json"
 	"reflect"
 	"strconv"
@@ -140,7 +139,5 @@ func mayContainNumbers(t reflect.Type) bool {
 // decodesItself reports whether a type decodes its own JSON or text. Its
 // numbers are its own business, and its values may be cycles.
 func decodesItself(t reflect.Type) bool {
-	own := reflect.PointerTo(t)
-	return t.Kind() != reflect.Interface &&
-		(own.Implements(reflect.TypeFor[json.Unmarshaler]()) || own.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()))
+	return t.Kind() != reflect.Interface && unmarshalsItself(t)
 }
