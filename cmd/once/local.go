@@ -24,8 +24,8 @@ func runDynamoDB(ctx context.Context, c *cli.Call) (err error) {
 		return err
 	}
 	if *name != "" {
-		server, err := dynamodblocal.Start(ctx, &dynamodblocal.Options{Log: c.Err})
-		if err != nil {
+		var server *dynamodblocal.Server
+		if server, err = dynamodblocal.Start(ctx, &dynamodblocal.Options{Log: c.Err}); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, server.Stop()) }()
