@@ -111,29 +111,15 @@ func TestHTTPNeedsAURL(t *testing.T) {
 // commands is a Redis server that returns each command as a bulk string.
 func commands(t *testing.T, received *atomic.Int64) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	silent := httptest.NewServer(nil) // receives nothing
+	t.Cleanup(silent.Close)
+	p, err := Redis(silent.Listener.Addr().String(), func(r *Request) (*Response, error) {
+		received.Add(1)
+		return &Response{Body: fmt.Appendf(nil, "$%d\r\n%s\r\n", len(r.Body), r.Body)}, nil
+	})
 	check.Must(t, err)
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				for in := bufio.NewReader(conn); ; {
-					command, err := respValue(in)
-					if err != nil {
-						return
-					}
-					received.Add(1)
-					fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(command), command)
-				}
-			}()
-		}
-	}()
-	return l.Addr().String()
+	closed(t, p)
+	return p.Addr()
 }
 
 func TestRedisCommandsHaveTheirFate(t *testing.T) {
