@@ -70,16 +70,11 @@ func describe(dir string, files []string) (string, error) {
 	return strings.Join(declarations, ""), nil
 }
 
-// isSeen reports whether users see a declaration. ast.FileExports leaves imports, and
-// the exported methods of types that are not.
+// isSeen reports whether users see a declaration. ast.FileExports leaves the exported methods
+// of types that are not.
 func isSeen(d ast.Decl) bool {
-	switch d := d.(type) {
-	case *ast.GenDecl:
-		return d.Tok != token.IMPORT
-	case *ast.FuncDecl:
-		return d.Recv == nil || ast.IsExported(strings.TrimPrefix(types.ExprString(d.Recv.List[0].Type), "*"))
-	}
-	return true
+	f, ok := d.(*ast.FuncDecl)
+	return !ok || f.Recv == nil || ast.IsExported(strings.TrimPrefix(types.ExprString(f.Recv.List[0].Type), "*"))
 }
 
 // bare removes bodies and values, which users do not see.
