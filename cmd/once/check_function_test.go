@@ -15,7 +15,7 @@ import (
 
 // Each row makes one thing wrong, and names the only finding that then is.
 func TestCheckFindsWhatIsWrongOfADeployedFunction(t *testing.T) {
-	moto.Need(t)
+	moto.Start(t)
 	t.Run("nothing", func(t *testing.T) {
 		a := newDeployment(t)
 		a.addStream(func(*lambda.CreateEventSourceMappingInput) {})

@@ -40,29 +40,10 @@ type deployment struct {
 	level    atomic.Value // of the function's log
 }
 
-// simulator is moto for all tests of the package, one after the other: Python takes a second to
-// start. withServers stops it.
-var simulator struct {
-	url  string
-	stop func() error
-}
-
-// startMoto returns the URL of moto, which has forgotten the tests before.
-func startMoto(t *testing.T) string {
-	t.Helper()
-	if simulator.stop == nil {
-		var err error
-		simulator.url, simulator.stop, err = moto.Start(t.Context())
-		check.Must(t, err)
-	}
-	check.Must(t, moto.Reset(t.Context(), simulator.url))
-	return simulator.url
-}
-
 func newDeployment(t *testing.T) *deployment {
 	t.Helper()
 	a := &deployment{scene: newScene(t)}
-	t.Setenv("AWS_ENDPOINT_URL", a.simulated(startMoto(t)))
+	t.Setenv("AWS_ENDPOINT_URL", a.simulated(moto.Start(t)))
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "")
 	t.Setenv("AWS_REGION", "eu-central-1")
 	cfg, err := (&store.DynamoDBFlags{}).Load(t.Context(), &store.Waits{Timeout: time.Minute, To: io.Discard})
@@ -89,9 +70,9 @@ var reported = []types.FunctionResponseType{types.FunctionResponseTypeReportBatc
 
 // simulated returns the URL of a proxy that has what moto has not: the simulation of policies
 // and the level of a log.
-func (a *deployment) simulated(moto string) string {
+func (a *deployment) simulated(endpoint string) string {
 	a.Helper()
-	proxy, err := wire.HTTP(moto, func(r *wire.Request) (*wire.Response, error) {
+	proxy, err := wire.HTTP(endpoint, func(r *wire.Request) (*wire.Response, error) {
 		form, _ := url.ParseQuery(string(r.Body)) // no form in other protocols
 		if form.Get("Action") != "SimulatePrincipalPolicy" {
 			answer, err := r.Send()

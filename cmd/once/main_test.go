@@ -24,6 +24,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
+	"github.com/lambda-once/once/internal/serving"
 	"github.com/lambda-once/once/internal/wire"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/postgreslocal"
@@ -36,24 +37,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv("ONCE_COMMAND") != "" {
 		main()
 	}
-	os.Exit(dynamodblocal.Main(withServers{m}))
+	withRedis := serving.Tests(func() int { return redislocal.Main(m, nil) })
+	withPostgreSQL := serving.Tests(func() int { return postgreslocal.Main(withRedis) })
+	os.Exit(dynamodblocal.Main(withPostgreSQL))
 }
-
-// withServers runs tests beside servers of PostgreSQL and Redis.
-type withServers struct{ tests *testing.M }
-
-func (w withServers) Run() int {
-	defer func() {
-		if simulator.stop != nil {
-			_ = simulator.stop() // at the latest, it ends with this process
-		}
-	}()
-	return postgreslocal.Main(withRedis(w))
-}
-
-type withRedis struct{ tests *testing.M }
-
-func (w withRedis) Run() int { return redislocal.Main(w.tests, nil) }
 
 // Short names for values of items.
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }

@@ -40,7 +40,7 @@ type deadLetters struct {
 
 // onQueues runs a test on these stores.
 func onQueues(t *testing.T, suffix string, names []string, test func(*deadLetters)) {
-	moto.Need(t)
+	moto.Start(t)
 	t.Setenv("AWS_REGION", "eu-central-1")
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) { test(newDeadLetters(stores[name](t), suffix)) })
@@ -56,7 +56,7 @@ func newDeadLetters(s *storeScene, suffix string) *deadLetters {
 	s.Helper()
 	d := &deadLetters{storeScene: s}
 	d.serve((*wire.Request).Send)
-	proxy, err := wire.HTTP(startMoto(s.T), func(r *wire.Request) (*wire.Response, error) {
+	proxy, err := wire.HTTP(moto.Start(s.T), func(r *wire.Request) (*wire.Response, error) {
 		// One server has no further ones to wait for.
 		r.Body = bytes.Replace(r.Body, []byte(`"WaitTimeSeconds":1`), []byte(`"WaitTimeSeconds":0`), 1)
 		return d.carry.Load().(wire.Carry)(r)

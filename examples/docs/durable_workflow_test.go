@@ -54,7 +54,7 @@ func dispatchWorkflows(w workflows, stateMachine string) func(context.Context, e
 func TestDispatcherOfThePageStartsOneWorkflow(t *testing.T) {
 	var mu sync.Mutex
 	var requests []string
-	proxy, err := wire.HTTP(moto.ForTest(t), func(r *wire.Request) (*wire.Response, error) {
+	proxy, err := wire.HTTP(moto.Start(t), func(r *wire.Request) (*wire.Response, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		requests = append(requests, r.Operation+" "+string(r.Body))

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 
 	"github.com/lambda-once/once/internal/check"
@@ -17,7 +18,7 @@ import (
 const program = "moto_server"
 
 var kind = serving.Kind{
-	Package: "moto", Name: "moto", URL: "http://%s", Answers: Reset,
+	Package: "moto", Name: "moto", URL: "http://%s", Answers: reset,
 	Find: func(context.Context, serving.Options) (serving.Program, error) {
 		return serving.Program{Command: func(_, port string) (supervise.Command, error) {
 			return supervise.Command{Path: program, Args: []string{"-p", port}, Env: os.Environ()}, nil
@@ -25,32 +26,28 @@ var kind = serving.Kind{
 	},
 }
 
-// Need ends the test where moto is not installed. The test is then not run, and says so.
-func Need(t *testing.T) {
+// server starts the server of this process, with which it ends: Python takes a second to start.
+var server = sync.OnceValues(func() (url string, err error) {
+	url, _, err = kind.Start(context.Background(), nil)
+	return url, err
+})
+
+// Start returns the URL of the process's server, which has forgotten the tests before: one at a
+// time uses it. Where moto is not installed, the test is not run, and says so.
+func Start(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
 		notrun.Say(t, program+" is not installed: pip install 'moto[server]'")
 		t.SkipNow()
 	}
-}
-
-// Start starts a server, and returns its URL and a function that stops it.
-func Start(ctx context.Context) (url string, stop func() error, err error) {
-	return kind.Start(ctx, nil)
-}
-
-// ForTest starts a server that ends with the test, and returns its URL. See [Need].
-func ForTest(t *testing.T) string {
-	t.Helper()
-	Need(t)
-	url, stop, err := Start(t.Context())
+	url, err := server()
 	check.Must(t, err)
-	t.Cleanup(func() { check.Nil(t, stop()) })
+	check.Must(t, reset(t.Context(), url))
 	return url
 }
 
-// Reset makes the server at a URL forget everything.
-func Reset(ctx context.Context, url string) error {
+// reset makes the server at a URL forget everything.
+func reset(ctx context.Context, url string) error {
 	in, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/moto-api/reset", nil)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ func TestExample(t *testing.T) {
 	r := newRoot(t, "examples")
 	r.init(t)
 	r.must(t, "validate")
-	r.endpoint = moto.ForTest(t)
+	r.endpoint = moto.Start(t)
 	for _, function := range []string{"orders", "payments", "refunds", "relay"} {
 		r.write(t, "../../../build/"+function+"/bootstrap.zip", zip)
 	}
