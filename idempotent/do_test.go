@@ -123,22 +123,6 @@ func TestClaimUsesTheStoredLease(t *testing.T) {
 	})
 }
 
-// A claim that meets its own record finished replays it: another copy of this
-// call has run.
-func TestClaimMeetsItsOwnCompletion(t *testing.T) {
-	store := memory.New(0)
-	x := newExecutor(t, hooked(store, on(isCreate, func(w write) (driver.Record, bool, error) {
-		if _, _, err := w.send(); err != nil {
-			return driver.Record{}, false, err
-		}
-		if _, _, err := store.Change(w.ctx, driver.Fence{ID: w.record.ID, Owner: w.record.Owner}, driver.Change{Status: driver.Completed, Data: []byte(`"done"`), Expires: w.record.Expires}); err != nil {
-			return driver.Record{}, false, err
-		}
-		return w.send()
-	})), nil)
-	try(t.Context(), t, x, mustNotRun(t)).returned("done").ended(idempotent.OutcomeReplayed).roundTrips(1)
-}
-
 // An answer that comes after the lease has lapsed makes nobody an owner: the
 // attempt is refunded, and the call claims again.
 func TestClaimAnsweredTooLate(t *testing.T) {
@@ -169,17 +153,6 @@ func TestClaimGivesUpAfterManyLostRaces(t *testing.T) {
 		check.True(t, p.tries >= 5, p.tries)
 		check.True(t, p.tries <= 20, p.tries)
 	})
-}
-
-// A store may return an expired record: dynamo reads one after a
-// TransactionConflictException, and a waiting call reads one with Get.
-func TestExpiredRecordIsNotReplayed(t *testing.T) {
-	store := memory.New(0)
-	id := recordID(t, theKey)
-	check.Must(t, store.Put(driver.Record{ID: id, Status: driver.Completed, Owner: "x", Attempt: 1,
-		Expires: time.Now().Add(-48 * time.Hour), Data: []byte(`"of the day before yesterday"`)}))
-	p := hooked(store, onFirst(isCreate, meets(store))) // as dynamo.Store.lost does
-	try(t.Context(), t, newExecutor(t, p, nil), returns("today's")).returned("today's")
 }
 
 // A context that is cancelled during the claim is reported as cancelled, in an

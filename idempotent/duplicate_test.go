@@ -11,7 +11,6 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
-	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 )
@@ -212,15 +211,6 @@ func TestWaitOfAnAdapterCountsEndsAtTheHandler(t *testing.T) {
 			check.Equal(t, time.Since(begun), config)
 		}
 		<-done
-	})
-}
-
-// A waiting call runs when a foreign record without a lease expires.
-func TestWaitEndsWhenARecordWithoutLeaseExpires(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		check.Must(t, store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Expires: time.Now().Add(10 * time.Second)}))
-		try(t.Context(), t, newExecutor(t, store, &idempotent.Config{Wait: time.Hour}), returns("ran")).returned("ran")
 	})
 }
 

@@ -227,8 +227,3 @@ func TestErrorsOfKeyFunctionsHaveExportedTypes(t *testing.T) {
 		func(ctx context.Context, _ string) (string, error) { return mustNotRun(t)(ctx) })(t.Context(), "")
 	check.Differ(t, lambdaType(err), "permanentError", "the classification leaves")
 }
-
-func TestThrottledIsUnavailable(t *testing.T) {
-	check.Is(t, driver.ErrThrottled, driver.ErrUnavailable, "throttling is one way to be unavailable")
-	check.False(t, errors.Is(driver.ErrUnavailable, driver.ErrThrottled))
-}

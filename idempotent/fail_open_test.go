@@ -117,14 +117,6 @@ func TestFailOpenReplacesAnExpiredRecord(t *testing.T) {
 	try(t.Context(), t, newExecutor(t, store, nil), returns("second run")).returned("today's")
 }
 
-// A later error of the store does not replace the one that let the call fail
-// open.
-func TestEventReportsWhyACallFailedOpen(t *testing.T) {
-	down := hooked(claimsFail(memory.New(0)), fails(isChange, errors.New("no permission")))
-	_, event, _ := do(t.Context(), newExecutor(t, down, &idempotent.Config{OnStoreError: idempotent.FailOpen}), returns("x"))
-	check.Is(t, event.Err, driver.ErrUnavailable, "Err should say why it failed open")
-}
-
 // A transaction that meets another's result writes nothing. A handler with
 // effects of its own would repeat them.
 func TestFailOpenNeverCommitsBesideAnother(t *testing.T) {

@@ -84,24 +84,6 @@ func TestReplayHasTimeWhereARunHasNone(t *testing.T) {
 	})
 }
 
-// A deadline that is shorter than the invocation's does not cut a configured
-// lease.
-func TestConfiguredLeaseOutlivesAShorterDeadline(t *testing.T) {
-	onLambda(t, func(t *testing.T) {
-		store := memory.New(0)
-		config := &idempotent.Config{Lease: time.Minute}
-		invocation, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
-		defer cancel()
-		short, cancel := context.WithTimeout(invocation, 2*time.Second)
-		defer cancel()
-		_, _, _ = do(short, newExecutor(t, store, config), func(context.Context) (string, error) {
-			time.Sleep(10 * time.Second)
-			try(invocation, t, newExecutor(t, store, config), returns("second run")).is(idempotent.ErrInProgress)
-			return "", nil
-		})
-	})
-}
-
 // The end of the handler cuts an extension off. The one before it was well.
 func TestExtensionThatTheEndCutsOffHasNotFailed(t *testing.T) {
 	onLambda(t, func(t *testing.T) {
@@ -143,18 +125,6 @@ func TestCompleteRecreatesAVanishedRecord(t *testing.T) {
 	try(t.Context(), t, x, mustNotRun(t)).returned("done")
 	_, err := idempotent.Do(t.Context(), x, otherPayload, mustNotRun(t))
 	check.Is(t, err, idempotent.ErrKeyReused, "the fingerprint was lost")
-}
-
-// A full memory store drops an expired record to put a vanished one back.
-func TestFullMemoryMakesRoomForDoneWork(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(1)
-		try(t.Context(), t, newExecutor(t, store, nil), func(context.Context) (string, error) {
-			_ = store.Put(driver.Record{ID: recordID(t, theKey)})
-			_ = store.Put(driver.Record{ID: "other", Status: driver.Completed, Expires: time.Now().Add(-time.Hour)})
-			return "done", nil
-		}).succeeded()
-	})
 }
 
 // A record that a zombie completes receives the fingerprint of its payload.

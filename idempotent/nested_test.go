@@ -45,29 +45,6 @@ func TestNestedCallOnItsOwnKeyIsRefused(t *testing.T) {
 	}
 }
 
-// A nested call has an earlier deadline than the invocation, and its lease ends
-// with the invocation.
-func TestNestedLeaseLastsForTheInvocation(t *testing.T) {
-	onLambda(t, func(t *testing.T) {
-		store := memory.New(0)
-		config := &idempotent.Config{Reserve: 5 * time.Second}
-		outer := newExecutor(t, store, config)
-		inner := named(t, "inner", store, config)
-		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		key := idempotent.Key{ID: "k"}
-		_, _, _ = do(invocation, outer, func(ctx context.Context) (string, error) {
-			return idempotent.Do(ctx, inner, key, func(context.Context) (string, error) {
-				time.Sleep(18 * time.Second) // the process lives until 20 s
-				ctx, _ := adapter.WithEvent(during(t, time.Minute))
-				_, err := idempotent.Do(ctx, inner, key, returns("second run"))
-				check.Is(t, err, idempotent.ErrInProgress)
-				return "", nil
-			})
-		})
-	})
-}
-
 // A store that limits a transaction by it must not end that of a live call.
 func TestCallKnowsTheEndOfItsInvocation(t *testing.T) {
 	for _, lambda := range []string{"", "f"} {

@@ -110,19 +110,6 @@ func TestEvictRefusesALiveOwner(t *testing.T) {
 	}
 }
 
-// A heartbeat between the read and the write keeps the record.
-func TestForceEvictIsConditional(t *testing.T) {
-	store := memory.New(0)
-	x := newExecutor(t, store, nil)
-	r := met(t, func(*driver.Record) {})
-	check.Must(t, store.Put(r))
-	s := read(t, x)
-	r.Lease = r.Lease.Add(time.Minute)
-	check.Must(t, store.Put(r))
-	check.Is(t, s.ForceEvict(t.Context()), idempotent.ErrRecordChanged)
-	recordIs(t, store, "in progress by other")
-}
-
 // readsFail fails as a server that does not answer.
 type readsFail struct{ *memory.Store }
 

@@ -86,13 +86,6 @@ func TestHandlerThatPanicsAfterItsTimeTimesOut(t *testing.T) {
 	})
 }
 
-// A result is recorded however late the handler returns it.
-func TestHandlerThatSucceedsAfterItsTimeIsRecorded(t *testing.T) {
-	onLambda(t, func(t *testing.T) {
-		try(during(t, 20*time.Second), t, newExecutor(t, memory.New(0), nil), untilItEnds(func(context.Context) error { return nil })).succeeded().ended(idempotent.OutcomeExecuted)
-	})
-}
-
 // A context that the caller cancelled does not mean that the handler was slow.
 func TestHandlerWhoseCallerLeavesDoesNotTimeOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

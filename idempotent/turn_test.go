@@ -108,19 +108,6 @@ func TestHandlerDoesNotBeginAfterAnotherTookOver(t *testing.T) {
 	}
 }
 
-// The turn comes as the lease ends: its own context does not say so.
-func TestHandlerDoesNotBeginAfterItsLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		x := newExecutor(t, frozen(store), &idempotent.Config{Lease: time.Minute})
-		try(inTurn(t, func(ctx context.Context) error {
-			<-ctx.Done()
-			return nil
-		}), t, x, mustNotRun(t)).is(idempotent.ErrTimedOut).ended(idempotent.OutcomeNotRun).attempt(0)
-		check.Equal(t, stored(t, store).Status, driver.Absent)
-	})
-}
-
 // The lost answer of the claim may have been a yes. When the turn comes, a claim
 // that failed open before it says nothing about the store.
 func TestHandlerDoesNotBeginUnderAnOldClaimThatFailedOpen(t *testing.T) {
@@ -164,13 +151,6 @@ func TestUnprotectedRunsTakeTheirTurn(t *testing.T) {
 	})
 }
 
-// The reason is not the handler's error: it is never stored, whatever its class.
-func TestRefusedTurnOfAnOptimisticCallStoresNothing(t *testing.T) {
-	store := newBank()
-	x := newExecutor(t, store, &idempotent.Config{Optimistic: true})
-	try(adapter.With(t.Context(), adapter.Turn(func(context.Context) error { return idempotent.Permanent(errHalted) })), t, x, mustNotRun(t)).is(errHalted).ended(idempotent.OutcomeNotRun).roundTrips(0)
-}
-
 func TestClaimsAheadOnlyWhereACrashCostsNothing(t *testing.T) {
 	for _, test := range []struct {
 		config idempotent.Config
@@ -210,15 +190,5 @@ func TestAdapterLearnsOnceThatACallWaits(t *testing.T) {
 			try(ctx, t, x, mustNotRun(t)).returned("done")
 			check.Equal(t, told, test.want)
 		})
-	}
-}
-
-func TestWriteWithLittleTimeDoesNotWaitForSiblings(t *testing.T) {
-	ctx := adapter.With(t.Context(), adapter.Sibling(func() (int, <-chan struct{}) { return 9, make(chan struct{}) }))
-	for left, waits := range map[time.Duration]bool{time.Minute: true, time.Second - 1: false} {
-		limited, cancel := context.WithTimeout(ctx, left)
-		_, end := driver.Arrive(limited)
-		cancel()
-		check.Equal(t, end != nil, waits, left)
 	}
 }
