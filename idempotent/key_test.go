@@ -184,6 +184,16 @@ type equalText [1]int
 
 func (equalText) MarshalText() ([]byte, error) { return []byte("k"), nil }
 
+type payment struct {
+	ID       string `json:"id"`
+	Customer string `json:"customer"`
+	Amount   int64  `json:"amount"`
+	Currency string `json:"currency"`
+	Note     string `json:"note,omitempty"`
+}
+
+var aPayment = payment{ID: "pay_8e03978e", Customer: "cus_4711", Amount: 129900, Currency: "EUR", Note: "two tickets"}
+
 func TestFingerprintAllocations(t *testing.T) {
 	payload := any(aPayment)
 	base := testing.AllocsPerRun(200, func() {
