@@ -36,17 +36,6 @@ func TestCommitRefused(t *testing.T) {
 	b.holds(t)
 }
 
-func TestCommitRefusedUndoesTheSaga(t *testing.T) {
-	b := newBank()
-	tr := &trip{}
-	try(t.Context(), t, newExecutor(t, b, nil), func(ctx context.Context) (string, error) {
-		book(ctx, "x").refused = soldOut()
-		return tr.book(ctx)
-	}).soldOut()
-	checkDone(t, tr, "flight", "hotel", "car", "end", "not a car", "not a hotel", "not a flight")
-	b.holds(t)
-}
-
 func TestCommitMistakesAreNotSent(t *testing.T) {
 	b := newBank()
 	b.before = func(*entry) error { t.Error("it was sent"); return nil }

@@ -12,7 +12,6 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/errortypes"
@@ -202,28 +201,10 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	}
 }
 
-// The errors of key functions are returned as they are.
-func TestErrorsOfKeyFunctionsHaveExportedTypes(t *testing.T) {
-	type request struct{ List, Text any }
-	for expr, r := range map[string]request{
-		"join('-', Text)":         {Text: 1},
-		"powertools_base64(Text)": {Text: "%"},
-		"join('-', List)":         {List: []any{1, "a"}},
-		"Missing":                 {},
-	} {
-		_, err := idempotent.Wrap(newExecutor(t, memory.New(0), nil), keypath.Path[request](expr),
-			func(ctx context.Context, _ request) (string, error) { return mustNotRun(t)(ctx) })(t.Context(), r)
-		switch name := lambdaType(err); name {
-		case "InvalidKeyError", "InvalidPayloadError", "MissingKeyError":
-		default:
-			t.Errorf("%s: %s: %v", expr, name, err)
-		}
-	}
-	if _, err := theKey.RecordID("a#b"); lambdaType(err) != "InvalidKeyError" {
-		t.Errorf("RecordID: %T", err)
-	}
-	marked := func(string) (idempotent.Key, error) { return idempotent.Key{}, idempotent.Permanent(errors.New("no")) }
+// Lambda would report the classification in place of the error of a key function.
+func TestClassOfAKeyFunctionsErrorDoesNotLeave(t *testing.T) {
+	marked := func(string) (idempotent.Key, error) { return idempotent.Key{}, idempotent.Permanent(errCrash) }
 	_, err := idempotent.Wrap(newExecutor(t, memory.New(0), nil), marked,
 		func(ctx context.Context, _ string) (string, error) { return mustNotRun(t)(ctx) })(t.Context(), "")
-	check.Differ(t, lambdaType(err), "permanentError", "the classification leaves")
+	check.Equal(t, err, errCrash)
 }

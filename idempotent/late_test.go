@@ -2,7 +2,6 @@ package idempotent_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -177,24 +176,5 @@ func TestIssuedIn(t *testing.T) {
 		{"nothing", "", time.Time{}},
 	} {
 		check.True(t, idempotent.IssuedIn(test.id).Equal(test.want), test.name, idempotent.IssuedIn(test.id))
-	}
-}
-
-func TestRepetitionsBehindTheRetention(t *testing.T) {
-	const calls = 1000
-	for refuses, want := range map[bool]int{true: 0, false: calls} {
-		synctest.Test(t, func(t *testing.T) {
-			x := newExecutor(t, memory.New(0), &idempotent.Config{RefuseLate: refuses, Retention: time.Hour})
-			made := time.Now()
-			deliver := func() (runs int) {
-				for i := range calls {
-					_, _ = idempotent.Do(t.Context(), x, idempotent.Key{ID: fmt.Sprint(i), Issued: made}, func(context.Context) (string, error) { runs++; return "", nil })
-				}
-				return runs
-			}
-			check.Equal(t, deliver(), calls)
-			time.Sleep(2 * time.Hour)
-			check.Equal(t, deliver(), want, refuses)
-		})
 	}
 }

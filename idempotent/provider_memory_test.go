@@ -3,7 +3,6 @@ package idempotent_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,16 +49,13 @@ func (r result) refusedAsForgotten() result {
 }
 
 func TestProviderMemory(t *testing.T) {
-	unlimited, once, twice := idempotent.Config{}, *remembers(), *remembers()
-	once.MaxAttempts, twice.MaxAttempts = 1, 2
+	unlimited, twice := idempotent.Config{}, *remembers()
+	twice.MaxAttempts = 2
 	late := *remembers()
 	late.RefuseLate, late.Retention = true, time.Hour
 	reads := *remembers()
 	reads.ReadFirst = true
 	const bound = forgottenIn - longest
-	released := func(ago time.Duration) func(*driver.Record) {
-		return func(r *driver.Record) { began(ago)(r); r.Owner, r.Lease = "", driver.LeaseEnded }
-	}
 	forgotten, forgottenOutcome := idempotent.ErrKeyForgotten, idempotent.OutcomeForgotten
 	for _, test := range []struct {
 		name    string
@@ -72,17 +68,9 @@ func TestProviderMemory(t *testing.T) {
 		{"nothing", *remembers(), nil, "ours", nil, idempotent.OutcomeExecuted},
 		{"a crash, at the bound", *remembers(), began(bound), "ours", nil, idempotent.OutcomeTakeover},
 		{"a crash, a millisecond behind", *remembers(), began(bound + time.Millisecond), "", forgotten, forgottenOutcome},
-		{"a crash, long behind", *remembers(), began(72 * time.Hour), "", forgotten, forgottenOutcome},
 		{"a crash, and no limit", unlimited, began(72 * time.Hour), "ours", nil, idempotent.OutcomeTakeover},
-		{"a release, at the bound", *remembers(), released(bound), "ours", nil, idempotent.OutcomeTakeover},
-		{"a release, a millisecond behind", *remembers(), released(bound + time.Millisecond), "", forgotten, forgottenOutcome},
 		{"a crash of an earlier version", *remembers(), lapsed, "ours", nil, idempotent.OutcomeTakeover},
-		{"a running call", *remembers(), func(r *driver.Record) { began(72 * time.Hour)(r); r.Lease = time.Now().Add(time.Minute) }, "", idempotent.ErrInProgress, idempotent.OutcomeConflict},
-		{"a finished call", *remembers(), func(r *driver.Record) { began(72 * time.Hour)(r); finished(r) }, "theirs", nil, idempotent.OutcomeReplayed},
-		{"another payload", *remembers(), func(r *driver.Record) { began(72 * time.Hour)(r); r.Fingerprint = "another" }, "", idempotent.ErrKeyReused, idempotent.OutcomeMismatch},
-		{"no attempt left", once, began(72 * time.Hour), "", idempotent.ErrOutcomeUnknown, idempotent.OutcomeUnknown},
 		{"an attempt left", twice, began(72 * time.Hour), "", forgotten, forgottenOutcome},
-		{"an attempt left, at the bound", twice, began(bound), "ours", nil, idempotent.OutcomeTakeover},
 		{"a late key", late, began(72 * time.Hour), "", forgotten, forgottenOutcome},
 		{"a read", reads, began(72 * time.Hour), "", forgotten, forgottenOutcome},
 	} {
@@ -227,35 +215,5 @@ func TestStepsOfAnExecutionAreForgottenByThemselves(t *testing.T) {
 				r.returned("ours")
 			}
 		})
-	}
-}
-
-// Joined calls are judged by the record that the first has left.
-func TestJoinedCallsAreForgottenTogether(t *testing.T) {
-	config := func() *idempotent.Config {
-		config := remembers()
-		config.Wait = 2 * time.Hour
-		return config
-	}
-	for _, test := range []struct {
-		takes time.Duration
-		runs  bool
-	}{{10 * time.Minute, true}, {forgottenIn - time.Second, false}} {
-		for name, same := range map[string]bool{"in one process": true, "in two": false} {
-			bubble(t, fmt.Sprint(name, " after ", test.takes), func(t *testing.T) {
-				store := memory.New(0)
-				x := newExecutor(t, store, config())
-				done := inBackground(t, x, test.takes, "", errCrash)
-				if !same {
-					x = newExecutor(t, store, config())
-				}
-				if test.runs {
-					try(t.Context(), t, x, returns("ours")).returned("ours").ended(idempotent.OutcomeTakeover)
-				} else {
-					try(t.Context(), t, x, mustNotRun(t)).refusedAsForgotten()
-				}
-				<-done
-			})
-		}
 	}
 }

@@ -93,21 +93,6 @@ func TestRequestIsStoredUntilTheEnd(t *testing.T) {
 	}
 }
 
-func TestTakeoverKeepsTheRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		dying := newExecutor(t, hooked(store, fails(isChange, errors.New("the process is dead"))), resumes())
-		wrapOrders(dying, failsWith(errCrash))(t.Context(), t).failed()
-		time.Sleep(2 * time.Minute)
-		x := newExecutor(t, store, resumes())
-		wrapOrders(x, func(context.Context) (string, error) {
-			recordIs(t, store, "in progress, attempt 2")
-			check.Equal(t, requestOf(t, x, stored(t, store)), theRequest)
-			return "", nil
-		})(t.Context(), t).succeeded()
-	})
-}
-
 func TestRequestIsStoredOnlyIfAsked(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
@@ -321,12 +306,4 @@ func TestRecordOfItsOwnNameIsNotResumed(t *testing.T) {
 	_, err := wrapped(t.Context(), theOrder)
 	check.Is(t, err, idempotent.ErrInvalidKey)
 	check.True(t, strings.Contains(err.Error(), "Config.Resume"))
-}
-
-func TestAdapterReadsWhatAResumerNeeds(t *testing.T) {
-	store, o := memory.New(0), idempotent.LogObserver{HandlerErrors: true}
-	x := newExecutor(t, store, &idempotent.Config{ClockSkew: 2 * time.Second, Observer: o})
-	check.Equal(t, adapter.ClockSkew(x), 2*time.Second)
-	check.Equal(t, adapter.ObserverOf(x), idempotent.Observer(o))
-	check.Equal(t, adapter.StoreOf(x), driver.Store(store))
 }

@@ -102,7 +102,9 @@ func TestResumedRecordThatHasChangedSinceItWasRead(t *testing.T) {
 		since func(t *testing.T, store *memory.Store)
 		check func(r result)
 	}{
-		"gone":     {func(t *testing.T, store *memory.Store) { check.Must(t, erase(t, store)) }, func(r result) { r.notResumed("it is gone") }},
+		"gone": {func(t *testing.T, store *memory.Store) {
+			check.Must(t, store.Put(driver.Record{ID: recordID(t, theKey)}))
+		}, func(r result) { r.notResumed("it is gone") }},
 		"running":  {func(t *testing.T, store *memory.Store) { takeOver(t, store) }, func(r result) { r.is(idempotent.ErrInProgress).ended(idempotent.OutcomeConflict) }},
 		"finished": {func(t *testing.T, store *memory.Store) { check.Must(t, store.Put(met(t, finished))) }, func(r result) { r.returned("theirs").ended(idempotent.OutcomeReplayed) }},
 	} {
@@ -123,13 +125,6 @@ func TestResumedRecordThatHasChangedSinceItWasRead(t *testing.T) {
 	})
 }
 
-func erase(t *testing.T, store *memory.Store) error {
-	e, err := store.Inspect(t.Context(), recordID(t, theKey))
-	check.Must(t, err)
-	_, _, err = store.Apply(t.Context(), e, driver.Change{Release: driver.ReleaseDelete})
-	return err
-}
-
 // It is no key that it judges, but a record.
 func TestResumedRecordIsNeverLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -141,17 +136,7 @@ func TestResumedRecordIsNeverLate(t *testing.T) {
 		x := newExecutor(t, store, config)
 		resumeWith(t, x, stored(t, store), late, returns("ours")).returned("ours").ended(idempotent.OutcomeTakeover)
 		read := met(t, lapsed)
-		check.Must(t, erase(t, store))
+		check.Must(t, store.Put(driver.Record{ID: recordID(t, theKey)}))
 		resumeWith(t, x, read, late, mustNotRun(t)).notResumed("it is gone")
-	})
-}
-
-// The record that it took over too late is still there.
-func TestOverdueTakeoverOfAResumerIsMadeAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := storing(t, lapsed)
-		x := newExecutor(t, hooked(store, onFirst(isTakeover, delayed(2*time.Minute))), resumes())
-		resumeAs(t, x, stored(t, store), returns("ours")).returned("ours").ended(idempotent.OutcomeTakeover).attempt(3)
-		recordIs(t, store, "completed, attempt 3, refunds 1")
 	})
 }

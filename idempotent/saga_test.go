@@ -224,35 +224,3 @@ func TestFinishedSagaStepsAreCounted(t *testing.T) {
 		}).is(errCrash)
 	}
 }
-
-func TestSagaContinuesAfterATemporaryError(t *testing.T) {
-	x := newExecutor(t, memory.New(0), nil)
-	tr := &trip{fails: map[string]error{"hotel": errCrash}}
-	try(t.Context(), t, x, tr.book).fails(errCrash)
-	checkDone(t, tr, "flight", "hotel")
-	tr.fails = nil
-	try(t.Context(), t, x, tr.book).returned("booked")
-	checkDone(t, tr, "hotel", "car", "end")
-}
-
-// A permanent error of the handler itself undoes all steps, also after the
-// last.
-func TestSagaUndoesWhatTheHandlerRefuses(t *testing.T) {
-	x := newExecutor(t, memory.New(0), nil)
-	tr := &trip{fails: map[string]error{"end": soldOut()}}
-	try(t.Context(), t, x, tr.book).failed()
-	checkDone(t, tr, "flight", "hotel", "car", "end", "not a car", "not a hotel", "not a flight")
-}
-
-// A caller that takes ErrReplayed for final must not receive it for what is not
-// undone.
-func TestSagaThatIsNotUndoneIsNotFinal(t *testing.T) {
-	x := newExecutor(t, memory.New(0), nil)
-	tr := &trip{fails: map[string]error{"car": soldOut(), "not a hotel": errCrash}}
-	for range 3 {
-		_, event, err := do(t.Context(), x, tr.book)
-		check.Is(t, err, idempotent.ErrCompensation)
-		check.False(t, errors.Is(err, idempotent.ErrReplayed))
-		check.False(t, event.Permanent)
-	}
-}

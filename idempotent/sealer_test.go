@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
@@ -194,11 +193,6 @@ func TestEffectsAreNotSealed(t *testing.T) {
 		check.Nil(t, err)
 		check.Equal(t, sealer.seals, 0)
 	}
-}
-
-func TestSealsWithASealerAlone(t *testing.T) {
-	check.False(t, adapter.Seals(newExecutor(t, memory.New(0), nil)), "without a Sealer")
-	check.True(t, adapter.Seals(newExecutor(t, memory.New(0), &idempotent.Config{Sealer: struct{ driver.Sealer }{}})), "with a Sealer")
 }
 
 // A payment that failed is not reported as done when its error cannot be

@@ -30,44 +30,6 @@ func crashing(store *memory.Store) *proxy {
 	}))
 }
 
-func charge(count *int, err error) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) {
-		*count++
-		if err != nil {
-			return "", err
-		}
-		return "charged", nil
-	}
-}
-
-func TestStepRunsOnceOverCrashes(t *testing.T) {
-	store := memory.New(0)
-	charges, mails := 0, 0
-	handler := func(fail error) func(context.Context) (string, error) {
-		return func(ctx context.Context) (string, error) {
-			receipt, err := idempotent.Step(ctx, "charge", charge(&charges, nil))
-			if err != nil {
-				return "", err
-			}
-			if _, err := idempotent.Step(ctx, "mail", charge(&mails, fail)); err != nil {
-				return "", err
-			}
-			return receipt + " and mailed", nil
-		}
-	}
-	x := newExecutor(t, crashing(store), nil)
-	try(t.Context(), t, x, handler(errCrash)).fails(errCrash).roundTrips(3)
-	if steps := stored(t, store).Steps; len(steps) != 1 || string(steps["charge"]) != `="charged"` {
-		t.Fatalf("after the crash: %q", steps)
-	}
-	// The claim that is met, the takeover, one step, the end.
-	try(t.Context(), t, x, handler(nil)).returned("charged and mailed").ended(idempotent.OutcomeTakeover).roundTrips(4)
-	check.Equal(t, charges, 1)
-	check.Equal(t, mails, 2)
-	steps := stored(t, store).Steps
-	check.True(t, len(steps) <= 0, len(steps), "the finished record has steps")
-}
-
 func TestStepNames(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	try(t.Context(), t, x, func(ctx context.Context) (string, error) {
