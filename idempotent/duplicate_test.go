@@ -195,25 +195,6 @@ func TestWaitOfAnAdapterCounts(t *testing.T) {
 	}
 }
 
-// A handler that calls Do itself waits as configured for that Executor.
-func TestWaitOfAnAdapterCountsEndsAtTheHandler(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		done := inBackground(t, newExecutor(t, store, nil), time.Minute, "theirs", nil)
-		outer := named(t, "outer", store, nil)
-		for _, config := range []time.Duration{0, 10 * time.Second} {
-			begun := time.Now()
-			x := newExecutor(t, store, &idempotent.Config{Wait: config})
-			try(adapter.With(t.Context(), adapter.Wait(time.Hour)), t, outer, func(ctx context.Context) (string, error) {
-				value, _, err := do(ctx, x, mustNotRun(t))
-				return value, err
-			}).is(idempotent.ErrInProgress)
-			check.Equal(t, time.Since(begun), config)
-		}
-		<-done
-	})
-}
-
 // Config.Wait bounds the wait although a read hangs.
 func TestWaitIsBoundedWhenGetHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

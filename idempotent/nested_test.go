@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
@@ -65,9 +66,59 @@ func TestCallKnowsTheEndOfItsInvocation(t *testing.T) {
 			defer cancel()
 			_, _, err := do(shorter, inner, check)
 			_, own := check(shorter)
-			return "", errors.Join(err, own)
+			_, unprotected := check(idempotent.Unprotected(shorter))
+			return "", errors.Join(err, own, unprotected)
 		}).succeeded()
 	}
+}
+
+// Each option is for one call: an inner one must not take the turn of the outer one, report
+// in its place, wait as long, or read an operator's result as it does.
+func TestCallWithinAHandlerHasNoneOfItsOptions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, event := newBank(), new(idempotent.Event)
+		inner := named(t, "inner", b, nil)
+		plant := func(r driver.Record) idempotent.Key {
+			key := idempotent.Key{ID: r.Owner}
+			r.ID, _ = key.RecordID("inner")
+			check.Must(t, b.Put(r))
+			return key
+		}
+		running := plant(driver.Record{Status: driver.InProgress, Owner: "other", Lease: time.Now().Add(time.Minute)})
+		resolved := plant(driver.Record{Status: driver.Completed, Owner: driver.OperatorOwner + "ann", Data: []byte(`"theirs"`)})
+		turns, attached, chain := 0, 0, ""
+		ctx := adapter.With(t.Context(), adapter.Event(event), adapter.Chain("chain"), adapter.ReadFirst(true), adapter.Wait(time.Hour),
+			adapter.Attaching(func() { attached++ }),
+			adapter.Resolved(func([]byte) bool { return true }), // and decodes nothing
+			adapter.Turn(func(context.Context) error { turns++; return nil }))
+		_, err := idempotent.Do(ctx, newExecutor(t, memory.New(0), nil), theKey, func(ctx context.Context) (string, error) {
+			_, err := idempotent.Do(ctx, inner, idempotent.Key{ID: "first"}, func(ctx context.Context) (string, error) {
+				chain = idempotent.ChainKey(ctx, "mail")
+				return books("x", nil)(ctx)
+			})
+			check.Nil(t, err)
+			_, err = idempotent.Do(ctx, inner, running, mustNotRun(t))
+			check.Is(t, err, idempotent.ErrInProgress)
+			value, err := idempotent.Do(ctx, inner, resolved, mustNotRun(t))
+			check.Equal(t, value, "theirs")
+			check.Equal(t, *event, idempotent.Event{}, "of the inner call")
+			return "", err
+		})
+		check.Nil(t, err)
+		check.Equal(t, turns, 1)
+		check.Equal(t, attached, 0)
+		check.Equal(t, b.reads, 0)
+		check.Lacks(t, chain, "chain")
+	})
+}
+
+func TestOptionThatSetsNothingKeepsThatOfItsContext(t *testing.T) {
+	outer := adapter.With(t.Context(), adapter.Chain("chain"), adapter.ReadFirst(true))
+	ctx := adapter.With(outer, adapter.Chain(""), adapter.ReadFirst(false))
+	try(ctx, t, newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
+		check.Contains(t, idempotent.ChainKey(ctx, "mail"), "chain:")
+		return "", nil
+	}).succeeded().roundTrips(3)
 }
 
 // A nested call that cannot record its result leaves the outer call's Reserve
