@@ -79,7 +79,7 @@ func TestWaitIsBounded(t *testing.T) {
 func TestWaitTakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
-		crash(t, store, newExecutor(t, store, nil))
+		crash(t, store)
 		lapse := stored(t, store).Lease.Add(time.Second)
 		x := newExecutor(t, store, &idempotent.Config{Wait: forEver})
 		try(t.Context(), t, x, returns("ours")).returned("ours").attempt(2)

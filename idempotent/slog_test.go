@@ -27,11 +27,7 @@ func logged(t *testing.T) *bytes.Buffer {
 // abandoned is a store with the record of an attempt that crashed.
 func abandoned(t *testing.T) *memory.Store {
 	t.Helper()
-	store := memory.New(0)
-	err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Owner: "crashed", Attempt: 1,
-		Lease: time.Now().Add(-time.Hour), Expires: time.Now().Add(time.Hour)})
-	check.Must(t, err)
-	return store
+	return storing(t, func(r *driver.Record) { lapsed(r); r.Owner = "crashed" })
 }
 
 // lasting is a store whose records outlive the process.

@@ -18,7 +18,7 @@ func TestTakeoverAfterTheSkew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{Lease: 10 * time.Second})
-		crash(t, store, x)
+		crash(t, store)
 		first := stored(t, store)
 		for _, end := range []time.Duration{-time.Second, 0, time.Second} {
 			time.Sleep(time.Until(first.Lease.Add(end)))
@@ -41,7 +41,7 @@ func TestTakeoverAfterTheSkew(t *testing.T) {
 }
 
 // crash leaves a record as a process does that dies while its handler runs.
-func crash(t *testing.T, store driver.Store, like *idempotent.Executor) {
+func crash(t *testing.T, store driver.Store) {
 	t.Helper()
 	dying := hooked(store, fails(isChange, errors.New("the process is dead")))
 	x := newExecutor(t, dying, &idempotent.Config{Lease: 10 * time.Second, Reserve: time.Millisecond})
