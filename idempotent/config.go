@@ -1,6 +1,7 @@
 package idempotent
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -240,10 +241,10 @@ func (c *Config) withDefaults() Config {
 	if c != nil {
 		full = *c
 	}
-	orElse(&full.Ahead, 10)
-	orElse(&full.ClockSkew, time.Second)
-	orElse(&full.Reserve, 500*time.Millisecond)
-	orElse(&full.Retention, 24*time.Hour)
+	full.Ahead = cmp.Or(full.Ahead, 10)
+	full.ClockSkew = cmp.Or(full.ClockSkew, time.Second)
+	full.Reserve = cmp.Or(full.Reserve, 500*time.Millisecond)
+	full.Retention = cmp.Or(full.Retention, 24*time.Hour)
 	full.ReleasePermanent = full.ReleasePermanent || full.shared
 	if full.Codec == nil {
 		full.Codec = JSON{}
@@ -263,13 +264,6 @@ func defaultObserver(store driver.Store) Observer {
 		}
 	}
 	return logs
-}
-
-func orElse[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 func (c *Config) validate(mistakes *driver.Mistakes) {
@@ -314,8 +308,7 @@ func (c *Config) validate(mistakes *driver.Mistakes) {
 	mistakes.Unit("idempotent: Config.Margin", c.Margin)
 	mistakes.Unit("idempotent: Config.Reserve", c.Reserve)
 	mistakes.Unit("idempotent: Config.Wait", c.Wait)
-	lease := c.Lease
-	orElse(&lease, protocol.DefaultLease)
+	lease := cmp.Or(c.Lease, protocol.DefaultLease)
 	refuse(lease < 10*time.Millisecond, "Lease is %v, below 10 ms: leases are stored in milliseconds", lease)
 	refuse(lease/2 < c.Reserve,
 		"Lease is %v, less than twice the Reserve of %v: no heartbeat would come before the handler is stopped", lease, c.Reserve)

@@ -1,6 +1,7 @@
 package idempotent
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -77,8 +78,7 @@ func (h *heartbeat) start(ctx context.Context) {
 	// write needs.
 	running, quit := context.WithCancel(options.WithCall(context.WithoutCancel(ctx), h.lease.frame))
 	h.quit = quit
-	lease := h.call.x.config.Lease
-	orElse(&lease, protocol.DefaultLease)
+	lease := cmp.Or(h.call.x.config.Lease, protocol.DefaultLease)
 	// A slow answer to the claim may have left less than a third. Most handlers end
 	// before, and need no goroutine.
 	first := min(lease, h.until.Sub(wall(time.Now()))) / 3

@@ -2,6 +2,7 @@ package seal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -57,9 +58,9 @@ func DataKeys(kms KMS, keyID string, o *DataKeyOptions) (Keys, error) {
 	entries := 1000
 	if o != nil {
 		d.former = slices.Clone(o.Former)
-		orElse(&d.maxAge, o.MaxAge)
-		orElse(&d.maxUses, o.MaxUses)
-		orElse(&entries, o.CacheKeys)
+		d.maxAge = cmp.Or(o.MaxAge, d.maxAge)
+		d.maxUses = cmp.Or(o.MaxUses, d.maxUses)
+		entries = cmp.Or(o.CacheKeys, entries)
 	}
 	var mistakes driver.Mistakes
 	for _, id := range append([]string{keyID}, d.former...) {
@@ -75,14 +76,6 @@ func DataKeys(kms KMS, keyID string, o *DataKeyOptions) (Keys, error) {
 	}
 	d.unwrapped = cache.New[wrappedKey, []byte](entries, 0)
 	return d, nil
-}
-
-// orElse sets a field to an option, unless the option has its zero value.
-func orElse[T comparable](field *T, option T) {
-	var zero T
-	if option != zero {
-		*field = option
-	}
 }
 
 type dataKeys struct {
