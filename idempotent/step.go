@@ -87,7 +87,10 @@ func runTyped[T any](ctx context.Context, name string, do func(context.Context) 
 	s := step{work: &w, name: name}
 	if x := f.steps.x; x != nil {
 		w.codec = x.config.Codec
-		s.uncarried = x.uncarried(reflect.TypeFor[T]())
+		// One that does not marshal is not lost: SagaStep undoes the step at once.
+		if reason, silently := x.lost(reflect.TypeFor[T]()); silently {
+			s.uncarried = "its result: " + reason
+		}
 	}
 	if undo != nil {
 		s.undo = func(ctx context.Context, data []byte) error { return undoTyped(ctx, w, data, undo) }

@@ -49,36 +49,26 @@ func requireParts(of string, x *Executor, key, fn bool) {
 // requireResult panics if JSON carries no result of type T: each repetition would receive
 // an empty one, without an error. A different Codec may carry it.
 func requireResult[T any](of string, x *Executor) {
-	t := reflect.TypeFor[T]()
-	if _, ok := x.carried.Load(t); ok {
-		return
-	}
-	if _, ok := x.config.Codec.(JSON); ok {
+	if lost, _ := x.lost(reflect.TypeFor[T]()); lost != "" {
 		var mistakes driver.Mistakes
-		lost, _ := canonical.Lost(t)
-		mistakes.If(lost != "", "idempotent: %s: the result: %s; or set Config.Codec", of, lost)
+		mistakes.Add("idempotent: %s: the result: %s", of, lost)
 		mistakes.Panic()
 	}
-	x.carried.Store(t, nil)
 }
 
-// uncarried returns why JSON would store a step's result of type t as an empty one, or "". A
-// result that does not marshal is not lost: SagaStep undoes the step at once.
-func (x *Executor) uncarried(t reflect.Type) string {
+// lost returns why JSON carries no result of type t, or "", and whether it would store an
+// empty one without an error.
+func (x *Executor) lost(t reflect.Type) (reason string, silently bool) {
 	if _, ok := x.carried.Load(t); ok {
-		return ""
+		return "", false
 	}
-	if _, ok := x.config.Codec.(JSON); !ok {
-		return ""
+	if _, ok := x.config.Codec.(JSON); ok {
+		if reason, silently = canonical.Lost(t); reason != "" {
+			return reason + "; or set Config.Codec", silently
+		}
 	}
-	reason, silently := canonical.Lost(t)
-	if silently {
-		return "its result: " + reason + "; or set Config.Codec"
-	}
-	if reason == "" {
-		x.carried.Store(t, nil)
-	}
-	return ""
+	x.carried.Store(t, nil)
+	return "", false
 }
 
 // Do calls fn once for the key, and returns the first result to every
