@@ -57,14 +57,10 @@ func FromContext(ctx context.Context) (Claim, bool) {
 // a key would either join unrelated requests or protect nothing. See
 // [Unprotected] for tests of a handler by itself.
 func DownstreamKey(ctx context.Context, name string) string {
-	f := frameOf(ctx)
-	if f == nil {
-		panic("idempotent: DownstreamKey: the context is not one that Do or a wrapped handler was called with")
-	}
+	f := mustAllowEffects(ctx, "DownstreamKey")
 	if name == "" {
 		panic("idempotent: DownstreamKey: the name is empty")
 	}
-	f.mustAllowEffects("DownstreamKey")
 	return ids.DownstreamID(f.id, f.path, name)
 }
 
@@ -99,14 +95,10 @@ const unprotectedPrefix = "unprotected#"
 // ChainKey panics outside of a call, and if the name is empty or contains
 // control characters.
 func ChainKey(ctx context.Context, name string) string {
-	f := frameOf(ctx)
-	if f == nil {
-		panic("idempotent: ChainKey: the context is not one that Do or a wrapped handler was called with")
-	}
+	f := mustAllowEffects(ctx, "ChainKey")
 	if name == "" || checkText("name", name, maxKeyLength, false) != nil {
 		panic("idempotent: ChainKey: the name is empty, too long, not UTF-8, or contains control characters")
 	}
-	f.mustAllowEffects("ChainKey")
 	var key strings.Builder
 	operation := ""
 	if chain := f.usableChain(); chain == "" {

@@ -142,9 +142,9 @@ func (c *call) join(ctx context.Context) conclusion {
 				return c.replay(ctx, *record)
 			}
 		case <-left.C:
-			return conclusion{outcome: OutcomeConflict, err: &InProgressError{RecordID: c.shown, Err: errWaitOver}}
+			return c.inProgress(driver.Record{}, errWaitOver)
 		case <-ctx.Done():
-			return conclusion{outcome: OutcomeConflict, err: &InProgressError{RecordID: c.shown, Err: gaveUp(ctx)}}
+			return c.inProgress(driver.Record{}, gaveUp(ctx))
 		}
 	}
 }

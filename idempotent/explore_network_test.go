@@ -193,12 +193,7 @@ func (n *network) check(before driver.Record, f driver.Fence, c driver.Change) {
 
 // take removes a pending message.
 func (n *network) take(m *message) {
-	for i, other := range n.pending {
-		if other == m {
-			n.pending = append(n.pending[:i:i], n.pending[i+1:]...)
-			return
-		}
-	}
+	n.pending = slices.DeleteFunc(slices.Clone(n.pending), func(other *message) bool { return other == m })
 }
 
 // triesInVain reports whether somebody who is cut off still tries.

@@ -12,12 +12,18 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
-// mustAllowEffects panics in an optimistic call, which may run in vain.
-func (f *frame) mustAllowEffects(helper string) {
+// mustAllowEffects returns the frame of the call that ctx belongs to. It panics outside of
+// a call, and in an optimistic one, which may run in vain.
+func mustAllowEffects(ctx context.Context, helper string) *frame {
+	f := frameOf(ctx)
+	if f == nil {
+		panic("idempotent: " + helper + ": the context is not one that Do or a wrapped handler was called with")
+	}
 	if x := f.steps.x; x != nil && x.config.Optimistic {
 		panic("idempotent: " + helper + ": under Config.Optimistic a handler has no effects but its transaction, " +
 			"because a call that loses to another runs too; unset it for this handler")
 	}
+	return f
 }
 
 // startLease returns the lease under which the handler runs, and its frame.
