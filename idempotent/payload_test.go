@@ -80,18 +80,6 @@ func spilling(s *shelf) *idempotent.Config {
 	return &idempotent.Config{Payloads: s}
 }
 
-func TestLargeResultsAreSpilled(t *testing.T) {
-	store, payloads := memory.New(0), newShelf()
-	try(t.Context(), t, newExecutor(t, store, spilling(payloads)), returns(large)).returned(large)
-	r := stored(t, store)
-	check.Equal(t, r.Status, driver.Completed)
-	check.Differ(t, r.Payload, "")
-	check.True(t, r.Data == nil)
-	check.Equal(t, r.Unavailable, "")
-	check.Equal(t, payloads.puts, 1)
-	try(t.Context(), t, newExecutor(t, store, spilling(payloads)), mustNotRun(t)).returned(large).ended(idempotent.OutcomeReplayed)
-}
-
 func TestErrorsStayInTheRecord(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
 	try(t.Context(), t, newExecutor(t, store, spilling(payloads)), failsWith(idempotent.Permanent(errors.New(large)))).failed()
@@ -241,21 +229,6 @@ func TestReferenceWithoutPayloads(t *testing.T) {
 	_, _, err := do(t.Context(), newExecutor(t, store, nil), mustNotRun(t))
 	check.Is(t, err, idempotent.ErrResultUnavailable)
 	check.Says(t, err, "Config.Payloads")
-}
-
-// A caller that asks for no result is not told that it is missing.
-func TestEffectsFetchNothing(t *testing.T) {
-	store, payloads := memory.New(0), newShelf()
-	x := newExecutor(t, store, spilling(payloads))
-	try(t.Context(), t, x, returns(large)).succeeded()
-	payloads.get = func() error { return errMissing }
-	effect := idempotent.WrapEffect(x, func(int) (idempotent.Key, error) { return theKey, nil }, func(context.Context, int) error {
-		t.Error("it ran")
-		return nil
-	})
-	err := effect(t.Context(), 1)
-	check.Nil(t, err)
-	check.Equal(t, payloads.gets, 0)
 }
 
 // The lost write may have stored the reference. The record that is met then is

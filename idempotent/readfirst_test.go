@@ -173,19 +173,6 @@ func TestReadFirstEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestReadFirstWaitsForTheResult(t *testing.T) {
-	for _, optimistic := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			b := newBank()
-			done := inBackground(t, newExecutor(t, b.Store, nil), 10*time.Second, "theirs", nil)
-			x := newExecutor(t, b, &idempotent.Config{ReadFirst: true, Wait: time.Minute, Optimistic: optimistic})
-			try(t.Context(), t, x, mustNotRun(t)).returned("theirs").ended(idempotent.OutcomeReplayed)
-			check.Equal(t, b.tries, 0)
-			<-done
-		})
-	}
-}
-
 func TestReadFirstReadsNothingForTheCache(t *testing.T) {
 	c := hooked(newBank(), nil)
 	x := newExecutor(t, c, &idempotent.Config{ReadFirst: true, CacheEntries: 1})

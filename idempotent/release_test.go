@@ -12,15 +12,6 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-func TestDoReleasesOtherErrors(t *testing.T) {
-	store := memory.New(0)
-	x := newExecutor(t, store, nil)
-	first := errors.New("try again")
-	try(t.Context(), t, x, failsWith(first)).with("").fails(first).ended(idempotent.OutcomeReleased).roundTrips(2)
-	check.Equal(t, stored(t, store).Status, driver.Absent, "a first attempt that left no trace is kept")
-	try(t.Context(), t, x, returns("second")).returned("second").roundTrips(2)
-}
-
 // A caller that has gone does not wait for a refund as long as the Reserve.
 func TestRefundTakesNoReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -106,27 +106,6 @@ func TestStepRunsWithoutAClaim(t *testing.T) {
 	check.Nil(t, bypassed(t.Context(), t, down, step), "no key")
 }
 
-type cannotBeEncoded struct{ F func() }
-
-func TestStepWhoseResultCannotBeStoredIsNotRepeated(t *testing.T) {
-	store := memory.New(0)
-	x := newExecutor(t, crashing(store), nil)
-	ran := 0
-	call := func() error {
-		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-			_, err := idempotent.Step(ctx, "odd", func(context.Context) (cannotBeEncoded, error) { ran++; return cannotBeEncoded{}, nil })
-			if err != nil {
-				return "", err
-			}
-			return "", errCrash
-		})
-		return err
-	}
-	check.Equal(t, call(), errCrash)
-	check.Is(t, call(), idempotent.ErrResultUnavailable)
-	check.Equal(t, ran, 1)
-}
-
 func TestStepTooLargeIsStoredWithoutResult(t *testing.T) {
 	store := memory.New(0)
 	small := hooked(store, fails(func(w write) bool { return len(w.change.Steps["long"]) > 100 }, driver.ErrTooLarge))
