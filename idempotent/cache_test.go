@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 )
@@ -23,10 +22,7 @@ func TestCacheReplaysWithoutTheStore(t *testing.T) {
 		again := try(t.Context(), t, x, mustNotRun(t)).with(first).ended(idempotent.OutcomeReplayed).roundTrips(0)
 		check.Equal(t, again.err == nil, firstErr == nil)
 		check.True(t, again.event.Cached)
-		ctx, event := adapter.WithEvent(t.Context())
-		_, err := idempotent.Do(ctx, x, otherPayload, mustNotRun(t))
-		check.Is(t, err, idempotent.ErrKeyReused)
-		check.Equal(t, event.RoundTrips, 0)
+		tryKey(t.Context(), t, x, otherPayload, mustNotRun(t)).is(idempotent.ErrKeyReused).roundTrips(0)
 		// A result that was replayed from the store is cached too.
 		y := newExecutor(t, store, &idempotent.Config{CacheEntries: 10})
 		for i := range 2 {
@@ -55,11 +51,8 @@ func TestCacheDropsBeforeTheStoreDoes(t *testing.T) {
 
 func TestCacheIsBounded(t *testing.T) {
 	call := func(x *idempotent.Executor, i int, size int) bool {
-		ctx, event := adapter.WithEvent(t.Context())
 		key := idempotent.Key{ID: fmt.Sprint(i)}
-		_, err := idempotent.Do(ctx, x, key, returns(strings.Repeat("x", size)))
-		check.Must(t, err)
-		return event.Cached
+		return tryKey(t.Context(), t, x, key, returns(strings.Repeat("x", size))).succeeded().event.Cached
 	}
 	x := newExecutor(t, memory.New(0), &idempotent.Config{CacheEntries: 2})
 	for _, step := range []struct {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
@@ -44,14 +43,9 @@ func TestDoRefusesAConflict(t *testing.T) {
 func TestDoRefusesAnotherPayload(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	try(t.Context(), t, x, returns("first")).succeeded()
-	ctx, event := adapter.WithEvent(t.Context())
-	_, err := idempotent.Do(ctx, x, otherPayload, mustNotRun(t))
-	check.Is(t, err, idempotent.ErrKeyReused)
-	check.Equal(t, event.Outcome, idempotent.OutcomeMismatch)
+	tryKey(t.Context(), t, x, otherPayload, mustNotRun(t)).is(idempotent.ErrKeyReused).ended(idempotent.OutcomeMismatch)
 	without := idempotent.Key{Scope: theKey.Scope, ID: theKey.ID}
-	value, err := idempotent.Do(t.Context(), x, without, mustNotRun(t))
-	check.Nil(t, err)
-	check.Equal(t, value, "first")
+	tryKey(t.Context(), t, x, without, mustNotRun(t)).returned("first")
 }
 
 func TestMaxAttempts(t *testing.T) {

@@ -166,8 +166,7 @@ func TestJoinComparesPayloads(t *testing.T) {
 		x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: forEver})
 		done := inBackground(t, x, time.Minute, "first", nil)
 		begun := time.Now()
-		_, err := idempotent.Do(t.Context(), x, otherPayload, mustNotRun(t))
-		check.Is(t, err, idempotent.ErrKeyReused)
+		tryKey(t.Context(), t, x, otherPayload, mustNotRun(t)).is(idempotent.ErrKeyReused)
 		check.Equal(t, time.Since(begun), 0)
 		<-done
 	})

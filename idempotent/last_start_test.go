@@ -126,13 +126,11 @@ func TestRunsWithoutAClaimKeepTheLastStart(t *testing.T) {
 		"without a key": {OnMissingKey: idempotent.RunMissingKey},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			ctx, event := adapter.WithEvent(startsBy(t.Context(), -1))
 			key := theKey
 			if name == "without a key" {
 				key = idempotent.Key{}
 			}
-			_, err := idempotent.Do(ctx, newExecutor(t, newBank(), &config), key, mustNotRun(t))
-			result{t: t, event: event, err: err}.notRun()
+			tryKey(startsBy(t.Context(), -1), t, newExecutor(t, newBank(), &config), key, mustNotRun(t)).notRun()
 		})
 	}
 }

@@ -18,14 +18,20 @@ func refusesLate() *idempotent.Config {
 	return &idempotent.Config{RefuseLate: true, Retention: time.Hour}
 }
 
+// tryKey is try with a key other than theKey.
+func tryKey(ctx context.Context, t testing.TB, x *idempotent.Executor, key idempotent.Key, fn func(context.Context) (string, error)) result {
+	t.Helper()
+	ctx, event := adapter.WithEvent(ctx)
+	value, err := idempotent.Do(ctx, x, key, fn)
+	return result{t, value, event, err}
+}
+
 // tryIssued is try with a key that was issued so long ago.
 func tryIssued(ctx context.Context, t testing.TB, x *idempotent.Executor, ago time.Duration, fn func(context.Context) (string, error)) result {
 	t.Helper()
 	key := theKey
 	key.Issued = time.Now().Add(-ago)
-	ctx, event := adapter.WithEvent(ctx)
-	value, err := idempotent.Do(ctx, x, key, fn)
-	return result{t, value, event, err}
+	return tryKey(ctx, t, x, key, fn)
 }
 
 // refusedAsLate checks that nothing was run because the key is late.

@@ -19,8 +19,7 @@ func TestOptimisticIsOneRoundTrip(t *testing.T) {
 	x := newExecutor(t, b, optimistic)
 	try(t.Context(), t, x, books("first", nil)).returned("first").roundTrips(1).ended(idempotent.OutcomeExecuted).attempt(1)
 	try(t.Context(), t, x, books("second", nil)).returned("first").roundTrips(1).ended(idempotent.OutcomeReplayed)
-	_, err := idempotent.Do(t.Context(), x, idempotent.Key{Scope: theKey.Scope, ID: theKey.ID, Payload: "other"}, books("third", nil))
-	check.Is(t, err, idempotent.ErrKeyReused)
+	tryKey(t.Context(), t, x, otherPayload, books("third", nil)).is(idempotent.ErrKeyReused)
 	b.holds(t, "first")
 }
 

@@ -13,12 +13,6 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-// resumeAs calls the handler of x for the record as it was read before.
-func resumeAs(t *testing.T, x *idempotent.Executor, read driver.Record, fn func(context.Context) (string, error)) result {
-	t.Helper()
-	return wrapOrders(x, fn)(adapter.With(t.Context(), adapter.Resumed(read)), t)
-}
-
 // notResumed checks that nothing was run, and why.
 func (r result) notResumed(why string) result {
 	r.t.Helper()
@@ -75,7 +69,7 @@ func TestResumed(t *testing.T) {
 	}
 }
 
-// resumeWith is resumeAs with a key that has a payload.
+// resumeWith calls the handler of x, whose key this is, for the record as it was read before.
 func resumeWith(t *testing.T, x *idempotent.Executor, read driver.Record, key idempotent.Key, fn func(context.Context) (string, error)) result {
 	t.Helper()
 	wrapped := idempotent.Wrap(x, func(order) (idempotent.Key, error) { return key, nil }, func(ctx context.Context, _ order) (string, error) { return fn(ctx) })
@@ -113,7 +107,7 @@ func TestResumedRecordThatHasChangedSinceItWasRead(t *testing.T) {
 			read := stored(t, store)
 			test.since(t, store)
 			before := stored(t, store)
-			test.check(resumeAs(t, newExecutor(t, store, resumes()), read, mustNotRun(t)))
+			test.check(resumeWith(t, newExecutor(t, store, resumes()), read, theKey, mustNotRun(t)))
 			check.Deep(t, stored(t, store), before)
 		})
 	}
@@ -121,7 +115,7 @@ func TestResumedRecordThatHasChangedSinceItWasRead(t *testing.T) {
 		store := storing(t, lapsed)
 		read := stored(t, store)
 		check.Must(t, store.Put(met(t, func(r *driver.Record) { lapsed(r); r.Owner, r.Attempt = "another", 2 })))
-		resumeAs(t, newExecutor(t, store, resumes()), read, returns("ours")).returned("ours").ended(idempotent.OutcomeTakeover).attempt(3)
+		resumeWith(t, newExecutor(t, store, resumes()), read, theKey, returns("ours")).returned("ours").ended(idempotent.OutcomeTakeover).attempt(3)
 	})
 }
 

@@ -194,7 +194,7 @@ func TestWhatGoesWellIsSilentByDefault(t *testing.T) {
 				try(context.WithoutCancel(t.Context()), t, x, mustNotRun(t)).is(idempotent.ErrInProgress)
 				return "", nil
 			})
-			_, _ = idempotent.Do(t.Context(), x, idempotent.Key{Scope: theKey.Scope, ID: theKey.ID, Payload: 2}, mustNotRun(t))
+			_, _ = idempotent.Do(t.Context(), x, otherPayload, mustNotRun(t))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

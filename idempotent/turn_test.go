@@ -145,9 +145,7 @@ func TestCallThatMeetsAnotherBeforeItsTurnIsNotRun(t *testing.T) {
 func TestUnprotectedRunsTakeTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
-		ctx, event := adapter.WithEvent(inTurn(t, refused))
-		_, err := idempotent.Do(ctx, x, idempotent.Key{}, mustNotRun(t))
-		result{t: t, event: event, err: err}.notRun()
+		tryKey(inTurn(t, refused), t, x, idempotent.Key{}, mustNotRun(t)).notRun()
 	})
 }
 
