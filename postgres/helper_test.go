@@ -56,7 +56,7 @@ func storeIn(t *testing.T, db DB, table string, o *Options) *Store {
 func (s *Store) plant(t *testing.T, r driver.Record) {
 	t.Helper()
 	l := s.layout
-	check.Must(t, s.run(t, statement{"DELETE FROM " + l.table + " WHERE " + l.id + " = " + "$1", []any{encodeText(r.ID)}}))
+	check.Must(t, s.run(t, statement{"DELETE FROM " + l.table + ` WHERE "id" = $1`, []any{encodeText(r.ID)}}))
 	if r.Status == driver.Absent {
 		return
 	}
@@ -67,7 +67,7 @@ func (s *Store) plant(t *testing.T, r driver.Record) {
 	if steps != nil {
 		encoded = encodeSteps(steps)
 	}
-	check.Must(t, s.run(t, statement{"UPDATE " + l.table + " SET " + l.steps + " = $2 WHERE " + l.id + " = $1", []any{encodeText(r.ID), encoded}}))
+	check.Must(t, s.run(t, statement{"UPDATE " + l.table + ` SET "steps" = $2 WHERE "id" = $1`, []any{encodeText(r.ID), encoded}}))
 }
 
 func (s *Store) run(t *testing.T, st statement) error {

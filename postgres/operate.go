@@ -20,7 +20,7 @@ const maxPage = 1000
 func (s *Store) Inspect(ctx context.Context, id string) (driver.Entry, error) {
 	p := own(id).write("SELECT ")
 	s.layout.shown(p, false)
-	page, _, err := s.entries(ctx, p.write(" FROM ", s.layout.table, " AS stored WHERE stored.", s.layout.id, " = $1::text").statement())
+	page, _, err := s.entries(ctx, p.write(" FROM ", s.layout.table, ` AS stored WHERE stored."id" = $1::text`).statement())
 	switch {
 	case err != nil:
 		return driver.Entry{}, s.fail("Inspect", err)
@@ -74,13 +74,13 @@ func (l *layout) scan(f driver.Filter, after string, limit int) statement {
 	p := &phrase{args: []any{after}}
 	p.write("SELECT ")
 	l.shown(p, f.Brief)
-	p.write(" FROM ", l.table, " AS stored WHERE stored.", l.id, " > $1::text")
+	p.write(" FROM ", l.table, ` AS stored WHERE stored."id" > $1::text`)
 	if f.Status != driver.Absent {
-		p.write(" AND stored.", l.status, " = ").arg(string(f.Status), "text")
+		p.write(` AND stored."status" = `).arg(string(f.Status), "text")
 	}
 	if f.Prefix != "" {
 		pattern := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Prefix) + "%"
-		p.write(" AND stored.", l.id, " LIKE ").arg(pattern, "text")
+		p.write(` AND stored."id" LIKE `).arg(pattern, "text")
 	}
 	if !f.Expired.IsZero() {
 		p.args = append(p.args, whenSeconds(f.Expired), whenMillis(f.Expired))
@@ -88,19 +88,19 @@ func (l *layout) scan(f driver.Filter, after string, limit int) statement {
 	}
 	if !f.Lapsed.IsZero() {
 		// As in the index, which no parameter for the status would match.
-		p.write(" AND ", l.isInProgress("stored."), " AND stored.", l.lease, " < ").arg(whenMillis(f.Lapsed), "timestamptz")
+		p.write(" AND ", l.isInProgress("stored."), ` AND stored."lease" < `).arg(whenMillis(f.Lapsed), "timestamptz")
 	}
-	return p.write(" ORDER BY stored.", l.id, " LIMIT ").arg(limit, "bigint").statement()
+	return p.write(` ORDER BY stored."id" LIMIT `).arg(limit, "bigint").statement()
 }
 
 // shown writes the columns for an operator: the id as it is stored, the server's time,
 // the row in one text, and its columns.
 func (l *layout) shown(p *phrase, brief bool) {
-	text := l.stored
+	text := wholeRow
 	if brief {
 		text = "''"
 	}
-	p.write("stored.", l.id, ", clock_timestamp(), ", text, ", ")
+	p.write(`stored."id", clock_timestamp(), `, text, ", ")
 	l.row(p, !brief)
 }
 

@@ -52,10 +52,10 @@ func (l *layout) apply(e driver.Entry, c driver.Change) statement {
 		p.write("UPDATE ", l.table, " AS stored SET ")
 		l.set(p, c)
 		if c.Release != 0 {
-			p.write(", ", l.began, " = NULL")
+			p.write(`, "began" = NULL`)
 		}
 	}
-	p.write(" WHERE stored.", l.id, " = $1::text AND ", l.stored, " = ").arg(e.Stored, "text")
+	p.write(` WHERE stored."id" = $1::text AND `, wholeRow, " = ").arg(e.Stored, "text")
 	p.write(" RETURNING ")
 	l.shown(p, false)
 	return p.statement()

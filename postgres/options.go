@@ -87,7 +87,6 @@ func (o *Options) layout(table string, mistakes driver.Mistakes) (*layout, error
 		checkName(&mistakes, "Options.Schema", o.Schema, maxName)
 		l.table = quoted(o.Schema, table)
 	}
-	l.setColumns()
 	return l, mistakes.Err()
 }
 
@@ -107,42 +106,36 @@ var (
 	lateTextKind = kind{"text", pgtype.TextOID, "NULL"}
 )
 
-// setColumns sets the columns and their quoted names.
-func (l *layout) setColumns() {
-	key := "PRIMARY KEY"
-	if !l.dsql {
-		// Bytes are compared, so that an update of the server's locales does not
-		// break the index. Aurora DSQL has no other collation.
-		key = `COLLATE "C" PRIMARY KEY`
+const primaryKey = "PRIMARY KEY"
+
+// columns are those of the table, in the order in which all statements list them.
+var columns = []column{
+	{`"id"`, textKind, primaryKey},
+	{`"status"`, textKind, "NOT NULL"},
+	{`"owner"`, textKind, "NOT NULL DEFAULT ''"},
+	{`"attempt"`, numberKind, "NOT NULL DEFAULT 0"},
+	{`"refunds"`, numberKind, "NOT NULL DEFAULT 0"},
+	{`"lease"`, timeKind, ""},
+	{`"expires"`, timeKind, ""},
+	{`"fingerprint"`, textKind, "NOT NULL DEFAULT ''"},
+	{`"payload"`, textKind, "NOT NULL DEFAULT ''"},
+	{`"unavailable"`, textKind, "NOT NULL DEFAULT ''"},
+	{`"data"`, bytesKind, ""},
+	{`"steps"`, bytesKind, ""},
+	{`"began"`, timeKind, ""},
+	{`"request"`, bytesKind, ""},
+	{`"ended"`, lateTextKind, ""},
+}
+
+// The names of all columns, and the expression of a whole row as one text.
+var columnList, wholeRow = columnNames(""), "ROW(" + columnNames("stored.") + ")::text"
+
+func columnNames(row string) string {
+	names := make([]string, len(columns))
+	for n, c := range columns {
+		names[n] = row + c.name
 	}
-	var names []string
-	for _, f := range []struct {
-		quoted *string
-		name   string
-		kind   kind
-		rule   string
-	}{
-		{&l.id, "id", textKind, key},
-		{&l.status, "status", textKind, "NOT NULL"},
-		{&l.owner, "owner", textKind, "NOT NULL DEFAULT ''"},
-		{&l.attempt, "attempt", numberKind, "NOT NULL DEFAULT 0"},
-		{&l.refunds, "refunds", numberKind, "NOT NULL DEFAULT 0"},
-		{&l.lease, "lease", timeKind, ""},
-		{&l.expires, "expires", timeKind, ""},
-		{&l.fingerprint, "fingerprint", textKind, "NOT NULL DEFAULT ''"},
-		{&l.payload, "payload", textKind, "NOT NULL DEFAULT ''"},
-		{&l.unavailable, "unavailable", textKind, "NOT NULL DEFAULT ''"},
-		{&l.data, "data", bytesKind, ""},
-		{&l.steps, "steps", bytesKind, ""},
-		{&l.began, "began", timeKind, ""},
-		{&l.request, "request", bytesKind, ""},
-		{&l.ended, "ended", lateTextKind, ""},
-	} {
-		*f.quoted = pgx.Identifier{f.name}.Sanitize()
-		l.columns = append(l.columns, column{*f.quoted, f.kind, f.rule})
-		names = append(names, *f.quoted)
-	}
-	l.list, l.stored = strings.Join(names, ", "), "ROW(stored."+strings.Join(names, ", stored.")+")::text"
+	return strings.Join(names, ", ")
 }
 
 func checkName(mistakes *driver.Mistakes, of, name string, longest int) {

@@ -46,7 +46,7 @@ type statement struct {
 
 // read returns the statement that reads a record.
 func (l *layout) read(id string) statement {
-	return own(id).write("SELECT ", l.list, " FROM ", l.table, " WHERE ", l.id, " = $1::text").statement()
+	return own(id).write("SELECT ", columnList, " FROM ", l.table, ` WHERE "id" = $1::text`).statement()
 }
 
 // insert returns the statement that writes r if there is no record with its id. It
@@ -61,26 +61,26 @@ func (l *layout) read(id string) statement {
 // there because a trigger can suppress a write.
 func (l *layout) insert(r driver.Record) statement {
 	claims := r.Status == driver.InProgress && r.Refunds == 0 && r.Data == nil && r.Payload == "" && r.Unavailable == ""
-	p := own(r.ID).write("WITH ", l.met, " AS (SELECT ", l.list, " FROM ", l.table, " WHERE ", l.id, " = $1::text), ")
-	p.write(l.written, " AS (INSERT INTO ", l.table, " (", l.list, ") SELECT $1::text")
+	p := own(r.ID).write("WITH ", l.met, " AS (SELECT ", columnList, " FROM ", l.table, ` WHERE "id" = $1::text), `)
+	p.write(l.written, " AS (INSERT INTO ", l.table, " (", columnList, ") SELECT $1::text")
 	for n, v := range l.values(r) {
-		switch c := l.columns[n+1]; {
-		case !claims, c.name == l.owner, c.name == l.attempt, c.name == l.lease, c.name == l.expires, c.name == l.fingerprint,
-			c.name == l.began, c.name == l.request && r.Request != nil:
+		switch c := columns[n+1]; {
+		case !claims, c.name == `"owner"`, c.name == `"attempt"`, c.name == `"lease"`, c.name == `"expires"`, c.name == `"fingerprint"`,
+			c.name == `"began"`, c.name == `"request"` && r.Request != nil:
 			p.write(", ").arg(v, c.kind.name)
-		case c.name == l.status:
+		case c.name == `"status"`:
 			p.write(", '", string(driver.InProgress), "'")
-		case c.name == l.steps:
+		case c.name == `"steps"`:
 			p.write(", ''::bytea")
 		default:
 			p.write(", ", c.kind.empty, "::", c.kind.name)
 		}
 	}
-	p.write(" WHERE NOT EXISTS (SELECT FROM ", l.met, ") ON CONFLICT (", l.id, ") DO NOTHING RETURNING 1) SELECT true")
-	for _, c := range l.columns {
+	p.write(" WHERE NOT EXISTS (SELECT FROM ", l.met, `) ON CONFLICT ("id") DO NOTHING RETURNING 1) SELECT true`)
+	for _, c := range columns {
 		p.write(", ", c.kind.empty, "::", c.kind.name)
 	}
-	return p.write(" FROM ", l.written, " UNION ALL SELECT false, ", l.list, " FROM ", l.met).statement()
+	return p.write(" FROM ", l.written, " UNION ALL SELECT false, ", columnList, " FROM ", l.met).statement()
 }
 
 // values returns the arguments of r for all columns but the id.
@@ -102,16 +102,15 @@ func (l *layout) values(r driver.Record) []any {
 // The subquery keeps a duplicate from becoming a write: ON CONFLICT locks the row
 // that it meets even if it does not update it, and a lock is written to disk.
 func (l *layout) create(r driver.Record, cutoff time.Time) statement {
-	p := own(r.ID).write("INSERT INTO ", l.table, " AS stored (", l.list, ") SELECT $1::text")
-	columns := l.columns[1:]
+	p := own(r.ID).write("INSERT INTO ", l.table, " AS stored (", columnList, ") SELECT $1::text")
 	for n, v := range l.values(r) {
-		p.write(", ").arg(v, columns[n].kind.name)
+		p.write(", ").arg(v, columns[n+1].kind.name)
 	}
 	p.args = append(p.args, whenSeconds(cutoff), whenMillis(cutoff))
 	over := l.expired("stored", len(p.args)-1)
-	p.write(" WHERE NOT EXISTS (SELECT FROM ", l.table, " AS stored WHERE ", l.id, " = $1::text AND (", over, ") IS NOT TRUE)")
-	p.write(" ON CONFLICT (", l.id, ") DO UPDATE SET ")
-	for n, c := range columns {
+	p.write(" WHERE NOT EXISTS (SELECT FROM ", l.table, ` AS stored WHERE "id" = $1::text AND (`, over, ") IS NOT TRUE)")
+	p.write(` ON CONFLICT ("id") DO UPDATE SET `)
+	for n, c := range columns[1:] {
 		if n > 0 {
 			p.write(", ")
 		}
@@ -125,13 +124,13 @@ func (l *layout) create(r driver.Record, cutoff time.Time) statement {
 // NULL for a row that never expires, and for a cutoff that is NULL.
 func (l *layout) expired(row string, n int) string {
 	seconds, millis := "$"+strconv.Itoa(n)+"::timestamptz", "$"+strconv.Itoa(n+1)+"::timestamptz"
-	return row + "." + l.expires + " < " + seconds + " AND (" + row + "." + l.status + " <> '" + string(driver.InProgress) + "' OR " +
-		row + "." + l.lease + " IS NULL OR " + row + "." + l.lease + " < " + millis + ")"
+	return row + `."expires" < ` + seconds + " AND (" + row + `."status" <> '` + string(driver.InProgress) + "' OR " +
+		row + `."lease" IS NULL OR ` + row + `."lease" < ` + millis + ")"
 }
 
 // isInProgress returns the condition that a row is in progress, for a row with a dot.
 func (l *layout) isInProgress(row string) string {
-	return row + l.status + " = '" + string(driver.InProgress) + "'"
+	return row + `"status" = '` + string(driver.InProgress) + "'"
 }
 
 // change returns the statement that applies c if the fence holds. Its condition is
@@ -146,21 +145,21 @@ func (l *layout) change(f driver.Fence, c driver.Change) statement {
 		l.set(p, c)
 	}
 	// The status, too, because a delayed write must not change a finished record.
-	p.write(" WHERE stored.", l.id, " = $1::text AND ", l.isInProgress("stored."), " AND stored.", l.owner, " = ").
+	p.write(` WHERE stored."id" = $1::text AND `, l.isInProgress("stored."), ` AND stored."owner" = `).
 		arg(encodeText(f.Owner), "text")
 	switch {
 	case c.Owner != "":
-		p.write(" AND stored.", l.attempt, " = ").arg(f.Attempt, "bigint")
+		p.write(` AND stored."attempt" = `).arg(f.Attempt, "bigint")
 		// In milliseconds, as leases are read: a person who ends a lease by hand
 		// may write now().
-		p.write(" AND date_trunc('milliseconds', stored.", l.lease, ") IS NOT DISTINCT FROM ").arg(whenMillis(f.Lease), "timestamptz")
+		p.write(` AND date_trunc('milliseconds', stored."lease") IS NOT DISTINCT FROM `).arg(whenMillis(f.Lease), "timestamptz")
 	case !c.Lease.IsZero():
 		// A delayed heartbeat never shortens a lease.
-		p.write(" AND stored.", l.lease, " < ").arg(whenMillis(c.Lease), "timestamptz")
+		p.write(` AND stored."lease" < `).arg(whenMillis(c.Lease), "timestamptz")
 	case len(c.Steps) > 0:
-		p.write(" AND coalesce(octet_length(stored.", l.steps, "), 0) <= ").arg(l.maxSize-len(encodeSteps(c.Steps)), "bigint")
+		p.write(` AND coalesce(octet_length(stored."steps"), 0) <= `).arg(l.maxSize-len(encodeSteps(c.Steps)), "bigint")
 	case c.Release == driver.ReleaseDelete:
-		p.write(" AND coalesce(octet_length(stored.", l.steps, "), 0) = 0")
+		p.write(` AND coalesce(octet_length(stored."steps"), 0) = 0`)
 	}
 	if isTakeover(c) {
 		p.write(" RETURNING ")
@@ -180,51 +179,51 @@ func (l *layout) set(p *phrase, c driver.Change) {
 		return p
 	}
 	if c.Owner != "" {
-		to(l.owner).arg(encodeText(c.Owner), "text")
+		to(`"owner"`).arg(encodeText(c.Owner), "text")
 	}
 	if isTakeover(c) {
-		to(l.attempt).write("greatest(stored.", l.attempt, ", 1) + 1")
-		to(l.steps).write("coalesce(stored.", l.steps, ", ''::bytea)")
+		to(`"attempt"`).write(`greatest(stored."attempt", 1) + 1`)
+		to(`"steps"`).write(`coalesce(stored."steps", ''::bytea)`)
 	}
 	if !c.Lease.IsZero() {
-		to(l.lease).arg(whenMillis(c.Lease), "timestamptz")
+		to(`"lease"`).arg(whenMillis(c.Lease), "timestamptz")
 	}
 	if !c.Expires.IsZero() {
-		to(l.expires).arg(whenSeconds(c.Expires), "timestamptz")
+		to(`"expires"`).arg(whenSeconds(c.Expires), "timestamptz")
 	}
 	if !c.Began.IsZero() {
-		to(l.began).arg(whenMillis(c.Began), "timestamptz")
+		to(`"began"`).arg(whenMillis(c.Began), "timestamptz")
 	}
 	if c.Fingerprint != "" {
-		to(l.fingerprint).write("coalesce(nullif(stored.", l.fingerprint, ", ''), ").arg(encodeText(c.Fingerprint), "text").write(")")
+		to(`"fingerprint"`).write(`coalesce(nullif(stored."fingerprint", ''), `).arg(encodeText(c.Fingerprint), "text").write(")")
 	}
 	if len(c.Steps) > 0 {
 		// Of two steps that are added at the same time, the second one waits and
 		// appends to the first.
-		to(l.steps).write("coalesce(stored.", l.steps, ", ''::bytea) || ").arg(encodeSteps(c.Steps), "bytea")
+		to(`"steps"`).write(`coalesce(stored."steps", ''::bytea) || `).arg(encodeSteps(c.Steps), "bytea")
 	}
 	if c.Status != driver.Absent {
-		to(l.status).arg(string(c.Status), "text")
-		to(l.data).arg(bytesOf(c.Data), "bytea")
-		to(l.payload).arg(encodeText(c.Payload), "text")
-		to(l.unavailable).arg(encodeText(c.Unavailable), "text")
-		to(l.steps).write("NULL")
-		to(l.request).write("NULL")
-		to(l.ended).arg(endingOf(c.Ended), "text")
-		to(l.lease).write("NULL")
+		to(`"status"`).arg(string(c.Status), "text")
+		to(`"data"`).arg(bytesOf(c.Data), "bytea")
+		to(`"payload"`).arg(encodeText(c.Payload), "text")
+		to(`"unavailable"`).arg(encodeText(c.Unavailable), "text")
+		to(`"steps"`).write("NULL")
+		to(`"request"`).write("NULL")
+		to(`"ended"`).arg(endingOf(c.Ended), "text")
+		to(`"lease"`).write("NULL")
 	}
 	if c.Release != 0 {
-		to(l.owner).write("''")
-		to(l.lease).arg(whenMillis(driver.LeaseEnded), "timestamptz")
+		to(`"owner"`).write("''")
+		to(`"lease"`).arg(whenMillis(driver.LeaseEnded), "timestamptz")
 	}
 	if c.Release == driver.ReleaseRefund {
-		to(l.refunds).write("stored.", l.refunds, " + 1")
+		to(`"refunds"`).write(`stored."refunds" + 1`)
 	}
 }
 
 // row writes the columns of a stored row, with NULL for its bytes unless it is whole.
 func (l *layout) row(p *phrase, whole bool) {
-	for n, c := range l.columns {
+	for n, c := range columns {
 		if n > 0 {
 			p.write(", ")
 		}

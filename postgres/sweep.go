@@ -71,11 +71,11 @@ func (s *Store) sweep(ctx context.Context, cutoff time.Time, batch int) (found, 
 // which can lock one record by its key alone.
 func (l *layout) sweep(cutoff time.Time, batch int) statement {
 	p := &phrase{args: []any{whenSeconds(cutoff), whenMillis(cutoff)}}
-	p.write("WITH found AS (SELECT found.", l.id, " FROM ", l.table, " AS found WHERE ", l.expired("found", 1), " ORDER BY found.", l.expires, " LIMIT ").arg(batch, "int")
+	p.write(`WITH found AS (SELECT found."id" FROM `, l.table, " AS found WHERE ", l.expired("found", 1), ` ORDER BY found."expires" LIMIT `).arg(batch, "int")
 	if !l.dsql {
 		p.write(" FOR UPDATE SKIP LOCKED")
 	}
-	p.write("), deleted AS (DELETE FROM ", l.table, " AS stored WHERE stored.", l.id, " IN (SELECT found.", l.id, " FROM found)")
+	p.write("), deleted AS (DELETE FROM ", l.table, ` AS stored WHERE stored."id" IN (SELECT found."id" FROM found)`)
 	p.write(" AND ", l.expired("stored", 1), " RETURNING 1)")
 	p.write(" SELECT (SELECT count(*) FROM found), (SELECT count(*) FROM deleted)")
 	return p.statement()

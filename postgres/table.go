@@ -18,13 +18,6 @@ type layout struct {
 	dsql, resume  bool
 	maxSize       int
 	timeout       time.Duration // of open transactions; negative is the server's
-
-	attempt, began, data, ended, expires, fingerprint, id, lease string
-	owner, payload, refunds, request, status, steps, unavailable string
-
-	columns []column // in the order in which all statements list them
-	list    string   // the names of all columns
-	stored  string   // the expression of a whole row, as one text
 }
 
 // None is longer than the first one.
@@ -55,8 +48,14 @@ func SQL(table string, options *Options) ([]string, error) {
 
 func (l *layout) sql() []string {
 	var lines []string
-	for _, c := range l.columns {
-		lines = append(lines, "    "+strings.TrimSpace(c.name+" "+c.kind.name+" "+c.rule))
+	for _, c := range columns {
+		rule := c.rule
+		if rule == primaryKey && !l.dsql {
+			// Bytes are compared, so that an update of the server's locales does not
+			// break the index. Aurora DSQL has no other collation.
+			rule = `COLLATE "C" ` + primaryKey
+		}
+		lines = append(lines, "    "+strings.TrimSpace(c.name+" "+c.kind.name+" "+rule))
 	}
 	async := ""
 	if l.dsql {
@@ -64,14 +63,14 @@ func (l *layout) sql() []string {
 	}
 	statements := []string{
 		"CREATE TABLE IF NOT EXISTS " + l.table + " (\n" + strings.Join(lines, ",\n") + "\n)",
-		"CREATE INDEX " + async + "IF NOT EXISTS " + l.index + " ON " + l.table + " (" + l.expires + ")",
+		"CREATE INDEX " + async + "IF NOT EXISTS " + l.index + " ON " + l.table + ` ("expires")`,
 	}
 	if l.resume {
 		running := ""
 		if !l.dsql { // which has no partial indexes
 			running = " WHERE " + l.isInProgress("")
 		}
-		statements = append(statements, "CREATE INDEX "+async+"IF NOT EXISTS "+l.lapsed+" ON "+l.table+" ("+l.lease+")"+running)
+		statements = append(statements, "CREATE INDEX "+async+"IF NOT EXISTS "+l.lapsed+" ON "+l.table+` ("lease")`+running)
 	}
 	return statements
 }
@@ -130,7 +129,7 @@ func exec(ctx context.Context, db DB, sql string) error {
 
 // check compares the types of the columns, and the primary key.
 func (l *layout) check(ctx context.Context, db DB) error {
-	rows, err := db.Query(ctx, "SELECT "+l.list+" FROM "+l.table+" WHERE false", pgx.QueryExecModeExec)
+	rows, err := db.Query(ctx, "SELECT "+columnList+" FROM "+l.table+" WHERE false", pgx.QueryExecModeExec)
 	if err != nil {
 		return err
 	}
@@ -142,14 +141,14 @@ func (l *layout) check(ctx context.Context, db DB) error {
 		return err
 	}
 	for n, field := range fields {
-		if c := l.columns[n]; field.DataTypeOID != c.kind.oid {
+		if c := columns[n]; field.DataTypeOID != c.kind.oid {
 			return fmt.Errorf("the table exists, and its column %s is not of the type %s", c.name, c.kind.name)
 		}
 	}
 	// Only planned: without a unique index on the id it fails with 42P10, as each claim would.
-	err = exec(ctx, db, "EXPLAIN INSERT INTO "+l.table+" ("+l.id+", "+l.status+") VALUES ('', '') ON CONFLICT ("+l.id+") DO NOTHING")
+	err = exec(ctx, db, "EXPLAIN INSERT INTO "+l.table+` ("id", "status") VALUES ('', '') ON CONFLICT ("id") DO NOTHING`)
 	if codeOf(err) == "42P10" {
-		return fmt.Errorf("the table exists, and its column %s is not the primary key: %w", l.id, err)
+		return fmt.Errorf(`the table exists, and its column "id" is not the primary key: %w`, err)
 	}
 	return err
 }
