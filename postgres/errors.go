@@ -106,8 +106,7 @@ func (e *sizeError) Error() string {
 
 // codeOf returns the SQLSTATE of the server's answer, or "".
 func codeOf(err error) string {
-	var answer *pgconn.PgError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return answer.Code
 	}
 	return ""

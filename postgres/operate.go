@@ -116,8 +116,7 @@ func (s *Store) entries(ctx context.Context, st statement) (page driver.Page, la
 		var e driver.Entry
 		var text string
 		r, err := scan(rows, &last, &e.At, &text)
-		var unreadable *unreadableError
-		if errors.As(err, &unreadable) {
+		if unreadable, ok := errors.AsType[*unreadableError](err); ok {
 			e.Problems = unreadable.problems
 		} else if err != nil {
 			return page, "", err

@@ -65,8 +65,7 @@ func (e *TransactionError) Unwrap() error { return e.Err }
 // transaction with the index -1.
 func transactionError(index int, err error) *TransactionError {
 	e := &TransactionError{Index: index, Code: CodeInvalid, Err: err}
-	var answer *pgconn.PgError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
 		e.Code, e.Constraint = answer.Code, answer.ConstraintName
 	}
 	return e

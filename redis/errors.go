@@ -75,8 +75,7 @@ func evicts(policy []any) error {
 func refused(op string, err error) error { return &Error{Op: op, Err: err} }
 
 func (s *Store) fail(op string, err error) error {
-	var short *ReplicationError
-	if errors.As(err, &short) {
+	if short, ok := errors.AsType[*ReplicationError](err); ok {
 		return short
 	}
 	return &Error{Op: op, Err: err, Advice: causeOf(err).advice}

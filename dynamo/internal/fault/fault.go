@@ -58,8 +58,7 @@ func Server(err error) bool {
 
 // Status returns the HTTP status of the response, or 0 if there was none.
 func Status(err error) int {
-	var answer *smithyhttp.ResponseError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
 		return answer.HTTPStatusCode()
 	}
 	return 0
@@ -67,8 +66,7 @@ func Status(err error) int {
 
 // Code returns the code and message of DynamoDB's response, if there was one.
 func Code(err error) (code, message string) {
-	var api smithy.APIError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		return api.ErrorCode(), api.ErrorMessage()
 	}
 	return "", ""
