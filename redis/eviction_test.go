@@ -32,9 +32,7 @@ func TestClaimsAreRefusedWhereLiveOnesMayBeEvicted(t *testing.T) {
 	}
 	// A running call can be finished under any policy.
 	check.Must(t, client.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
-	if _, ok, err := s.Change(t.Context(), fenceOf(r), completed("1")); !ok || err != nil {
-		t.Errorf("a completion: ok %v, %v", ok, err)
-	}
+	changed(t, s, r, completed("1"))
 	if met, ok, err := s.Create(t.Context(), claim("before"), time.Now(), nil); ok || err != nil || string(met.Data) != "1" {
 		t.Errorf("a duplicate: ok %v, %v, %v", ok, met, err)
 	}
@@ -102,9 +100,7 @@ func TestRunningCallsAreRecordedWithTheMemoryFull(t *testing.T) {
 		{Steps: map[string][]byte{"charge": bytes.Repeat([]byte("x"), 1<<10)}},
 		completed(strings.Repeat("x", 10<<10)),
 	} {
-		if _, ok, err := s.Change(t.Context(), fenceOf(r), c); !ok || err != nil {
-			t.Errorf("%+v: ok %v, %v", c, ok, err)
-		}
+		changed(t, s, r, c)
 	}
 }
 

@@ -63,6 +63,14 @@ func created(t *testing.T, s *Store, r driver.Record) driver.Record {
 	return r
 }
 
+// changed makes a change as the owner of r.
+func changed(t *testing.T, s *Store, r driver.Record, c driver.Change) {
+	t.Helper()
+	if _, ok, err := s.Change(t.Context(), fenceOf(r), c); err != nil || !ok {
+		t.Fatalf("%+v: ok %v, %v", c, ok, err)
+	}
+}
+
 func fenceOf(r driver.Record) driver.Fence {
 	return driver.Fence{ID: r.ID, Owner: r.Owner, Attempt: r.Attempt, Lease: r.Lease}
 }

@@ -37,9 +37,6 @@ func TestACallSurvivesAFailoverBehindSentinel(t *testing.T) {
 		}
 	}
 	check.Is(t, err, idempotent.ErrInProgress, "after the failover")
-	s := storeOn(t, client, nil)
-	if _, ok, err := s.Change(t.Context(), fenceOf(alice), completed("1")); !ok || err != nil {
-		t.Errorf("the completion: ok %v, %v", ok, err)
-	}
+	changed(t, storeOn(t, client, nil), alice, completed("1"))
 	check.Equal(t, replica.Client().HGet(t.Context(), "once:a", "data").Val(), "1", "the new primary")
 }

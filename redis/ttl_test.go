@@ -33,21 +33,15 @@ func TestAKeyOutlivesItsRecordByThreeHours(t *testing.T) {
 			t.Errorf("after %s: the key is deleted at %v, want %v", what, got, want)
 		}
 	}
-	change := func(c driver.Change) {
-		t.Helper()
-		if _, ok, err := s.Change(t.Context(), fenceOf(r), c); !ok || err != nil {
-			t.Fatalf("%+v: ok %v, %v", c, ok, err)
-		}
-	}
 	created(t, s, r)
 	expect("the claim", driver.WholeSeconds(r.Expires).Add(3*time.Hour))
-	change(driver.Change{Steps: map[string][]byte{"s": nil}})
+	changed(t, s, r, driver.Change{Steps: map[string][]byte{"s": nil}})
 	expect("a step", driver.WholeSeconds(r.Expires).Add(3*time.Hour))
 	r.Lease = now.Add(48 * time.Hour)
-	change(driver.Change{Lease: r.Lease, Expires: r.Expires})
+	changed(t, s, r, driver.Change{Lease: r.Lease, Expires: r.Expires})
 	expect("a lease past the retention", r.Lease.Add(3*time.Hour))
 	r.Expires = now.Add(72 * time.Hour)
-	change(driver.Change{Status: driver.Completed, Expires: r.Expires})
+	changed(t, s, r, driver.Change{Status: driver.Completed, Expires: r.Expires})
 	expect("the completion", driver.WholeSeconds(r.Expires).Add(3*time.Hour))
 
 	r.ID, r.Expires = "never", time.Time{}
@@ -68,7 +62,5 @@ func TestAClaimSurvivesAServerWhoseClockIsAhead(t *testing.T) {
 	if ok || err != nil || met.Owner != "alice" {
 		t.Errorf("a second claim: ok %v, %v, %v", ok, met, err)
 	}
-	if _, ok, err := s.Change(t.Context(), fenceOf(r), completed("1")); !ok || err != nil {
-		t.Errorf("the completion: ok %v, %v", ok, err)
-	}
+	changed(t, s, r, completed("1"))
 }

@@ -72,9 +72,7 @@ func TestAnAnswerWaitsForReplicas(t *testing.T) {
 	}
 	r := created(t, s, claim("a"))
 	copied(driver.InProgress)
-	if _, ok, err := s.Change(t.Context(), fenceOf(r), completed("1")); !ok || err != nil {
-		t.Fatalf("ok %v, %v", ok, err)
-	}
+	changed(t, s, r, completed("1"))
 	copied(driver.Completed)
 	check.Must(t, primary.Client().ScriptFlush(t.Context()).Err())
 	if met, ok, err := s.Create(t.Context(), claim("a"), time.Now(), nil); ok || err != nil || string(met.Data) != "1" {
@@ -189,7 +187,5 @@ func TestAFailoverCanLoseAClaimAndStillRecordsOneResult(t *testing.T) {
 	if ok || err != nil || met.Owner != "bob" {
 		t.Errorf("the lost owner completes: ok %v, %v, %v", ok, met, err)
 	}
-	if _, ok, err := after.Change(t.Context(), fenceOf(bob), completed("bob")); !ok || err != nil {
-		t.Errorf("the new owner completes: ok %v, %v", ok, err)
-	}
+	changed(t, after, bob, completed("bob"))
 }
