@@ -175,8 +175,7 @@ func TestTransactionConflictDoesNotReplayAnExpiredRecord(t *testing.T) {
 		"expiration": seconds(time.Now().Add(-48 * time.Hour)), "data": text(`"of the day before yesterday"`),
 	}
 	s, _ := fakeStore(t, nil, result{err: &types.TransactionConflictException{}}, result{item: old})
-	x, err := idempotent.New("op", s, nil)
-	check.Must(t, err)
+	x := executor(t, s, nil)
 	got, err := idempotent.Do(t.Context(), x, idempotent.Key{Record: "op#1"}, func(context.Context) (string, error) { return "today's", nil })
 	check.Nil(t, err)
 	check.Equal(t, got, "today's")
@@ -205,9 +204,8 @@ func TestCreateReadsTheRecordThatARefusalOmits(t *testing.T) {
 // them. A retry would meet the same: the text does not ask for one.
 func TestTransactionOnAMissingTableListsItsTables(t *testing.T) {
 	s := inOwnTable(t, nil)
-	x, err := idempotent.New("op", s, nil)
-	check.Must(t, err)
-	_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: "op#1"}, func(ctx context.Context) (string, error) {
+	x := executor(t, s, nil)
+	_, err := idempotent.Do(t.Context(), x, idempotent.Key{Record: "op#1"}, func(ctx context.Context) (string, error) {
 		tx := Collect(ctx)
 		tx.Put("no-such-accounts", account{ID: "a"})
 		tx.Check("audits", accountKey("b"), If(expression.Name("id").AttributeNotExists()))

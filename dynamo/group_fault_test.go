@@ -71,8 +71,7 @@ func TestFaultsOfASharedRequestChangeNoResult(t *testing.T) {
 	for again, option := range retries {
 		t.Run(again, func(t *testing.T) {
 			s, net := intercepted(t, option)
-			x, err := idempotent.New("op", s, nil)
-			check.Must(t, err)
+			x := executor(t, s, nil)
 			for name, f := range groupFaults {
 				for _, write := range []string{"claim", "completion", "release"} {
 					t.Run(name+"/"+write, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo/internal/attribute"
+	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
 )
@@ -68,6 +69,13 @@ func inOwnTable(t *testing.T, o *Options) *Store {
 	t.Helper()
 	client, table := newTable(t, o)
 	return newStore(t, client, table, o)
+}
+
+func executor(t *testing.T, s *Store, config *idempotent.Config) *idempotent.Executor {
+	t.Helper()
+	x, err := idempotent.New("op", s, config)
+	check.Must(t, err)
+	return x
 }
 
 // now lies years ahead: DynamoDB Local deletes an item within a second of

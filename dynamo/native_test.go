@@ -73,8 +73,7 @@ func TestNativeCompletionRecognizesItsOwnRecord(t *testing.T) {
 	s, net := networked(t, &Options{Data: Native})
 	run := func(key string, fn func(context.Context) (any, error)) (any, *idempotent.Event, error) {
 		net.on("UpdateItem", firstTime(unanswered))
-		x, err := idempotent.New("op", s, nil)
-		check.Must(t, err)
+		x := executor(t, s, nil)
 		ctx, event := adapter.WithEvent(t.Context())
 		got, err := idempotent.Do(ctx, x, idempotent.Key{ID: key}, fn)
 		return got, event, err

@@ -18,13 +18,6 @@ import (
 
 // The functions of examples/shared run with Powertools itself on one table.
 
-func mixed(t *testing.T, s *Store, config *idempotent.Config) *idempotent.Executor {
-	t.Helper()
-	x, err := idempotent.New("op", s, config)
-	check.Must(t, err)
-	return x
-}
-
 const shared = "app#cpBAgW9zMMTLMfVKVvWaew=="
 
 // call runs the operation on the shared record.
@@ -55,7 +48,7 @@ func TestSharedStoreWritesWhatPowertoolsReads(t *testing.T) {
 	large := strings.Repeat("a", 20_000)
 	for native, want := range map[bool]string{false: `"` + large + `"`, true: large} {
 		s := besidePowertools(t, inOwnTable(t, nil), native)
-		if _, err := call(t, mixed(t, s, adapter.Shared(nil)), func(context.Context) (string, error) { return large, nil }); err != nil {
+		if _, err := call(t, executor(t, s, adapter.Shared(nil)), func(context.Context) (string, error) { return large, nil }); err != nil {
 			t.Fatal(err)
 		}
 		if got, ok := rawItem(t, s, shared)["data"].(*types.AttributeValueMemberS); !ok || got.Value != want {
@@ -101,7 +94,7 @@ func TestSharedStoreRefusesWhatPowertoolsDoesNotHave(t *testing.T) {
 // has a condition on the record all the same: of two that run, one counts.
 func TestOptimisticCallCommitsNothingBesidePowertools(t *testing.T) {
 	s := besidePowertools(t, inOwnTable(t, nil), true)
-	x := mixed(t, s, adapter.Shared(&idempotent.Config{Optimistic: true}))
+	x := executor(t, s, adapter.Shared(&idempotent.Config{Optimistic: true}))
 	lease := strconv.FormatInt(time.Now().Add(time.Hour).UnixMilli(), 10)
 	work := func(ctx context.Context) (string, error) {
 		Collect(ctx).Put(s.table, map[string]any{"id": "business"})
@@ -124,7 +117,7 @@ func TestOptimisticCallCommitsNothingBesidePowertools(t *testing.T) {
 // then one. Once reads it rounded up, and takes it over like any other.
 func TestLeaseOfPowertoolsMayBeAFraction(t *testing.T) {
 	s := newStore(t, newClient(t), inOwnTable(t, nil).table, &Options{Data: Native})
-	x := mixed(t, s, nil)
+	x := executor(t, s, nil)
 	lapsed := strconv.FormatInt(time.Now().Add(-time.Minute).UnixMilli(), 10)
 	for _, fraction := range []string{".25", ".9999999", ".0"} {
 		theirs(t, s, "INPROGRESS", lapsed+fraction)

@@ -79,11 +79,10 @@ func TestThrottledCompletionIsThrottled(t *testing.T) {
 			return refusing(400, "ThrottlingException", "slow")(r)
 		}, time.Second, false), "records", nil)
 		events := make(chan idempotent.Event, 1)
-		x, err := idempotent.New("op", s, &idempotent.Config{Observer: observe(events)})
-		check.Must(t, err)
+		x := executor(t, s, &idempotent.Config{Observer: observe(events)})
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		_, err = idempotent.Do(ctx, x, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
+		_, err := idempotent.Do(ctx, x, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
 			time.Sleep(2400 * time.Millisecond)
 			return "", nil
 		})

@@ -57,8 +57,7 @@ func (d *drawer) Get(context.Context, string) ([]byte, error) { return bytes.Clo
 // Of two steps that fit into an item each, but not together, the second is
 // kept elsewhere, where there is an elsewhere.
 func TestStepThatDoesNotFitBesideAnotherIsRefused(t *testing.T) {
-	x, err := idempotent.New("op", inOwnTable(t, nil), &idempotent.Config{Payloads: &drawer{}})
-	check.Must(t, err)
+	x := executor(t, inOwnTable(t, nil), &idempotent.Config{Payloads: &drawer{}})
 	again := errors.New("again")
 	for attempt := range 2 {
 		ran := 0
@@ -88,9 +87,8 @@ func TestSagaNearTheLimitOfAnItemIsUndoneOnce(t *testing.T) {
 		undone, refuse := 0, size <= 406_500
 		want := strings.Repeat("receipt 1; ", size/11+1)[:size]
 		for range 4 {
-			x, err := idempotent.New("op", store, nil)
-			check.Must(t, err)
-			_, err = idempotent.Do(t.Context(), x, key, func(ctx context.Context) (int, error) {
+			x := executor(t, store, nil)
+			_, err := idempotent.Do(t.Context(), x, key, func(ctx context.Context) (int, error) {
 				_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (string, error) { return want, nil },
 					func(_ context.Context, result string) error {
 						check.Equal(t, result, want, size)
@@ -105,9 +103,8 @@ func TestSagaNearTheLimitOfAnItemIsUndoneOnce(t *testing.T) {
 			})
 			check.Failed(t, err, "bytes: it succeeds", size)
 		}
-		x, err := idempotent.New("op", store, nil)
-		check.Must(t, err)
-		_, err = idempotent.Do(t.Context(), x, key, func(context.Context) (int, error) { return 0, nil })
+		x := executor(t, store, nil)
+		_, err := idempotent.Do(t.Context(), x, key, func(context.Context) (int, error) { return 0, nil })
 		check.Equal(t, undone, 1, size)
 		check.Is(t, err, idempotent.ErrReplayed, size)
 	}

@@ -184,10 +184,9 @@ func TestRefusalLeavesADelayedCopyOpen(t *testing.T) {
 		}
 		return cancelling(reason("None"), reason(CodeConditionFailed))(r)
 	}, func(o *dynamodb.Options) { o.Retryer = atOnce() }), "records", nil)
-	x, err := idempotent.New("op", s, &idempotent.Config{Optimistic: true})
-	check.Must(t, err)
+	x := executor(t, s, &idempotent.Config{Optimistic: true})
 	ctx, event := adapter.WithEvent(t.Context())
-	_, err = idempotent.Do(ctx, x, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
+	_, err := idempotent.Do(ctx, x, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
 		Collect(ctx).Put("accounts", account{ID: "a"}, If(expression.Name("id").AttributeNotExists()))
 		return "done", nil
 	})

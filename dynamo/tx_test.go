@@ -27,8 +27,7 @@ func TestTransactionRoundTrips(t *testing.T) {
 		"bypassed":   {idempotent.Config{OnMissingKey: idempotent.RunMissingKey}, "TransactWriteItems", "TransactWriteItems"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x, err := idempotent.New("op", s, &c.config)
-			check.Must(t, err)
+			x := executor(t, s, &c.config)
 			counted := s.counter(t)
 			key := idempotent.Key{ID: t.Name()}
 			if name == "bypassed" {
@@ -57,8 +56,7 @@ func TestTransactionRoundTrips(t *testing.T) {
 // The handler has succeeded, but its transaction was refused.
 func TestCallFailsAsItsTransactionDoes(t *testing.T) {
 	s := inOwnTable(t, nil)
-	x, err := idempotent.New("op", s, nil)
-	check.Must(t, err)
+	x := executor(t, s, nil)
 	errFunds := errors.New("insufficient funds")
 	rich, runs := false, 0
 	transfer := func() (string, error) {
