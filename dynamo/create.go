@@ -13,9 +13,8 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// Create writes r if there is no record with its id, or one that expired before
-// cutoff. With a zero cutoff it writes only if there is none. A finished record
-// is written without lease and steps. Create writes Unavailable in place of a
+// Create writes r where there is no record or an expired one, as [driver.Store] requires. A
+// finished record is written without lease and steps. Create writes Unavailable in place of a
 // result that does not fit into an item, and returns the record so. A request that does
 // not fit is an error that wraps [driver.ErrTooLarge], and nothing is written.
 //

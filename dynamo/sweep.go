@@ -29,11 +29,6 @@ const condExpired = `#exp < :over_s AND (#status IN (:completed, :failed) OR #st
 // deletes them for nothing. The client must have the method Scan, as *dynamodb.Client has,
 // and the role needs dynamodb:Scan besides dynamodb:DeleteItem. Each read is billed.
 //
-// Every deletion is conditional, so that a record that is claimed again meanwhile
-// stays. The cutoff is the caller's time, less the largest clock skew of all
-// callers. An expired record takes up nothing but space, so an hour less is a
-// good choice.
-//
 // Sweep deletes nothing of a page with an item that looks like an expired record and has an
 // attribute that neither this version nor Powertools writes: it returns a
 // [*driver.ConfigError].

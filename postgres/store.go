@@ -66,11 +66,10 @@ func (s *Store) Get(ctx context.Context, id string) (driver.Record, error) {
 	return r.Record, nil
 }
 
-// Create writes r if there is no record with its id, or one that expired before
-// cutoff. With a zero cutoff it writes only if there is none. A finished record is
-// written without lease and steps. Create writes Unavailable in place of a result
-// that is larger than Options.MaxSize, and returns the record so. A request that is larger
-// is an error that wraps [driver.ErrTooLarge], and nothing is written.
+// Create writes r where there is no record or an expired one, as [driver.Store] requires. A
+// finished record is written without lease and steps. Create writes Unavailable in place of a
+// result that is larger than Options.MaxSize, and returns the record so. A request that is
+// larger is an error that wraps [driver.ErrTooLarge], and nothing is written.
 func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
 	a, err := attachmentFor(with, r.Status, r.Validate())
 	if err != nil {

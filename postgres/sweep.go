@@ -22,10 +22,7 @@ const maxSweep = 500
 // sweeps may fail with a conflict. PostgreSQL has no TTL: without a sweep from time to time,
 // the table only grows. The role also needs UPDATE, which a lock requires.
 //
-// Each call is a transaction of its own. A record that is claimed again meanwhile stays.
-//
-// The cutoff is the caller's time, less the largest clock skew of all callers. An
-// expired record takes up nothing but space, so an hour less is a good choice.
+// Each call is a transaction of its own.
 func (s *Store) Sweep(ctx context.Context, cutoff time.Time, limit int, _ string) (deleted int, p driver.Progress, err error) {
 	switch err := ctx.Err(); {
 	case err != nil:

@@ -51,9 +51,8 @@ func New(client Client, options *Options) (*Store, error) {
 	return &Store{client: client, options: o, scripts: newScripts(o.Replicas > 0), endsAtDeadlines: endsAtDeadlines(client)}, nil
 }
 
-// Create writes r if there is no record with its id, or one that expired before
-// cutoff. With a zero cutoff it writes only if there is none. A finished record is
-// written without lease and steps.
+// Create writes r where there is no record or an expired one, as [driver.Store] requires. A
+// finished record is written without lease and steps.
 func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
 	if err := cmp.Or(r.Validate(), checkValues(with, r.Lease, r.Expires, r.Began)); err != nil {
 		return driver.Record{}, false, refused("Create", err)

@@ -43,6 +43,9 @@ type Sweeper interface {
 	// them. It does one page of the work, from the position after on. Call it with
 	// Progress.Next until that is "". A record that is claimed again meanwhile stays.
 	//
+	// The cutoff is the caller's time, less the largest clock skew of all callers. An
+	// expired record takes up nothing but space, so an hour less is a good choice.
+	//
 	// When ctx ends, Sweep waits some seconds for the deletions under way, so that it
 	// counts them. After an error, Progress.Next is the position from which to repeat
 	// the page, and the records deleted so far stay deleted.
