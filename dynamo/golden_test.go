@@ -166,7 +166,8 @@ func TestGoldenStatements(t *testing.T) {
 		"keep":             {nil, change(driver.Change{Release: driver.ReleaseKeep})},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _ := sharedStore(t, c.options)
+			s := newStore(t, dynamodb.New(dynamodb.Options{}), "records", c.options)
+			s.shareAll(1)
 			st := c.build(s)
 			if st == nil {
 				t.Fatal("no statement")
@@ -179,13 +180,4 @@ func TestGoldenStatements(t *testing.T) {
 			check.Golden(t, "testdata/statements.golden", name, text+"\n", *updateGolden)
 		})
 	}
-}
-
-// sharedStore is a store whose client has no answers.
-func sharedStore(t *testing.T, o *Options) (*Store, *dynamodb.Client) {
-	t.Helper()
-	client := dynamodb.New(dynamodb.Options{})
-	s := newStore(t, client, "records", o)
-	s.shareAll(1)
-	return s, client
 }
