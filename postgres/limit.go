@@ -29,12 +29,8 @@ func limitOf(db DB) *limit {
 	if !ok {
 		return nil
 	}
-	return newLimit(int(sized.Stat().MaxConns()))
-}
-
-// newLimit returns the limit of a pool. With one connection, a transaction has to do without
-// steps and heartbeats.
-func newLimit(maxConns int) *limit {
+	maxConns := int(sized.Stat().MaxConns())
+	// With one connection, a transaction has to do without steps and heartbeats.
 	return &limit{maxConns: maxConns, open: make(chan struct{}, max(maxConns-1, 1)), stuck: make(map[*openTx]int)}
 }
 
