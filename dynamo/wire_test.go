@@ -105,5 +105,3 @@ func TestDuplicatesAreNotLogged(t *testing.T) {
 	change(t, s, driver.Fence{ID: "op#1", Owner: rival}, driver.Change{Release: driver.ReleaseDelete}, false)
 	check.True(t, logged.Len()+std.Len() <= 0, logged.Len()+std.Len())
 }
-
-var _ Client = (*dynamodb.Client)(nil)

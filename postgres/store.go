@@ -30,8 +30,6 @@ type Store struct {
 	limit  *limit // of the transactions of db
 }
 
-var _ driver.Store = (*Store)(nil)
-
 // New returns a store in a table. New sends nothing: the first call shows whether
 // the table fits the options. It returns a [*driver.ConfigError] for arguments that
 // are not valid.

@@ -36,8 +36,6 @@ type Store struct {
 	endsAtDeadlines bool // the client does
 }
 
-var _ driver.Store = (*Store)(nil)
-
 // New returns a store on a server, a cluster, or a primary behind Sentinel. New sends
 // nothing. It returns an [*driver.ConfigError] for arguments that are not valid.
 //
