@@ -117,9 +117,7 @@ func TestResumeNeedsAFunction(t *testing.T) {
 	resumed := ""
 	for _, f := range []func(context.Context, string) (string, error){nil, func(_ context.Context, id string) (string, error) { resumed = id; return "1 resumed", nil }} {
 		s := newScene(t, Config{Write: true, Resume: f})
-		left := driver.Record{ID: "pay#1", Status: driver.InProgress, Owner: "owner", Attempt: 1, Lease: time.Now().Add(-time.Hour), Expires: time.Now().Add(time.Hour), Request: []byte("=1")}
-		_, _, err := s.records.Create(t.Context(), left, time.Time{}, nil)
-		check.Must(t, err)
+		s.claim("pay#1", -time.Hour)
 		if f == nil {
 			s.get(http.StatusNotFound, "/act?do=resume&id=pay%231")
 			continue
@@ -169,9 +167,7 @@ func TestSecondClickDoesNotResumeAgain(t *testing.T) {
 		<-end
 		return "1 failed", nil
 	}})
-	left := driver.Record{ID: "pay#1", Status: driver.InProgress, Owner: "owner", Attempt: 1, Lease: time.Now().Add(-time.Hour), Expires: time.Now().Add(time.Hour), Request: []byte("=1")}
-	_, _, err := s.records.Create(t.Context(), left, time.Time{}, nil)
-	check.Must(t, err)
+	s.claim("pay#1", -time.Hour)
 	form := with(s.asks("resume", "pay#1"), "go", "yes", "form", s.page.form)
 	var first sync.WaitGroup
 	first.Go(func() { check.Equal(t, s.send(s.request("POST", "/act", form), s.cookie).Code, http.StatusOK) })

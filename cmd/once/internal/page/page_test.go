@@ -44,9 +44,11 @@ func newScene(t *testing.T, c Config) *scene {
 	return s
 }
 
+// claim writes a record with its request, so that it can be resumed.
 func (s *scene) claim(id string, lease time.Duration) driver.Record {
 	s.Helper()
-	r := driver.Record{ID: id, Status: driver.InProgress, Owner: "owner", Attempt: 1, Fingerprint: "f1", Lease: time.Now().Add(lease), Expires: time.Now().Add(24 * time.Hour)}
+	r := driver.Record{ID: id, Status: driver.InProgress, Owner: "owner", Attempt: 1, Fingerprint: "f1", Request: []byte("=1"),
+		Lease: time.Now().Add(lease), Expires: time.Now().Add(24 * time.Hour)}
 	_, ok, err := s.records.Create(s.Context(), r, time.Time{}, nil)
 	check.Must(s, err)
 	check.True(s, ok)
@@ -118,10 +120,6 @@ func TestResumeThatFailsIsTold(t *testing.T) {
 		return "", errors.New("no answer arrived")
 	}})
 	left := s.claim("pay#left", -time.Hour)
-	left.Request, left.ID = []byte("=1"), "pay#request"
-	_, ok, err := s.records.Create(t.Context(), left, time.Time{}, nil)
-	check.Must(t, err)
-	check.True(t, ok)
 	form := s.asks("resume", left.ID)
 	form.Set("go", "yes")
 	out := s.post(http.StatusBadGateway, "/act", form)
@@ -130,7 +128,7 @@ func TestResumeThatFailsIsTold(t *testing.T) {
 
 	form = s.asks("resume", left.ID)
 	form.Set("go", "yes")
-	_, ok, err = s.records.Change(t.Context(), driver.Fence{ID: left.ID, Owner: left.Owner, Attempt: 1, Lease: left.Lease}, driver.Change{Owner: "next", Lease: left.Lease.Add(time.Minute), Expires: left.Expires})
+	_, ok, err := s.records.Change(t.Context(), driver.Fence{ID: left.ID, Owner: left.Owner, Attempt: 1, Lease: left.Lease}, driver.Change{Owner: "next", Lease: left.Lease.Add(time.Minute), Expires: left.Expires})
 	check.Must(t, err)
 	check.True(t, ok)
 	check.Contains(t, s.post(http.StatusConflict, "/act", form), "nothing was written")
