@@ -114,9 +114,6 @@ func TestActionsDoWhatTheCommandsDo(t *testing.T) {
 }
 
 func TestResumeIsOfferedWithAFunction(t *testing.T) {
-	if !has(t) {
-		return
-	}
 	s := onRedis(t)
 	left := driver.Record{ID: "pay#left", Status: driver.InProgress, Owner: "gone", Attempt: 1, Lease: time.Now().Add(-time.Hour), Expires: time.Now().Add(time.Hour), Request: []byte("=1")}
 	_, ok, err := s.records.Create(t.Context(), left, time.Time{}, nil)
@@ -143,34 +140,4 @@ func TestResumeIsOfferedWithAFunction(t *testing.T) {
 	b.clicks("Resume")
 	b.sees("pay: 1 resumed, 0 failed")
 	b.sees("Calls get the stored result")
-}
-
-// The second one is told what the record is now.
-func TestOfTwoOperatorsOneWrites(t *testing.T) {
-	onStores(t, func(s *scene) {
-		first, second := s.open(s.start("--write")), s.open(s.start("--write"))
-		s.claim("pay#1", -time.Hour)
-		for _, b := range []*browser{first, second} {
-			b.goes(b.record("pay#1"))
-			b.clicks("Resolve as failed")
-			b.types("message", "no")
-			b.clicks("Continue")
-		}
-		first.clicks("Resolve as failed")
-		first.sees("FAILED")
-		left := s.get("pay#1")
-		check.Equal(s, second.clicks("Resolve as failed"), http.StatusConflict)
-		second.sees("the record has changed since it was shown; nothing was written")
-		second.sees("OperatorError")
-		check.Equal(s, s.get("pay#1").Owner, left.Owner, "the second one has written")
-
-		// Nor does who sends a form twice.
-		s.claim("pay#2", -time.Hour)
-		first.goes(first.record("pay#2"))
-		first.clicks("Release")
-		first.clicks("Release")
-		check.Equal(s, first.lands("the form again", chromedp.Reload()), http.StatusConflict)
-		first.sees("has changed since it was shown")
-		check.Equal(s, s.get("pay#2").Refunds, 1)
-	})
 }

@@ -35,9 +35,6 @@ func (b *browser) bounded(text string) {
 
 // The hashes are copies of one.
 func TestPageOfAHundredThousandRecordsIsBounded(t *testing.T) {
-	if !has(t) {
-		return
-	}
 	server := redislocal.NewServer(t, &redislocal.Options{Args: []string{"--save", ""}})
 	t.Setenv("REDISLOCAL_ADDR", server.Addr())
 	s := onRedis(t)
@@ -91,9 +88,7 @@ func TestPageOfAHundredThousandRecordsIsBounded(t *testing.T) {
 
 // On PostgreSQL, the rows are copies of one.
 func TestPageOfAHundredThousandRowsIsBounded(t *testing.T) {
-	if !has(t) {
-		return
-	}
+	needsBrowser(t)
 	records, flags := stores["PostgreSQL"](t)
 	s := &scene{t, records, flags}
 	s.claim("pay#0", -time.Hour)

@@ -8,24 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
 	"github.com/lambda-once/once/internal/check"
 )
 
 func TestAddressOpensOneSession(t *testing.T) {
-	if !has(t) {
-		return
-	}
 	s := onRedis(t)
 	s.claim("pay#secret", -time.Hour)
 	address := s.start()
-	before, token, _ := strings.Cut(address, "token=")
-	wrong := s.open(before + "token=" + strings.Repeat("A", len(token)))
-	check.Lacks(t, wrong.sees("The token is wrong"), "pay")
-	check.Equal(t, len(wrong.cookies()), 0)
-
+	_, token, _ := strings.Cut(address, "token=")
 	b := s.open(address)
 	b.sees("read-only")
 	check.Lacks(t, b.at, token, "the token stays in the address")
@@ -34,26 +26,16 @@ func TestAddressOpensOneSession(t *testing.T) {
 		check.Lacks(t, entry.URL, token, "the history has the token")
 	}
 	all := b.cookies()
-	if len(all) != 1 {
-		t.Fatal(all)
-	}
-	check.True(t, all[0].HTTPOnly)
-	check.Equal(t, all[0].SameSite, network.CookieSameSiteStrict)
-	check.True(t, all[0].Session, "it outlives the browser")
+	check.True(t, len(all) == 1 && all[0].Session, "it outlives the browser", all)
 	check.Equal(t, returns(b, chromedp.Evaluate[string]("document.cookie")), "")
 
-	again := s.open(address)
-	check.Lacks(t, again.sees("was used before"), "pay")
-	check.Equal(t, again.status(b.record("pay#secret")), http.StatusForbidden)
+	check.Lacks(t, s.open(address).sees("was used before"), "pay")
 	check.Equal(t, b.status(b.record("pay#secret")), http.StatusOK, "the session goes on")
 }
 
 // A page of another server, whose visitor has a session here, sends its forms with the cookie
 // if it is on this machine, too.
 func TestPagesOfOtherOriginsChangeAndReadNothing(t *testing.T) {
-	if !has(t) {
-		return
-	}
 	s := onRedis(t)
 	s.claim("pay#1", -time.Hour)
 	b := s.open(s.start("--write"))
@@ -97,9 +79,6 @@ func TestPagesOfOtherOriginsChangeAndReadNothing(t *testing.T) {
 
 // The policy of the page refuses scripts that something else has brought in.
 func TestPageRunsNoScript(t *testing.T) {
-	if !has(t) {
-		return
-	}
 	s := onRedis(t)
 	s.claim(`pay#"><img src=x onerror=document.title=1><script>document.title=2</script>`, -time.Hour)
 	b := s.open(s.start("--write", "--data"))

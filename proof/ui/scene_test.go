@@ -95,19 +95,17 @@ type scene struct {
 	flags   []string
 }
 
-// has reports whether the machine has a browser.
-func has(t *testing.T) bool {
+// needsBrowser skips a test where there is none.
+func needsBrowser(t *testing.T) {
 	if chromium == "" {
 		notrun.Say(t, "there is no chromium")
+		t.SkipNow()
 	}
-	return chromium != ""
 }
 
 // onStores runs a test on each store.
 func onStores(t *testing.T, test func(s *scene)) {
-	if !has(t) {
-		return
-	}
+	needsBrowser(t)
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
 			records, flags := open(t)
@@ -117,6 +115,7 @@ func onStores(t *testing.T, test func(s *scene)) {
 }
 
 func onRedis(t *testing.T) *scene {
+	needsBrowser(t)
 	records, flags := openRedis(t)
 	return &scene{t, records, flags}
 }
@@ -278,5 +277,3 @@ func (b *browser) record(id string) string {
 }
 
 var requests = regexp.MustCompile(`Sent to the store for this page: requests (\d+)`)
-
-func endpoint() string { return os.Getenv("AWS_ENDPOINT_URL_DYNAMODB") }
