@@ -13,14 +13,13 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/s3payload"
-	"github.com/lambda-once/once/idempotent/seal"
 	"github.com/lambda-once/once/internal/check"
 )
 
 // call is a call of a new process, which shares the table and S3 alone.
-func (s *server) call(store driver.Store, sealer driver.Sealer, handler func(context.Context) ([]byte, error)) ([]byte, *idempotent.Event, error) {
+func (s *server) call(store driver.Store, handler func(context.Context) ([]byte, error)) ([]byte, *idempotent.Event, error) {
 	s.Helper()
-	x, err := idempotent.New("render", store, &idempotent.Config{Payloads: s.store(nil), Sealer: sealer})
+	x, err := idempotent.New("render", store, &idempotent.Config{Payloads: s.store(nil)})
 	check.Must(s, err)
 	ctx, event := adapter.WithEvent(s.Context())
 	data, err := idempotent.Do(ctx, x, idempotent.Key{ID: "1"}, handler)
@@ -42,19 +41,19 @@ func (s *server) mustNotRun(context.Context) ([]byte, error) {
 func TestLargeResult(t *testing.T) {
 	s, store := newServer(t), memory.New(0)
 	result := bytes.Repeat([]byte("0123456789"), 1_000_000)
-	if data, _, err := s.call(store, nil, returns(result)); err != nil || !bytes.Equal(data, result) {
+	if data, _, err := s.call(store, returns(result)); err != nil || !bytes.Equal(data, result) {
 		t.Fatalf("got %d bytes, %v", len(data), err)
 	}
 	replay := func() {
 		t.Helper()
-		data, event, err := s.call(store, nil, s.mustNotRun)
+		data, event, err := s.call(store, s.mustNotRun)
 		if err != nil || !bytes.Equal(data, result) || event.Outcome != idempotent.OutcomeReplayed {
 			t.Errorf("replayed %d bytes, %v, %+v", len(data), err, event)
 		}
 	}
 	unavailable := func(want error) {
 		t.Helper()
-		_, event, err := s.call(store, nil, s.mustNotRun)
+		_, event, err := s.call(store, s.mustNotRun)
 		if !errors.Is(err, idempotent.ErrResultUnavailable) || want != nil && !errors.Is(err, want) || event.Outcome != idempotent.OutcomeReplayed {
 			t.Errorf("got %v, %+v; want %v", err, event, want)
 		}
@@ -95,28 +94,5 @@ func TestResultBeyondTheLimit(t *testing.T) {
 	_, err = idempotent.Do(ctx, x, idempotent.Key{ID: "1"}, returns(bytes.Repeat([]byte("x"), 300<<10)))
 	if err != nil || !errors.Is(event.Err, s3payload.ErrTooLarge) || payloads.puts != 1 {
 		t.Errorf("got %v, %v after %d tries", err, event.Err, payloads.puts)
-	}
-}
-
-// With a Sealer S3 sees ciphertext alone, and two equal results are two objects.
-func TestSealedResult(t *testing.T) {
-	s := newServer(t)
-	keys, err := seal.Static("2026", map[string][]byte{"2026": bytes.Repeat([]byte{1}, seal.SecretBytes)})
-	check.Must(t, err)
-	result := bytes.Repeat([]byte("secret "), 100_000)
-	for range 2 {
-		store := memory.New(0)
-		if _, _, err := s.call(store, seal.New(keys, nil), returns(result)); err != nil {
-			t.Fatal(err)
-		}
-		if data, _, err := s.call(store, seal.New(keys, nil), s.mustNotRun); err != nil || !bytes.Equal(data, result) {
-			t.Errorf("replayed %d bytes, %v", len(data), err)
-		}
-		if _, _, err := s.call(store, nil, s.mustNotRun); !errors.Is(err, idempotent.ErrResultUnavailable) {
-			t.Errorf("without the Sealer: %v", err)
-		}
-	}
-	if keys := s.objects(); len(keys) != 2 {
-		t.Errorf("objects %q", keys)
 	}
 }
