@@ -21,7 +21,7 @@ func TestPausedExecutionIsNotTakenOver(t *testing.T) {
 		w.asks()
 		w.deploy(w.pay)
 		first := w.suspended()
-		first.Pause(true)
+		first.Pause()
 		duplicate := w.Start("duplicate", theOrder)
 		for range 30 { // days
 			time.Sleep(25 * time.Hour)
@@ -65,7 +65,7 @@ func TestExecutionThatIsPausedDuringAnInvocationKeepsItsClaim(t *testing.T) {
 			done <- err
 		}()
 		<-charged
-		first.Pause(true)
+		first.Pause()
 		if status, _, _ := w.Describe(first.ARN); status != "PAUSING" {
 			w.Error(status)
 		}
@@ -216,7 +216,7 @@ func TestPausedExecutionIsTakenOverIfNothingAsks(t *testing.T) {
 		w.ExecutionTimeout = w.timeout
 		w.deploy(w.pay)
 		first := w.suspended()
-		first.Pause(true)
+		first.Pause()
 		time.Sleep(25 * time.Hour)
 		w.asks()
 		w.deploy(w.pay) // the claim does not say whose it is
@@ -232,7 +232,7 @@ func TestPausedExecutionIsNotTheLastWithMaxAttempts(t *testing.T) {
 		w.asks()
 		w.deploy(w.pay)
 		first := w.suspended()
-		first.Pause(true)
+		first.Pause()
 		time.Sleep(25 * time.Hour)
 		w.wantConflict(w.Start("duplicate", theOrder))
 		first.Stop()
@@ -295,7 +295,7 @@ func TestStepOfAPausedExecutionIsNotTakenOver(t *testing.T) {
 				if _, err := first.Once(w.Context()); err == nil {
 					w.Fatal("it did not crash")
 				}
-				first.Pause(true)
+				first.Pause()
 				time.Sleep(25 * time.Hour)
 				second := w.Start("second", `{"ID":"o-2"}`) // with the same card
 				w.wantPending(second)                       // the SDK is going to repeat the step

@@ -51,16 +51,14 @@ func (e *Execution) set(status, result string) {
 }
 
 // Pause lets no invocation begin until Resume. One that runs is told to end with its
-// next checkpoint. The clock of the execution's timeout may stop, too.
-func (e *Execution) Pause(timeoutPaused bool) {
+// next checkpoint. The clock of the execution's timeout stops, too.
+func (e *Execution) Pause() {
 	e.service.mu.Lock()
 	defer e.service.mu.Unlock()
 	if e.expire(); e.status != running {
 		return
 	}
-	if timeoutPaused {
-		e.stopped = time.Now()
-	}
+	e.stopped = time.Now()
 	if e.invoking > 0 {
 		e.set(pausing, "")
 	} else {

@@ -8,7 +8,6 @@ import (
 // The kinds of operations, and their states.
 const (
 	typeExecution = "EXECUTION"
-	typeContext   = "CONTEXT"
 	typeStep      = "STEP"
 	typeWait      = "WAIT"
 

@@ -54,7 +54,7 @@ func Check(t *testing.T, open func(t *testing.T) driver.Store, options *Options)
 			t.Errorf("and %d more", len(r.wrong)-n)
 			break
 		}
-		path, err := v.draw(patience)
+		path, err := v.draw()
 		if err != nil {
 			t.Error(err)
 		}

@@ -49,7 +49,7 @@ func (v *verdict) String() string {
 
 // draw writes the visualization of a history, into a file that outlives the
 // test, and returns its path.
-func (v *verdict) draw(patience time.Duration) (path string, err error) {
+func (v *verdict) draw() (path string, err error) {
 	dir, err := os.MkdirTemp("", "linearizability-")
 	if err != nil {
 		return "", err

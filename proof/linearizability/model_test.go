@@ -103,7 +103,7 @@ func TestAFailingHistoryIsDrawn(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	v := judgeHistory("", storeModel(false), sequence(request{kind: read}, answer{ok: true, record: claimed}), patience)
-	path, err := v.draw(patience)
+	path, err := v.draw()
 	check.Must(t, err)
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 || filepath.Dir(filepath.Dir(path)) != dir {
 		t.Errorf("%s: %v, %v", path, info, err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"regexp"
 	"strings"
 	"sync"
@@ -41,9 +40,7 @@ func openRedis(w **redisWire, faults bool, between func(redis.Client) redis.Clie
 }
 
 // DialHook implements [goredis.Hook].
-func (w *redisWire) DialHook(next goredis.DialHook) goredis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
-}
+func (w *redisWire) DialHook(next goredis.DialHook) goredis.DialHook { return next }
 
 // ProcessHook tells the wire which request of a history a command is made for. The
 // client sends the same bytes again if it retries.

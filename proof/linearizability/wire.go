@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/wire"
 )
 
@@ -36,14 +37,8 @@ func NewWire(t *testing.T, url string, faults bool) *Wire {
 func proxied(t *testing.T, listen func(string, wire.Carry) (*wire.Proxy, error), target string, carry wire.Carry) *wire.Proxy {
 	t.Helper()
 	p, err := listen(target, carry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	check.Must(t, err)
+	t.Cleanup(func() { check.Nil(t, p.Close()) })
 	return p
 }
 

@@ -49,7 +49,7 @@ func TestVersionBeforeRequestsReadsTheRecordsOfDynamoDB(t *testing.T) {
 		db, table := dynamodblocal.NewTable(t)
 		open := func(layout dynamo.Layout) driver.Store {
 			s, err := dynamo.New(db, table, &dynamo.Options{Layout: layout})
-			must(t, err)
+			check.Must(t, err)
 			return s
 		}
 		return versions{open(dynamo.Layout{}), open(dynamo.Layout{Began: "none", Request: "none-2", Ended: "none-3"}), func(ctx context.Context) ([]string, error) {
@@ -64,14 +64,14 @@ func TestVersionBeforeRequestsReadsTheRecordsOfDynamoDB(t *testing.T) {
 
 func TestVersionBeforeRequestsReadsTheRecordsOfPostgreSQL(t *testing.T) {
 	server, err := postgreslocal.Start(t.Context(), nil)
-	must(t, err)
-	defer func() { must(t, server.Stop()) }()
+	check.Must(t, err)
+	defer func() { check.Must(t, server.Stop()) }()
 	t.Setenv("POSTGRESLOCAL_URL", server.URL())
 	readByBoth(t, func(t *testing.T) versions {
 		pool, err := pgxpool.New(t.Context(), postgreslocal.NewDatabase(t))
-		must(t, err)
+		check.Must(t, err)
 		t.Cleanup(pool.Close)
-		must(t, postgres.CreateTable(t.Context(), pool, "idempotency", nil))
+		check.Must(t, postgres.CreateTable(t.Context(), pool, "idempotency", nil))
 		// A view stands for the table, with three columns of another name for the new ones.
 		for _, sql := range []string{
 			"ALTER TABLE idempotency ADD COLUMN none timestamptz, ADD COLUMN none_2 bytea, ADD COLUMN none_3 text",
@@ -80,11 +80,11 @@ func TestVersionBeforeRequestsReadsTheRecordsOfPostgreSQL(t *testing.T) {
 				"none AS began, none_2 AS request, none_3 AS ended FROM public.idempotency",
 		} {
 			_, err = pool.Exec(t.Context(), sql)
-			must(t, err)
+			check.Must(t, err)
 		}
 		open := func(schema string) driver.Store {
 			s, err := postgres.New(pool, "idempotency", &postgres.Options{Schema: schema})
-			must(t, err)
+			check.Must(t, err)
 			return s
 		}
 		return versions{open("public"), open("before"), func(ctx context.Context) (names []string, err error) {
@@ -102,7 +102,7 @@ func readByBoth(t *testing.T, open func(t *testing.T) versions) {
 			v := open(t)
 			c.store(t.Context(), t, name, requesting{v.now})
 			stored, err := v.stored(t.Context())
-			must(t, err)
+			check.Must(t, err)
 			check.True(t, slices.Contains(stored, "began"), stored)
 			check.Equal(t, slices.Contains(stored, "ended"), !c.cut && c.outcome != idempotent.OutcomeTakeover, stored)
 			c.config.Wait = time.Minute // for the lease of a call that was cut
@@ -111,7 +111,7 @@ func readByBoth(t *testing.T, open func(t *testing.T) versions) {
 				return
 			}
 			stored, err = v.stored(t.Context())
-			must(t, err)
+			check.Must(t, err)
 			check.True(t, slices.Contains(stored, "began") && slices.Contains(stored, "request"), stored, "what the version before does not know stays")
 			check.False(t, slices.Contains(stored, "ended"), stored, "an ending by a version that knows none")
 			c.outcome, c.again = idempotent.OutcomeReplayed, nil
@@ -125,13 +125,13 @@ func readByBoth(t *testing.T, open func(t *testing.T) versions) {
 func TestRequestThatTheVersionBeforeLeavesInRedisIsNoMistake(t *testing.T) {
 	db, prefix := redislocal.NewClient(t)
 	s, err := redis.New(db, &redis.Options{Prefix: prefix})
-	must(t, err)
+	check.Must(t, err)
 	encode := base64.StdEncoding.EncodeToString
 	text, err := json.Marshal(map[string]string{"": "op#1", "status": encode([]byte("COMPLETED")), "data": encode([]byte("1")),
 		"began": encode([]byte("1700000000123")), "request": encode([]byte("{}")), "ended": encode([]byte("of a later version")), "of a later version": encode([]byte("x"))})
-	must(t, err)
-	must(t, plantHash(t.Context(), db, prefix, text))
+	check.Must(t, err)
+	check.Must(t, plantHash(t.Context(), db, prefix, text))
 	r, err := s.Get(t.Context(), "op#1")
-	must(t, err)
+	check.Must(t, err)
 	check.Deep(t, r, driver.Record{ID: "op#1", Status: driver.Completed, Data: []byte("1"), Request: []byte("{}"), Began: time.UnixMilli(1700000000123)})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	client "github.com/redis/go-redis/v9"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/notrun"
 )
 
@@ -87,7 +88,7 @@ func (s *sent) ProcessHook(next client.ProcessHook) client.ProcessHook {
 // prints no tag of a version that has not frozen it.
 func TestReleasesHaveFrozenWhatTheySend(t *testing.T) {
 	frozen, err := filepath.Glob("testdata/v*/*" + sentEnding)
-	must(t, err)
+	check.Must(t, err)
 	if len(frozen) == 0 {
 		notrun.Say(t, "no version is released, so none runs beside this one")
 	}

@@ -44,7 +44,7 @@ func TestStoredRecordsOfDynamoDB(t *testing.T) {
 		db, table := dynamodblocal.NewTable(t)
 		texts := &sent{}
 		s, err := dynamo.New(dynamodb.New(db.Options(), texts.requests), table, nil)
-		must(t, err)
+		check.Must(t, err)
 		return database{sent: texts, store: s, read: func(ctx context.Context) ([]byte, error) {
 			out, err := db.Scan(ctx, &dynamodb.ScanInput{TableName: &table})
 			if err != nil {
@@ -64,20 +64,20 @@ func TestStoredRecordsOfDynamoDB(t *testing.T) {
 
 func TestStoredRecordsOfPostgreSQL(t *testing.T) {
 	server, err := postgreslocal.Start(t.Context(), nil)
-	must(t, err)
-	defer func() { must(t, server.Stop()) }()
+	check.Must(t, err)
+	defer func() { check.Must(t, server.Stop()) }()
 	t.Setenv("POSTGRESLOCAL_URL", server.URL())
 	each(t, "postgresql", func(t *testing.T) database {
 		config, err := pgxpool.ParseConfig(postgreslocal.NewDatabase(t))
-		must(t, err)
+		check.Must(t, err)
 		texts := &sent{}
 		config.ConnConfig.Tracer = texts
 		pool, err := pgxpool.NewWithConfig(t.Context(), config)
-		must(t, err)
+		check.Must(t, err)
 		t.Cleanup(pool.Close)
-		must(t, postgres.CreateTable(t.Context(), pool, "idempotency", nil))
+		check.Must(t, postgres.CreateTable(t.Context(), pool, "idempotency", nil))
 		s, err := postgres.New(pool, "idempotency", nil)
-		must(t, err)
+		check.Must(t, err)
 		return database{sent: texts, store: s, read: func(ctx context.Context) (text []byte, err error) {
 			err = pool.QueryRow(ctx, "SELECT to_jsonb(r) FROM idempotency r").Scan(&text)
 			return text, err
@@ -91,11 +91,11 @@ func TestStoredRecordsOfPostgreSQL(t *testing.T) {
 func TestStoredRecordsOfRedis(t *testing.T) {
 	each(t, "redis", func(t *testing.T) database {
 		db, prefix := redislocal.NewClient(t)
-		must(t, db.ScriptFlush(t.Context()).Err()) // each script is sent once
+		check.Must(t, db.ScriptFlush(t.Context()).Err()) // each script is sent once
 		texts := &sent{}
 		db.AddHook(texts)
 		s, err := redis.New(db, &redis.Options{Prefix: prefix})
-		must(t, err)
+		check.Must(t, err)
 		return database{sent: texts, store: s, read: func(ctx context.Context) ([]byte, error) {
 			names, err := db.Keys(ctx, prefix+"*").Result()
 			if err != nil {
@@ -148,9 +148,9 @@ func each(t *testing.T, kind string, open func(t *testing.T) database) {
 	for _, file := range files {
 		version := filepath.Base(filepath.Dir(file))
 		text, err := os.ReadFile(file)
-		must(t, err)
+		check.Must(t, err)
 		var records map[string]json.RawMessage
-		must(t, json.Unmarshal(text, &records))
+		check.Must(t, json.Unmarshal(text, &records))
 		for name, c := range all {
 			t.Run(version+" "+name, func(t *testing.T) {
 				record, ok := records[name]
@@ -158,7 +158,7 @@ func each(t *testing.T, kind string, open func(t *testing.T) database) {
 					return // a later release has this form first
 				}
 				db := open(t)
-				must(t, db.plant(t.Context(), record))
+				check.Must(t, db.plant(t.Context(), record))
 				c.check(t.Context(), t, name, db.store)
 				if !c.cut && c.again == nil {
 					redact(t, name, c, record, open(t))
@@ -177,7 +177,7 @@ func refuse(t *testing.T, text []byte, db database) {
 	text = bytes.ReplaceAll(text, []byte("COMPLETED"), []byte("COMPLETED-2"))
 	encode := base64.StdEncoding.EncodeToString
 	text = bytes.ReplaceAll(text, []byte(encode([]byte("COMPLETED"))), []byte(encode([]byte("COMPLETED-2"))))
-	must(t, db.plant(t.Context(), text))
+	check.Must(t, db.plant(t.Context(), text))
 	call{outcome: idempotent.OutcomeFailed, err: idempotent.ErrStore}.check(t.Context(), t, "completed", db.store)
 }
 
@@ -189,23 +189,18 @@ func write(t *testing.T, name string, open func(t *testing.T) database) {
 			db := open(t)
 			c.store(t.Context(), t, name, db.store)
 			record, err := db.read(t.Context())
-			must(t, err)
+			check.Must(t, err)
 			c.config.Wait = time.Minute // for the lease of a call that was cut
 			c.check(t.Context(), t, name, db.store)
 			records[name], requests[name] = record, db.sent.texts()
 		})
 	}
-	must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	check.Must(t, os.MkdirAll(filepath.Dir(name), 0o755))
 	for ending, content := range map[string]any{".json": records, sentEnding: requests} {
 		text, err := json.MarshalIndent(content, "", "\t")
-		must(t, err)
-		must(t, os.WriteFile(name+ending, append(text, '\n'), 0o644))
+		check.Must(t, err)
+		check.Must(t, os.WriteFile(name+ending, append(text, '\n'), 0o644))
 	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	check.Must(t, err)
 }
 
 // attribute is an attribute value as in DynamoDB's JSON.
