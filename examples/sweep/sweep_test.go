@@ -47,9 +47,8 @@ func newTable(t *testing.T) (client *dynamodb.Client, table string) {
 	t.Helper()
 	client, table = dynamodblocal.NewTable(t)
 	off := &types.TimeToLiveSpecification{AttributeName: aws.String("expiration"), Enabled: aws.Bool(false)}
-	if _, err := client.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{TableName: &table, TimeToLiveSpecification: off}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := client.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{TableName: &table, TimeToLiveSpecification: off})
+	check.Must(t, err)
 	old := strconv.FormatInt(time.Now().Add(-2*time.Hour).Unix(), 10)
 	put := func(id, expiration string) types.WriteRequest {
 		return types.WriteRequest{PutRequest: &types.PutRequest{Item: map[string]types.AttributeValue{
@@ -73,19 +72,28 @@ func newTable(t *testing.T) (client *dynamodb.Client, table string) {
 	return client, table
 }
 
-// newDatabase is newTable for PostgreSQL.
-func newDatabase(t *testing.T) (url string, pool *pgxpool.Pool) {
-	t.Helper()
-	url = postgreslocal.NewDatabase(t)
-	pool, err := pgxpool.New(t.Context(), url)
-	check.Must(t, err)
-	t.Cleanup(pool.Close)
-	check.Must(t, postgres.CreateTable(t.Context(), pool, "idempotency", nil))
-	_, err = pool.Exec(t.Context(), `INSERT INTO idempotency (id, status, expires)
-		SELECT 'pay#' || n, 'COMPLETED', now() - interval '2 hours' FROM generate_series(1, $1::int) AS n
-		UNION ALL SELECT 'pay#live', 'COMPLETED', now() + interval '1 hour'`, expired)
-	check.Must(t, err)
-	return url, pool
+// databases have expired records and a live one. Each returns the environment of a function on
+// it, and what it has later.
+var databases = map[string]func(t *testing.T) (env []string, has func() string){
+	"DynamoDB": func(t *testing.T) ([]string, func() string) {
+		client, table := newTable(t)
+		return []string{"IDEMPOTENCY_TABLE=" + table}, func() string { return fmt.Sprint(left(t, client, table)) }
+	},
+	"PostgreSQL": func(t *testing.T) ([]string, func() string) {
+		url := postgreslocal.NewDatabase(t)
+		pool, err := pgxpool.New(t.Context(), url)
+		check.Must(t, err)
+		t.Cleanup(pool.Close)
+		check.Must(t, postgres.CreateTable(t.Context(), pool, "idempotency", nil))
+		_, err = pool.Exec(t.Context(), `INSERT INTO idempotency (id, status, expires)
+			SELECT 'pay#' || n, 'COMPLETED', now() - interval '2 hours' FROM generate_series(1, $1::int) AS n
+			UNION ALL SELECT 'pay#live', 'COMPLETED', now() + interval '1 hour'`, expired)
+		check.Must(t, err)
+		return []string{"IDEMPOTENCY_TABLE=idempotency", "DATABASE_URL=" + url}, func() (ids string) {
+			check.Must(t, pool.QueryRow(t.Context(), "SELECT '[' || string_agg(id, ' ') || ']' FROM idempotency").Scan(&ids))
+			return ids
+		}
+	},
 }
 
 // left returns the ids in a table, with the position of a sweep.
@@ -104,45 +112,26 @@ func run(t *testing.T, f deployed.Invoker) report {
 	return r
 }
 
-func TestRunDeletesExpiredRecordsOfDynamoDB(t *testing.T) {
-	t.Parallel()
-	client, table := newTable(t)
-	f := deployed.Start(t, lambdaruntime.Function{Timeout: time.Minute}, "IDEMPOTENCY_TABLE="+table)
-	if got, want := run(t, f), (report{expired, true}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	check.Equal(t, fmt.Sprint(left(t, client, table)), "[pay#live]", "the table")
-}
-
-func TestRunDeletesExpiredRecordsOfPostgreSQL(t *testing.T) {
-	t.Parallel()
-	url, pool := newDatabase(t)
-	f := deployed.Start(t, lambdaruntime.Function{Timeout: time.Minute}, "IDEMPOTENCY_TABLE=idempotency", "DATABASE_URL="+url)
-	if got, want := run(t, f), (report{expired, true}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	var id string
-	if err := pool.QueryRow(t.Context(), "SELECT string_agg(id, ' ') FROM idempotency").Scan(&id); err != nil || id != "pay#live" {
-		t.Errorf("the table has %s, %v", id, err)
+func TestRunDeletesExpiredRecords(t *testing.T) {
+	for name, open := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env, has := open(t)
+			f := deployed.Start(t, lambdaruntime.Function{Timeout: time.Minute}, env...)
+			check.Equal(t, run(t, f), report{expired, true})
+			check.Equal(t, has(), "[pay#live]")
+		})
 	}
 }
 
 // A run whose deadline is closer than the reserve ends after a page, and the next run
 // continues.
 func TestRunsThatAreCutOffByTheirDeadlinesReachTheEnd(t *testing.T) {
-	for name, env := range map[string]func(*testing.T) []string{
-		"DynamoDB": func(t *testing.T) []string {
-			_, table := newTable(t)
-			return []string{"IDEMPOTENCY_TABLE=" + table}
-		},
-		"PostgreSQL": func(t *testing.T) []string {
-			url, _ := newDatabase(t) // the function opens a pool of its own
-			return []string{"IDEMPOTENCY_TABLE=idempotency", "DATABASE_URL=" + url}
-		},
-	} {
+	for name, open := range databases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := deployed.Start(t, lambdaruntime.Function{Timeout: time.Minute}, append(env(t), "SWEEP_RESERVE=2m")...)
+			env, _ := open(t)
+			f := deployed.Start(t, lambdaruntime.Function{Timeout: time.Minute}, append(env, "SWEEP_RESERVE=2m")...)
 			deleted, runs := 0, 0
 			for done := false; !done; runs++ {
 				r := run(t, f)
