@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -133,19 +132,6 @@ func TestOneOrder(t *testing.T) {
 	if err := json.Unmarshal(m.Body, &said); err != nil || said != want || message.Aggregate != "c-1/o-1" || m.Destination != "order-events" || m.Type != "OrderPlaced" {
 		t.Errorf("the message is %+v %s, %v", message, m.Body, err)
 	}
-}
-
-// A declined card releases the reservation, and the error is replayed.
-func TestADeclinedCardIsUndone(t *testing.T) {
-	f := deploy(t, 1)
-	o := theOrder("o-1")
-	o.Card = providers.Declined
-	for i := range 3 {
-		if r, err := f.place(t, o); fmt.Sprint(err) != "CardDeclinedError: the card was declined" {
-			t.Errorf("%d: got %+v, %v", i, r, err)
-		}
-	}
-	f.want(t, 0, "/reservations", "/releases")
 }
 
 func TestOutOfStock(t *testing.T) {
