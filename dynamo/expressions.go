@@ -48,7 +48,7 @@ const (
 	// The owner is removed as well: a delayed Extend of the released owner must
 	// not revive the lease.
 	removeKeep = ` REMOVE #owner`
-	// A release by a person, who knows what the attempts before it have done.
+	// A release by a person, who knows the effects of the attempts before it.
 	removeBegan = `, #began`
 	removeEnded = `, #ended`
 	addRefund   = ` ADD #refunds :one`

@@ -62,8 +62,8 @@ type Options struct {
 	// Default: none. A transaction with messages fails.
 	Outbox string
 
-	// Resume is for tables with the index [LapsedIndex], by which handlers.Resume finds what
-	// callers left behind. [CreateTable] makes it, and [Store.Scan] with Filter.Lapsed reads
+	// Resume is for tables with the index [LapsedIndex], by which handlers.Resume finds work
+	// that callers left behind. [CreateTable] makes it, and [Store.Scan] with Filter.Lapsed reads
 	// it, and not the whole table. Set it in the resuming function, whose role needs
 	// dynamodb:Scan on the index. The index costs a write unit for each claim, each change
 	// of a lease and each end.
@@ -72,7 +72,7 @@ type Options struct {
 	Resume bool
 }
 
-// A Layout has the names of the attributes of an item, and what its keys contain. The
+// A Layout has the names of the attributes of an item, and the form of its keys. The
 // zero value of every field stands for its default.
 type Layout struct {
 	Attempt    string // default "attempt"

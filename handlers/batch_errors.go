@@ -54,8 +54,8 @@ func (e *NoIDError) Error() string { return "handlers: the record has no id to r
 // SafeText returns the whole text.
 func (e *NoIDError) SafeText() string { return e.Error() }
 
-// explained returns the error of a record that did not run, and adds what its body says
-// of a missing key.
+// explained returns the error of a record that did not run. If its key is missing, it adds the
+// reason that the body shows.
 func (r *record[D]) explained(err error) error {
 	missing, ok := err.(*idempotent.MissingKeyError)
 	if !ok || r.began || missing.Part != "id" {

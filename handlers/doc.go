@@ -74,7 +74,7 @@
 // # Direct invocations
 //
 // [Invoke] protects functions that Step Functions or an SDK invokes directly. [Resume]
-// finishes what the callers of such functions, and of HTTP handlers, left behind.
+// finishes work that the callers of such functions, and of HTTP handlers, left behind.
 //
 // # Concurrency
 //

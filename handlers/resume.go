@@ -30,7 +30,7 @@ type ResumeEvent struct {
 	IDs []string `json:"ids,omitempty"`
 }
 
-// A ResumeReport is what an invocation of a function of [Resume] has done.
+// A ResumeReport counts the records of one invocation of a function of [Resume].
 type ResumeReport struct {
 	Operation string `json:"operation"`
 	// Resumed were finished, or failed for good and are undone.
@@ -47,7 +47,7 @@ type ResumeReport struct {
 	Complete bool `json:"complete"`
 }
 
-// A ResumeObserver is an [idempotent.Observer] that also counts what was left behind.
+// A ResumeObserver is an [idempotent.Observer] that also counts the work left behind.
 type ResumeObserver interface {
 	// ObserveAbandoned receives, for each invocation of a function of [Resume], how long
 	// ago the oldest record began that it could not resume. It is 0 if there is none.
@@ -59,8 +59,8 @@ type ResumeObserver interface {
 type Resumable = resumable.Handler
 
 // Resumed protects a handler as [idempotent.Wrap] and [Invoke] do, for stored requests. Pass
-// what they were given. If key makes another key of a stored request than that under which it
-// was stored, nothing runs. Resumed panics with a [*driver.ConfigError] if an argument is nil.
+// the same arguments. If key returns a different key for a stored request than the one it was
+// stored under, nothing runs. Resumed panics with a [*driver.ConfigError] if an argument is nil.
 func Resumed[Req, Resp any](x *idempotent.Executor, key func(Req) (idempotent.Key, error), fn func(context.Context, Req) (Resp, error)) Resumable {
 	protected := Invoke(x, key, fn)
 	return resumable.New(x, func(ctx context.Context, data []byte) error {

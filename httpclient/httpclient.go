@@ -6,7 +6,7 @@
 //
 // The key protects against everything that happens within one call of the client. For a
 // request that must survive the crash of its sender, set the header to a key that is
-// stored with what the request is for.
+// stored together with the purpose of the request.
 package httpclient
 
 import (

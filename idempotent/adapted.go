@@ -8,7 +8,7 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
-// Package adapter reaches through these functions for what users do not see.
+// Package adapter reaches the parts that users do not see through these functions.
 func init() {
 	options.ForAdapters = func(x any) options.Executor { return adapted{x.(*Executor)} }
 	options.Share = func(config any) { config.(*Config).shared = true }

@@ -153,7 +153,7 @@ func (w *writer) unclaim(ctx context.Context, owner string, how driver.Release) 
 
 // reclaim takes the record again under a new owner, before steps are undone
 // after a transaction was sent. Otherwise a delayed copy of the transaction could
-// commit what is being undone. So could an earlier invocation of a durable
+// commit the effects that are being undone. So could an earlier invocation of a durable
 // execution, which may have sent one, or may complete the record when it thaws.
 // The attempt is refunded, because it continues.
 func (w *writer) reclaim(ctx context.Context, l *lease) error {

@@ -144,7 +144,7 @@ func (e *KeyExpiredError) Is(target error) bool { return target == ErrKeyExpired
 // A KeyForgottenError reports that the first attempt began so long ago that a provider
 // may have forgotten the keys that it sent (see Config.ProviderMemory). That attempt
 // crashed, lost its lease or failed, and its effects may have happened. Nothing was run,
-// and nothing runs until a person has checked: "once resolve" records what was done, and
+// and nothing runs until a person has checked: "once resolve" records the outcome, and
 // after "once release" the next call runs as a first attempt.
 type KeyForgottenError struct {
 	RecordID string

@@ -11,7 +11,7 @@ import (
 	"github.com/lambda-once/once/internal/canonical"
 )
 
-// Stored is what a store knows of a key, without its result, its steps and its request.
+// Stored is the record of a key, without its result, its steps and its request.
 type Stored struct {
 	Status  driver.Status // driver.Absent if there is no record, or if it has expired
 	Attempt int64         // 1 for the first
@@ -33,7 +33,7 @@ type operable interface {
 }
 
 // Record reads the record of a key as it is stored now, and compares no payload: call it
-// after an [ErrKeyReused] to learn what the key was used for. Under ONCE_DISABLED there
+// after an [ErrKeyReused] to learn the key's first use. Under ONCE_DISABLED there
 // is none. It returns a [*StoreError] if the store fails, and a [*driver.ConfigError] if
 // it is no [driver.Operable].
 //

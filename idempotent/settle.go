@@ -41,8 +41,8 @@ func (c *call) settle(ctx context.Context, l *lease, r ran) conclusion {
 	}
 }
 
-// examine finds what a run asks for, before facts describes it: its steps must be
-// undone, or its error has a class.
+// examine finds the demands of a run, before facts describes it: its steps must be undone, or
+// its error has a class.
 func (c *call) examine(l *lease, r *ran) {
 	_, failed, stopped := l.frame.steps.left()
 	r.undoing, r.stopped = failed != nil, stopped != nil

@@ -127,7 +127,7 @@ type ran struct {
 	// err is the error of the handler, then of its transaction, then of undoing.
 	err              error
 	notRun, panicked bool
-	// undoing, stopped and class are what examine finds.
+	// undoing, stopped and class are set by examine.
 	undoing, stopped bool
 	class            classification
 	undone           protocol.Undone

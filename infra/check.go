@@ -22,7 +22,7 @@ func (f Finding) String() string { return appcheck.Finding(f).String() }
 
 // Check returns the findings of all functions of an app that [NewIdempotentFunction] creates or
 // [Protect] connects. It reads the mappings, queues, streams, tables, functions and alarms of the
-// app, whoever made them, and none of an import: what an import hides is unchecked. Synthesis
+// app, whoever made them, and none of an import, whose parts stay unchecked. Synthesis
 // makes the same check, and fails with all findings at once.
 func Check(app constructs.IConstruct) (found []Finding) {
 	for _, f := range appcheck.Check(app) {

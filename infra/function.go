@@ -151,7 +151,7 @@ func (p *IdempotentFunctionProps) newAlias(own constructs.Construct, function aw
 	return awslambda.NewAlias(own, jsii.String("Alias"), props)
 }
 
-// Target returns what event sources invoke: the alias of a function with Live or Durable, and
+// Target returns the target of event sources: the alias of a function with Live or Durable, and
 // the function itself without.
 func (f *IdempotentFunction) Target() awslambda.IFunction {
 	if f.Alias != nil {

@@ -82,7 +82,7 @@ func (t *IdempotencyTable) GrantResume(grantee awsiam.IGrantable, options *Execu
 	return t.GrantExecute(grantee, options).Combine(allow(grantee, indexes, nil, "dynamodb:Scan"))
 }
 
-// GrantCheck allows a person or a pipeline what "once check --function" does: to read the
+// GrantCheck allows a person or a pipeline to run "once check --function": to read the
 // settings of the table, and those of functions, of their sources and of roles, and to write the
 // record of its own call. Lambda restricts none of its lists to a function, and in a table with a
 // SortKey IAM cannot distinguish that record: the check needs --read-only there.

@@ -28,8 +28,8 @@ type Options struct {
 	// Default: 1 MiB, which is also the most with DSQL.
 	MaxSize int
 
-	// Resume adds an index of the records in progress, by which handlers.Resume finds what
-	// callers left behind, to the statements of [SQL] and to [CreateTable]. Every heartbeat
+	// Resume adds an index of the records in progress, by which handlers.Resume finds work
+	// that callers left behind, to the statements of [SQL] and to [CreateTable]. Every heartbeat
 	// then writes to that index, too.
 	//
 	// Default: false. The search reads the table.

@@ -40,7 +40,7 @@ func ActionGroup(scope Scope, tools ...*Tool) func(context.Context, json.RawMess
 	}
 }
 
-// actionEvent is what Bedrock sends.
+// actionEvent is the event of Bedrock.
 type actionEvent struct {
 	Agent struct {
 		ID    string `json:"id"`

@@ -8,8 +8,8 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// answer is what a model receives: the result of the tool as JSON, or a text that says
-// what to do.
+// An answer is the part for the model: the result of the tool as JSON, or a text with the next
+// step.
 type answer struct {
 	result     json.RawMessage // nil in a refusal
 	text       string          // of a refusal

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// callerOf returns what API Gateway or a function URL knows of the caller. Both have the
+// callerOf returns the caller as API Gateway or a function URL knows it. Both have the
 // payload format 2.0.
 func callerOf(e events.APIGatewayV2HTTPRequest) Caller {
 	caller := Caller{Header: http.Header{}}

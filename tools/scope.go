@@ -42,12 +42,12 @@ func ScopeFunc(find func(Caller) (string, error)) Scope {
 	}}
 }
 
-// Caller is what a door knows of a caller. Fields of other doors are empty.
+// A Caller has the facts that a door knows about a caller. Fields of other doors are empty.
 type Caller struct {
 	// Claims are the claims of a JWT that an authorizer of API Gateway has verified.
 	Claims map[string]string
-	// Authorizer is what a Lambda authorizer of API Gateway returned. Numbers are
-	// float64s, which may have been others: use texts as identities.
+	// Authorizer is the context of a Lambda authorizer of API Gateway. Its numbers are
+	// float64s, which may be rounded: use texts as identities.
 	Authorizer map[string]any
 	// UserARN is the user whose signature IAM has verified, at a function URL or API
 	// Gateway. That of an assumed role ends with the name of its session.

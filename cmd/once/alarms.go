@@ -31,7 +31,7 @@ lower it for a queue that keeps its messages for less than 2 h.
 //go:embed alarms.json
 var alarmsJSON []byte
 
-// An alarm is one of the description, with what the template says of it.
+// An alarm is one of the description, with its texts in the template.
 type alarm struct {
 	Name, Severity, Page, Advice            string
 	Namespace, Metric, Statistic, Dimension string

@@ -32,8 +32,8 @@ func Start[Req, Resp any](operation string, key func(Req) (idempotent.Key, error
 	lambda.Start(idempotent.Wrap(x, comparing(key), fn))
 }
 
-// comparing returns key with the request as the payload, unless key names another. Wrap
-// refuses a nil key.
+// comparing returns key with the request as the payload, unless key chooses the payload itself.
+// Wrap refuses a nil key.
 func comparing[Req any](key func(Req) (idempotent.Key, error)) func(Req) (idempotent.Key, error) {
 	if key == nil {
 		return nil

@@ -65,8 +65,8 @@ func tool(x *idempotent.Executor, d *desk) *tools.Tool {
 	}, byCharge, d.refund)
 }
 
-// byCharge makes two refunds of one charge the same call. Another amount is refused, and
-// another wording of the reason is not.
+// byCharge makes two refunds of one charge the same call. A different amount is refused; a
+// different wording of the reason is not.
 func byCharge(r request) (idempotent.Key, error) {
 	return idempotent.Key{ID: r.Charge, Payload: r.Amount}, nil
 }

@@ -87,7 +87,7 @@ type Options struct {
 	// with PUT and DELETE are then protected if they have a key.
 	Methods []string
 
-	// Resume says what is stored of a request under Config.Resume, which requires it.
+	// Resume chooses the stored parts of a request under Config.Resume, which requires it.
 	// Default none.
 	Resume *ResumeOptions
 

@@ -15,7 +15,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// ResumeOptions say what is stored of a request under Config.Resume, so that
+// ResumeOptions choose the stored parts of a request under Config.Resume, so that
 // handlers.Resume can finish work that its client left behind. See [Resumed] and
 // [ResumedEvent]. Save and Restore are required.
 //
@@ -30,7 +30,7 @@ type ResumeOptions struct {
 	// refused. Default none.
 	Headers []string
 
-	// Save returns what the handler needs of its caller, as text, and no credentials. A
+	// Save returns the facts about the caller that the handler needs, as text, and no credentials. A
 	// stored request has none, and no authorizer or middleware runs again before it. The
 	// context is that of the request, in which a middleware may have put the caller. Save
 	// is called for repetitions too. Its error is the call's, and nothing runs.
@@ -122,7 +122,7 @@ func (g *guard) storedForm(ctx context.Context, e *exchange) (form []byte, err e
 //
 //	lambda.Start(handlers.Resume(httpapi.Resumed(x, scope, mux, options), nil))
 //
-// handler is what Middleware was given. If it has path values of a mux around Middleware, pass
+// handler is that of Middleware. If it has path values of a mux around Middleware, pass
 // a mux with the handler itself. There is no authentication around it, which would refuse a
 // request without credentials: the key has the scope with which the request was stored, and
 // Restore puts the caller back. The response is stored and sent to nobody.
@@ -141,8 +141,8 @@ func Resumed(x *idempotent.Executor, scope Scope, handler http.Handler, o *Optio
 }
 
 // ResumedEvent protects a handler as [APIGatewayV2], [APIGateway], [FunctionURL] or [ALB] does,
-// for the requests that it has stored. Pass what that function was given. Everything else is as
-// in [Resumed].
+// for the requests that it has stored. Pass the arguments of that function. Everything else is
+// as in [Resumed].
 func ResumedEvent[Req events.ALBTargetGroupRequest | events.APIGatewayProxyRequest | events.APIGatewayV2HTTPRequest | events.LambdaFunctionURLRequest, Resp any](x *idempotent.Executor, scope Scope, fn func(context.Context, Req) (Resp, error), o *Options) resumable.Handler {
 	var protected any
 	switch fn := any(fn).(type) {

@@ -27,13 +27,13 @@ func Route(routes map[string]Publisher) Publisher {
 	}
 }
 
-// A MessageError reports a message that does not count as published, whatever became of
-// the others of its call.
+// A MessageError reports a message that does not count as published. Further messages of its
+// call may have been published.
 type MessageError struct {
 	// Reason is the code of a service that refused the message. Otherwise it says why the
 	// message was not sent, or that the service returned no result for it.
 	Reason string
-	// Text is what the service said beside the code. It may quote the message.
+	// Text is the service's own text. It may quote the message.
 	Text string
 	// Permanent reports whether the message would fail again. EventBridge does not say.
 	Permanent bool

@@ -19,8 +19,8 @@ type Ending struct {
 	// Type and Code name the error of a failed record: the names that the code of the
 	// function gives it, and never its text.
 	Type, Code string
-	// By says which operator has finished the record or redacted it, and Reason why. By
-	// is what the operator has stated, and so no proof.
+	// By names the operator who has finished the record or redacted it, and Reason says why.
+	// Operators state both themselves, so they prove nothing.
 	By, Reason string
 }
 

@@ -24,8 +24,8 @@ type Operable interface {
 
 	// Apply applies c if the record is stored exactly as e, which Inspect has
 	// returned. It is the write of a person: unlike Change, it compares all that is
-	// stored, and it needs no owner. A release removes Began: what the attempts before it
-	// have done is the person's to know. A heartbeat, a takeover or a completion since
+	// stored, and it needs no owner. A release removes Began: the person knows the effects of
+	// the attempts before it. A heartbeat, a takeover or a completion since
 	// Inspect therefore prevents it. See [Entry.Validate] for the changes.
 	//
 	// Apply returns the record as written or, with ok false, as it is stored now.
@@ -74,7 +74,7 @@ var ErrForeignEntry error = &InvalidWriteError{Reason: "the entry was read from 
 // Validate returns an [*InvalidWriteError] if an operator never makes the change c.
 // Stores call it in [Operable].Apply. A record of any state can be deleted. One in
 // progress, which calls can read, can also be released, or be completed or failed under
-// a new owner. What an operator has completed or failed can be so again. A finished record
+// a new owner. A record that an operator has finished can be finished again. A finished record
 // that calls can read can be redacted, as [Entry.Redaction] returns.
 func (e Entry) Validate(c Change) error {
 	finish := c.Status != Absent

@@ -14,8 +14,8 @@ const Redacted = "redacted by an operator"
 // The id and the fingerprint still let a reader confirm a guess of the key or the payload,
 // and Ended keeps its time and the names of the error. An object in a [PayloadStore] stays: it
 // is named by its content, and may belong to further records. A process with a cache
-// (Config.CacheEntries) replays the result until it ends. Backups, logs and messages keep
-// what they have.
+// (Config.CacheEntries) replays the result until it ends. Backups, logs and messages are not
+// changed.
 func (e Entry) Redaction(by, reason string) Change {
 	ended := e.Ended
 	ended.By, ended.Reason = by, reason

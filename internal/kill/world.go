@@ -49,7 +49,7 @@ type Point struct {
 	Fate   Fate
 }
 
-// A Fate is what happens at a [Point].
+// A Fate is the disturbance at a [Point].
 type Fate uint8
 
 const (

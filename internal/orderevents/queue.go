@@ -1,5 +1,5 @@
-// Package orderevents stands in for what examples/relay is between: the stream of an outbox,
-// and the queue that receives its messages.
+// Package orderevents stands in for the two sides of examples/relay: the stream of an outbox, and
+// the queue that receives its messages.
 package orderevents
 
 import (

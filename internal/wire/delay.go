@@ -34,7 +34,7 @@ func delay(client, server net.Conn, by time.Duration) {
 	back.Wait()
 }
 
-// parcel is what a client has sent, and when the server is to receive it.
+// A parcel is data that a client has sent, with the time at which the server is to receive it.
 type parcel struct {
 	bytes []byte
 	due   time.Time

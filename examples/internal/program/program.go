@@ -1,5 +1,5 @@
-// Package program contains what the functions of the examples have in common: their start,
-// their log, their metrics and their settings.
+// Package program contains the common parts of the examples' functions: start, log, metrics and
+// settings.
 package program
 
 import (

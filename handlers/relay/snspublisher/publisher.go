@@ -18,8 +18,8 @@ type Client interface {
 	PublishBatch(context.Context, *sns.PublishBatchInput, ...func(*sns.Options)) (*sns.PublishBatchOutput, error)
 }
 
-// New returns a publisher to a topic. It sends what sqspublisher.New sends to a queue,
-// and the ARN of a FIFO topic ends with ".fifo".
+// New returns a publisher to a topic. It sends messages as sqspublisher.New does to a queue.
+// The ARN of a FIFO topic ends with ".fifo".
 //
 // New panics with a [*driver.ConfigError] if the client is nil or the ARN is empty.
 func New(client Client, topicARN string) relay.Publisher {

@@ -13,8 +13,8 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
-// An App is what one walk over the constructs of an app finds, whoever made them. It remembers
-// what it has resolved: each call of CDK is a round trip to its process, and within a validation
+// An App has the results of one walk over the constructs of an app, whoever made them. It
+// remembers resolved values: each call of CDK is a round trip to its process, and within a validation
 // some 4,000 of them exhaust the stack of jsii.
 type App struct {
 	all       []constructs.IConstruct

@@ -9,7 +9,8 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
-// A Function is what package infra knows of a protected function, beside what the app has of it.
+// A Function has the facts about a protected function that package infra knows and the app does
+// not show.
 type Function struct {
 	Function  awslambda.IFunction
 	Scope     constructs.Construct // by which users name it

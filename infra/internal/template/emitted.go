@@ -54,8 +54,8 @@ func (r Resource) Readings() (all []Reading) {
 	return all
 }
 
-// Unwritten returns what alarms read that neither AWS nor a function writes, such as the metrics of
-// an alias.
+// Unwritten returns the metrics of alarms that neither AWS nor a function writes, such as those
+// of an alias.
 func (t Template) Unwritten() (found []string) {
 	for id, alarm := range t.Resources("AWS::CloudWatch::Alarm") {
 		for _, r := range alarm.Readings() {

@@ -13,11 +13,11 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// A firstCall makes the reads and writes of a function on a record of its own, and compares what
-// each returned with what it must. Settings and rights alone do not show what a trigger, a
-// policy of rows, a lost index or a key of KMS does to a write.
+// A firstCall makes the reads and writes of a function on a record of its own, and compares each
+// result with the one it must have. Settings and rights alone do not show how a trigger, a
+// policy of rows, a lost index or a key of KMS changes a write.
 //
-// A kill leaves one record at most. It expires in half an hour, as others do.
+// A kill leaves one record at most, which expires in half an hour.
 type firstCall struct {
 	*store.Store
 	id      string

@@ -105,8 +105,8 @@ type storeCheck interface {
 	// usable checks the store for functions, and reports whether a call can be tried. id names
 	// no record.
 	usable(ctx context.Context, id string) bool
-	// repair says what a request that failed means, and what to do. err is nil if its
-	// result is not what it must be.
+	// repair explains a request that failed, with its repair. err is nil if the request
+	// returned a wrong result.
 	repair(ctx context.Context, err error) (_ Verdict, toDo string)
 }
 

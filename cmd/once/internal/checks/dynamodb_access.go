@@ -35,7 +35,7 @@ func (t *tableCheck) usable(ctx context.Context, id string) bool {
 	return t.checkAccess(ctx, id)
 }
 
-// repair says what to do about an error of the first call. With --function, a denial is that of
+// repair returns the repair of an error of the first call. With --function, a denial is that of
 // the caller, and says nothing about the function.
 func (t *tableCheck) repair(_ context.Context, err error) (Verdict, string) {
 	switch {

@@ -138,7 +138,7 @@ func (d *Deployed) checkAsync(ctx context.Context, of *lambda.GetFunctionConfigu
 		outcome{!kept, Wrong, "of " + from + ": Lambda drops one that fails three times", "set OnFailure of the function's asynchronous invocations"})
 }
 
-// checkRole asks IAM what the role of the function may do on items with these partition keys,
+// checkRole asks IAM for the rights of the function's role on items with these partition keys,
 // and with the key that encrypts the table.
 func (d *Deployed) checkRole(ctx context.Context, table *ddb.TableDescription, keys []string, group bool, found *Findings) {
 	if table == nil {

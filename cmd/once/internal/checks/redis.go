@@ -99,7 +99,7 @@ func (c *redisCheck) server(ctx context.Context, client goredis.Cmdable, suffix 
 		"give effects a downstream key; min-replicas-to-write and Options.Replicas make the loss less likely"})
 }
 
-// room compares maxmemory with what the records take, if both are known: a user who may not
+// room compares maxmemory with the size of the records, if both are known: a user who may not
 // ask for one has 0 for it, and functions need neither.
 func (c *redisCheck) room(ctx context.Context, client goredis.Cmdable, suffix string) {
 	limit, _ := strconv.ParseInt(client.ConfigGet(ctx, "maxmemory").Val()["maxmemory"], 10, 64)

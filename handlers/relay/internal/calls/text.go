@@ -13,7 +13,7 @@ import (
 	"github.com/lambda-once/once/internal/canonical"
 )
 
-// Text is what SQS and SNS need beside the body and the attributes of a message.
+// Text has the fields that SQS and SNS need beside the body and the attributes of a message.
 type Text struct {
 	Group, Deduplication *string // nil unless the destination is FIFO
 	Bytes                int
