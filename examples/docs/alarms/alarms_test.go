@@ -276,7 +276,11 @@ func (w *world) crashBeforeItsRecord() {
 		return nil, wire.ErrCut
 	})
 	go func() { w.in(1, "k", 2); close(returned) }()
-	<-sent
+	select {
+	case <-sent:
+	case <-returned:
+		w.t.Fatal("the call ended before it sent its result")
+	}
 	check.Must(w.t, w.lambda.Environment(1).Kill())
 	<-returned
 }
