@@ -69,6 +69,7 @@ func TestInspectShowsSagas(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &shown); err != nil || len(shown.Steps) != 2 || strings.Join(shown.Saga.Undo, " ") != "charge reserve" {
 		t.Errorf("%v: %s", err, text)
 	}
+	check.Contains(t, text, `"next":"undoes"`)
 	check.Lacks(t, out+text, "Ada", "it shows what the steps hold")
 
 	check.Is(t, s.order(x, &refusals), idempotent.ErrReplayed)

@@ -26,12 +26,3 @@ func TestRequestIsDescribed(t *testing.T) {
 	r := &Record{Entry: driver.Entry{Record: driver.Record{Request: form.EncodeStep(form.Stored{Data: sealed})}}}
 	check.Equal(t, r.request(), `sealed with key "2026", 56 bytes`)
 }
-
-func TestWhatTheNextCallGets(t *testing.T) {
-	for s, want := range map[State]next{
-		Running: nextWaits, Leaseless: nextWaits, Lapsed: nextRuns, Released: nextRuns, Over: nextRuns, Completed: nextReplays, Failed: nextReplays, Unknown: nextFails,
-	} {
-		check.Equal(t, (&Record{}).next(s), want, s)
-	}
-	check.Equal(t, (&Record{undoing: true}).next(Lapsed), nextUndoes)
-}
