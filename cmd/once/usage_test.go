@@ -78,6 +78,7 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		"set --operation and --key":                {"redrive", "dead"},
 		"--key or --body: syntax error":            {"redrive", "dead", "--operation", "pay", "--key", "body["},
 		"--body is none of":                        {"redrive", "dead", "--operation", "pay", "--key", "body.id", "--body", "xml"},
+		`operation "a#b" contains`:                 {"redrive", "dead", "--operation", "a#b", "--key", "body.id"},
 		"--scope excludes --key default":           {"redrive", "dead", "--operation", "pay", "--key", "default", "--scope", "ada"},
 		"--hold is not between":                    {"redrive", "dead", "--operation", "pay", "--key", "body.id", "--hold", "0s"},
 		"--max is less than 1":                     {"redrive", "dead", "--operation", "pay", "--key", "body.id", "--max", "0"},

@@ -126,14 +126,3 @@ func TestMessageWithoutAKeySaysWhy(t *testing.T) {
 		check.Says(t, err, want)
 	}
 }
-
-func TestSettingsThatNoFunctionHasAreRefused(t *testing.T) {
-	for want, s := range map[string]Settings{
-		"--body is none of": {Operation: "pay", Key: DefaultKey, Body: "xml"},
-		"syntax error":      {Operation: "pay", Key: "body[", Body: "json"},
-		"a#b":               {Operation: "a#b", Key: DefaultKey, Body: "json"},
-	} {
-		_, err := NewKeyer(s)
-		check.Says(t, err, want)
-	}
-}
