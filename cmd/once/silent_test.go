@@ -192,22 +192,6 @@ func TestCheckOfASilentServerPrintsWhatItHad(t *testing.T) {
 	})
 }
 
-func TestTableWhoseSizeIsNotAnsweredIsNamed(t *testing.T) {
-	onStores(t, func(s *storeScene) {
-		s.Parallel()
-		flags, addr := s.behind(func(r *wire.Request) (*wire.Response, error) {
-			if r.Operation == "DescribeTable" || bytes.Contains(r.Body, []byte("reltuples")) || bytes.Contains(bytes.ToLower(r.Body), []byte("dbsize")) {
-				<-r.Context.Done()
-				return nil, wire.ErrCut
-			}
-			return r.Send()
-		})
-		r := s.run(append([]string{"list", "--timeout", slow}, flags...)...)
-		check.Equal(s, r.code, cli.CodeFailed, r)
-		check.Contains(s, r.err, "no answer of "+addr+" within "+slow)
-	})
-}
-
 // A finding is read while the next request waits for its answer.
 func TestCheckPrintsFindingsAsTheyCome(t *testing.T) {
 	onStores(t, func(s *storeScene) {

@@ -297,9 +297,6 @@ func TestPostgresInitCreatesATableThatCheckAccepts(t *testing.T) {
 	if r := s.run(append([]string{"postgres", "init"}, flags...)...); r.code != cli.CodeFailed {
 		t.Errorf("a table without a column: exit %d\n%s", r.code, r.err)
 	}
-	if got := s.found(cli.CodeNotRight, append([]string{"check"}, flags...)...); got["table"].Verdict != checks.Wrong {
-		t.Errorf("%+v", got)
-	}
 }
 
 // found returns the findings of a check by their names.

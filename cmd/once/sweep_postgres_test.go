@@ -60,11 +60,6 @@ func (s *postgresScene) count() (n int) {
 	return n
 }
 
-func TestSweepDeletesExpiredRecordsOfPostgreSQL(t *testing.T) {
-	s := newPostgresScene(t, "idempotency", nil)
-	s.sweeps(s.store, "--postgres", s.url)
-}
-
 func TestSweepFindsATableOfPostgreSQLInItsSchema(t *testing.T) {
 	s := newPostgresScene(t, "Records", &postgres.Options{Schema: "payments"})
 	s.sweeps(s.store, "--postgres", s.url, "--table", "Records", "--schema", "payments")
