@@ -3,7 +3,6 @@ package infra
 import (
 	"testing"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/jsii-runtime-go"
 
@@ -126,13 +125,8 @@ func TestRegions(t *testing.T) {
 		"strong, swept":               {IdempotencyTableProps{Replicas: two, Strong: true, SweptElsewhere: true}, ""},
 		"strong, with a witness":      {IdempotencyTableProps{Replicas: one, Strong: true, SweptElsewhere: true, Witness: "eu-west-2"}, ""},
 		"strong, two Regions":         {IdempotencyTableProps{Replicas: one, Strong: true, SweptElsewhere: true}, "Configure, Replicas, Witness: "},
-		"strong, four Regions":        {IdempotencyTableProps{Replicas: two, Strong: true, SweptElsewhere: true, Witness: "eu-west-3"}, "Configure, Replicas, Witness: "},
 		"strong, writers stated":      {IdempotencyTableProps{Replicas: two, Strong: true, SweptElsewhere: true, Writers: WritersByHomeRegion}, "a Strong table locks"},
-		"witness without strong":      {IdempotencyTableProps{Witness: "eu-west-2"}, "Configure, Replicas, Witness: "},
-		"the stack's own Region":      {IdempotencyTableProps{Replicas: []Replica{{Region: "eu-west-1"}}, Writers: WritersInOneRegion}, "Configure, Replicas, Witness: "},
-		"a Region twice":              {IdempotencyTableProps{Replicas: append(one, one...), Writers: WritersInOneRegion}, "Configure, Replicas, Witness: "},
 		"a replica's key alone":       {IdempotencyTableProps{Replicas: []Replica{{Region: "eu-west-2", KeyARN: "arn"}}, Writers: WritersInOneRegion}, "has a KeyARN, but the table has no Key"},
-		"strong, far apart":           {IdempotencyTableProps{Replicas: append(one, Replica{Region: "us-east-1"}), Strong: true, SweptElsewhere: true}, "is not in the same region set"},
 		"swept, without need but can": {IdempotencyTableProps{SweptElsewhere: true}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,34 +135,15 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-func TestReplicasNeedTheStacksRegion(t *testing.T) {
-	anywhere := awscdk.NewStack(awscdk.NewApp(nil), jsii.String("S"), nil)
-	wantRefusal(t, "Configure, Replicas, Witness: ", func() {
-		NewIdempotencyTable(anywhere, "Table", &IdempotencyTableProps{Replicas: []Replica{{Region: "eu-central-1"}}, Writers: WritersInOneRegion})
-	})
-}
-
 const tableARN = "arn:aws:dynamodb:eu-west-1:111122223333:table/powertools"
-
-// usesImport returns the template of a function whose records are in an imported table.
-func usesImport(t *testing.T, props *ImportedTableProps) template.Template {
-	t.Helper()
-	stack := newStack()
-	table := ImportIdempotencyTable(awsdynamodb.TableV2_FromTableArn(stack, jsii.String("Powertools"), jsii.String(tableARN)), props)
-	newFunction(t, stack, func(p *IdempotentFunctionProps) {
-		p.Table, p.Execute = table, &ExecuteOptions{Operations: []string{"pay"}}
-	})
-	return synth(t, stack)
-}
-
-func TestFunctionUsesAnImportedTable(t *testing.T) {
-	deployed := usesImport(t, nil)
-	check.Contains(t, only(t, deployed, "AWS::IAM::Policy"), tableARN)
-	check.Contains(t, only(t, deployed, "AWS::IAM::Policy"), "dynamodb:LeadingKeys:[pay#*]")
-	check.Contains(t, only(t, deployed, "AWS::Lambda::Function"), "IDEMPOTENCY_TABLE:powertools")
-}
 
 func TestImportedTableRefuses(t *testing.T) {
 	wantRefusal(t, "table: it is required", func() { ImportIdempotencyTable(nil, nil) })
-	wantRefusal(t, "does not contain the operation", func() { usesImport(t, &ImportedTableProps{SortKey: "sk"}) })
+	stack := newStack()
+	table := ImportIdempotencyTable(awsdynamodb.TableV2_FromTableArn(stack, jsii.String("Powertools"), jsii.String(tableARN)), &ImportedTableProps{SortKey: "sk"})
+	wantRefusal(t, "does not contain the operation", func() {
+		newFunction(t, stack, func(p *IdempotentFunctionProps) {
+			p.Table, p.Execute = table, &ExecuteOptions{Operations: []string{"pay"}}
+		})
+	})
 }
