@@ -134,7 +134,7 @@ func TestEachFactIsFound(t *testing.T) {
 		}},
 		"records of a stream that are in no queue": {want: "stream-failures S/Own/Kinesis", before: func(o *own) { o.records.OnFailure = nil }},
 		"records that go before that of a stream": {want: "stream-retention S/Own/Kinesis", before: func(o *own) {
-			o.queue.RetentionPeriod, o.dead.RetentionPeriod, o.protect.Retention = seconds(3600e9), seconds(3600e9), 14*day+7*time.Hour
+			o.queue.RetentionPeriod, o.dead.RetentionPeriod, o.protect.Retention = seconds(3600e9), seconds(3600e9), 14*day+12*time.Hour-1
 		}},
 		"records that go before an event": {want: "async-retention S/Own/EventInvokeConfig", before: func(o *own) {
 			o.queue.RetentionPeriod, o.dead.RetentionPeriod, o.protect.Retention = seconds(3600e9), seconds(3600e9), 14*day+5*time.Hour

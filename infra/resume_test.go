@@ -85,16 +85,10 @@ func TestResumeRefuses(t *testing.T) {
 		"Table: it has no index of leases": func(s site, p *ResumeProps) {
 			p.Table = NewIdempotencyTable(s.stack, "Plain", nil)
 		},
-		"Table, Postgres, Redis, Dispatches: a function has one": func(s site, p *ResumeProps) {
-			p.Postgres = NewPostgresStore(s.stack, "Store", s.postgres())
-		},
 		"Table: it is required":         func(_ site, p *ResumeProps) { p.Table = nil },
-		"Table: it is a literal":        func(_ site, p *ResumeProps) { p.Table = &IdempotencyTable{} },
-		"Code: it is required":          func(_ site, p *ResumeProps) { p.Code = "" },
 		"Interval: 30s is not whole":    func(_ site, p *ResumeProps) { p.Interval = 30 * time.Second },
 		"Interval: 1h1m0s is not whole": func(_ site, p *ResumeProps) { p.Interval = time.Hour + time.Minute },
 		"Operations: state the names":   func(_ site, p *ResumeProps) { p.Operations = nil },
-		"Operations: Execute does not":  func(_ site, p *ResumeProps) { p.Execute = &ExecuteOptions{Operations: []string{"refund"}} },
 		"Notify: one is nil":            func(_ site, p *ResumeProps) { p.Notify = []awssns.ITopic{nil} },
 	}, func(change func(site, *ResumeProps)) {
 		s := newSite(t)

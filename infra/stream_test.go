@@ -95,13 +95,3 @@ func TestMaxAgeIsLessThanTheRetentionOfTheStream(t *testing.T) {
 		})
 	}
 }
-
-// A record can be sent again until the failure queue deletes it.
-func TestRecordsOutliveThoseOfAStream(t *testing.T) {
-	for retention, words := range map[time.Duration]string{14*day + 12*time.Hour: "", 14*day + 12*time.Hour - 1: "a record may come 348h0m0s late"} {
-		stack := newStack()
-		f := newFunction(t, stack, func(p *IdempotentFunctionProps) { p.Retention = retention })
-		f.AddStream("Clicks", newStream(f), nil)
-		wantFinding(t, words, stack)
-	}
-}
