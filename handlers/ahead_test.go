@@ -136,15 +136,14 @@ func TestUnrecordedFunctionsAreBounded(t *testing.T) {
 	}
 }
 
+// Where attempts count, a crash in the first message must not use up one of the tenth.
 func TestWindowBoundsClaimsAhead(t *testing.T) {
-	for ahead, want := range map[int]int{-1: 1, 3: 4, 0: 11} {
-		check.Equal(t, ranQueue(t, &idempotent.Config{Ahead: ahead}, handlers.SQSOptions{}).mostUnstarted, want, ahead)
+	for _, test := range []struct {
+		config idempotent.Config
+		want   int
+	}{{idempotent.Config{Ahead: -1}, 1}, {idempotent.Config{Ahead: 3}, 4}, {want: 11}, {idempotent.Config{Ahead: 10, MaxAttempts: 3}, 1}} {
+		check.Equal(t, ranQueue(t, &test.config, handlers.SQSOptions{}).mostUnstarted, test.want, test)
 	}
-}
-
-// A crash in the first message must not use up an attempt of the tenth.
-func TestNothingIsClaimedAheadWhereAttemptsCount(t *testing.T) {
-	check.Equal(t, ranQueue(t, &idempotent.Config{Ahead: 10, MaxAttempts: 3}, handlers.SQSOptions{}).mostUnstarted, 1)
 }
 
 // ranQueue returns a queue's function that has run forty orders.

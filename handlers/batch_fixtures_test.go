@@ -56,8 +56,6 @@ func (s *shop) place(o order) error {
 	}
 	s.runs[o.ID]++
 	switch {
-	case o.Panic:
-		panic("no such shelf")
 	case o.Never:
 		return idempotent.Permanent(errOutOfStock)
 	case o.Fail:

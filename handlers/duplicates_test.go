@@ -16,22 +16,6 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-// The error of a message that was postponed is the conflict, and nothing that
-// is joined to it.
-func TestPostponedMessageFailsWithTheConflict(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, failures := memory.New(0), &received{}
-		defer elsewhere(t, store, order{ID: "o0"})()
-		handler := handlers.SQS(newExecutor(t, store, nil), orderID, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{
-			OnFailure:  failures.Receive,
-			Visibility: func(context.Context, events.SQSMessage, time.Duration) error { return nil },
-		})
-		reports(t, t.Context(), handler, batch{message("m0", order{ID: "o0"})}, "m0")
-		_, ok := failures.Failed[0].Err.(*idempotent.InProgressError)
-		check.True(t, ok, failures.Failed[0])
-	})
-}
-
 // elsewhere runs an order in another process until the test lets it end.
 func elsewhere(t *testing.T, store driver.Store, o order) (end func()) {
 	x := newExecutor(t, store, nil)
@@ -75,32 +59,37 @@ func TestMessageWaitsForItsDuplicate(t *testing.T) {
 	}
 }
 
+// The error of a message that was postponed is the conflict, and nothing that is joined
+// to it.
 func TestVisibilityDelaysARunningDuplicate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, s := memory.New(0), &shop{}
-		defer elsewhere(t, store, order{ID: "o1"})() // its lease is 1 min
-		moved := map[string]time.Duration{}
-		failures := &received{}
-		refused := errors.New("no permission")
-		handler := handlers.SQS(newExecutor(t, store, nil), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{
-			OnFailure: failures.Receive,
-			Visibility: func(_ context.Context, m events.SQSMessage, timeout time.Duration) error {
-				moved[m.ReceiptHandle] = timeout
-				return refused
-			},
+	for _, refused := range []error{nil, errors.New("no permission")} {
+		synctest.Test(t, func(t *testing.T) {
+			store, s := memory.New(0), &shop{}
+			defer elsewhere(t, store, order{ID: "o1"})() // its lease is 1 min
+			moved := map[string]time.Duration{}
+			failures := &received{}
+			handler := handlers.SQS(newExecutor(t, store, nil), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{
+				OnFailure: failures.Receive,
+				Visibility: func(_ context.Context, m events.SQSMessage, timeout time.Duration) error {
+					moved[m.ReceiptHandle] = timeout
+					return refused
+				},
+			})
+			reports(t, t.Context(), handler, batch{message("m0", order{ID: "o0", Fail: true}), message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"})}, "m0 m1")
+			// 5 s of waiting are over, and the heartbeat has moved the lease.
+			timeout, ok := moved["handle of m1"]
+			check.True(t, ok)
+			check.Equal(t, len(moved), 1)
+			check.True(t, timeout >= 50*time.Second, timeout)
+			check.True(t, timeout <= 63*time.Second, timeout)
+			check.Equal(t, timeout%time.Second, 0)
+			check.Equal(t, len(failures.Failed), 2)
+			check.Equal(t, errors.Is(failures.Failed[1], refused), refused != nil)
+			check.Is(t, failures.Failed[1], idempotent.ErrInProgress)
+			_, alone := failures.Failed[1].Err.(*idempotent.InProgressError)
+			check.Equal(t, alone, refused == nil, failures.Failed[1])
 		})
-		reports(t, t.Context(), handler, batch{message("m0", order{ID: "o0", Fail: true}), message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"})}, "m0 m1")
-		// 5 s of waiting are over, and the heartbeat has moved the lease.
-		timeout, ok := moved["handle of m1"]
-		check.True(t, ok)
-		check.Equal(t, len(moved), 1)
-		check.True(t, timeout >= 50*time.Second, timeout)
-		check.True(t, timeout <= 63*time.Second, timeout)
-		check.Equal(t, timeout%time.Second, 0)
-		check.Equal(t, len(failures.Failed), 2)
-		check.Is(t, failures.Failed[1], refused)
-		check.Is(t, failures.Failed[1], idempotent.ErrInProgress)
-	})
+	}
 }
 
 // The groups of a FIFO queue run at the same time, one key in two of them does not.

@@ -44,20 +44,16 @@ func TestOneFailedRecordFailsTheEvent(t *testing.T) {
 // Lambda reports an error by its type, and so does a replay.
 func TestEventBridgeErrorTypes(t *testing.T) {
 	handler := handlers.EventBridge(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.EventBridgeEvent[order]) error {
-		return idempotent.Permanent(&noStockError{})
+		return idempotent.Permanent(&handlertest.DeclinedError{Code: "51"})
 	}, &handlers.EventOptions{OnFailure: quiet})
-	if _, err := deliver(t.Context(), handler, golden(t, "eventbridge.json")); fmt.Sprintf("%T", err) != "*handlers_test.noStockError" {
+	if _, err := deliver(t.Context(), handler, golden(t, "eventbridge.json")); fmt.Sprintf("%T", err) != "*handlertest.DeclinedError" {
 		t.Errorf("first: %T", err)
 	}
 	_, err := deliver(t.Context(), handler, golden(t, "eventbridge.json"))
 	replayed := check.As[messages.InvokeResponse_Error](t, err)
-	check.Equal(t, replayed.Type, "noStockError")
-	check.Equal(t, replayed.Message, "no stock")
+	check.Equal(t, replayed.Type, "DeclinedError")
+	check.Equal(t, replayed.Message, "declined 51")
 }
-
-type noStockError struct{}
-
-func (*noStockError) Error() string { return "no stock" }
 
 // An event of another source must not pass for one that is done.
 func TestEventsWithoutRecordsFail(t *testing.T) {

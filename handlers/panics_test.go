@@ -7,8 +7,6 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/events"
-
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
@@ -33,20 +31,6 @@ func TestTypedNilFailsItsRecordAlone(t *testing.T) {
 				s.check(t, map[string]int{"o1": 1})
 			}
 		}
-	}
-}
-
-func TestPanicFailsItsMessageAlone(t *testing.T) {
-	for _, concurrency := range []int{1, 8} {
-		s, failures := &shop{}, &received{}
-		handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{Concurrency: concurrency, OnFailure: failures.Receive})
-		for range 2 {
-			reports(t, t.Context(), handler, batch{message("m0", order{ID: "o0"}), message("m1", order{ID: "o1", Panic: true}), message("m2", order{ID: "o2"})}, "m1")
-		}
-		s.check(t, map[string]int{"o0": 1, "o1": 2, "o2": 1})
-		panicked := check.As[*handlers.PanicError](t, failures.Failed[0])
-		check.Equal(t, panicked.Value, any("no such shelf"))
-		check.Contains(t, string(panicked.Stack), "place")
 	}
 }
 

@@ -16,25 +16,6 @@ import (
 
 // Resumptions that fail, time out or are cut off leave nothing behind for good.
 
-// abandonAtOnce leaves the record of a process that died in its first effect, without a
-// finished step.
-func (c *checkout) abandonAtOnce(t *testing.T) (id string) {
-	t.Helper()
-	var died driver.Record
-	dies := idempotent.Wrap(c.x, keyOfOrder, func(ctx context.Context, _ order) (string, error) {
-		claim, _ := idempotent.FromContext(ctx)
-		r, err := c.store.Get(ctx, claim.RecordID)
-		died = r
-		return "", errors.Join(errDied, err)
-	})
-	_, err := dies(t.Context(), order{ID: "o1"})
-	check.Is(t, err, errDied)
-	check.Must(t, c.store.Put(died))
-	time.Sleep(2 * resumeLease)
-	c.clear()
-	return died.ID
-}
-
 // inRounds calls resume in so many rounds, with a minute each.
 func inRounds(t *testing.T, n int, resume func(context.Context, handlers.ResumeEvent) (handlers.ResumeReport, error)) (resumed int) {
 	t.Helper()
@@ -59,7 +40,7 @@ func once(runs *int, err error) func(context.Context, order) (string, error) {
 
 func TestResumptionThatFailsIsMadeAgain(t *testing.T) {
 	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
-		c.abandonAtOnce(t)
+		c.abandon(t, "start", "o1")
 		runs := 0
 		resume := handlers.Resume(handlers.Resumed(c.x, keyOfOrder, once(&runs, errors.New("503"))), nil)
 		check.Equal(t, inRounds(t, 6, resume), 1)
@@ -85,13 +66,13 @@ func (s *deafTakeovers) Change(ctx context.Context, f driver.Fence, c driver.Cha
 func TestTakeoverWithoutAnswerIsMadeAgain(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
-		id := c.abandonAtOnce(t)
+		c.abandon(t, "start", "o1")
 		store := &deafTakeovers{Store: c.store, deaf: true}
 		x := newExecutor(t, store, &idempotent.Config{Resume: true, Lease: resumeLease})
 		runs := 0
 		resume := handlers.Resume(handlers.Resumed(x, keyOfOrder, once(&runs, nil)), nil)
 		inRounds(t, 1, resume)
-		r, err := c.store.Get(t.Context(), id)
+		r, err := c.store.Get(t.Context(), c.idOf("o1"))
 		check.Must(t, err)
 		check.Time(t, r.Lease, driver.LeaseEnded, "it is given back")
 		store.deaf = false
@@ -128,12 +109,7 @@ func TestRecordThatCannotBeReadIsLeft(t *testing.T) {
 		x := newExecutor(t, paged, &idempotent.Config{Resume: true, Observer: idempotent.NoObserver{}})
 		resume := handlers.Resume(handlers.Resumed(x, keyOfOrder, c.run), nil)
 		c.abandon(t, "reserve", "o1", "o2", "o3", "o4", "o5")
-		paged.getting = func(id string) error {
-			if id == c.idOf("o1") {
-				return errors.New("its steps are no map")
-			}
-			return nil
-		}
+		paged.unread = map[string]error{c.idOf("o1"): errors.New("its steps are no map")}
 		lines := logged(t, func() { check.Equal(t, inRounds(t, 1, resume), 4) })
 		check.Equal(t, len(lines), 1)
 		isLine(t, lines[0], map[string]any{"record_id": c.idOf("o1")})

@@ -55,6 +55,9 @@ func keyOfOrder(o order) (idempotent.Key, error) { return idempotent.Key{ID: o.I
 var errDied = errors.New("the process has died")
 
 func (c *checkout) run(ctx context.Context, o order) (string, error) {
+	if err := c.die(ctx, "start", o.ID); err != nil {
+		return "", err
+	}
 	_, err := idempotent.SagaStep(ctx, "reserve", func(context.Context) (string, error) {
 		return "r-" + o.ID, c.effect(ctx, "reserve", o.ID)
 	}, func(context.Context, string) error { return c.effect(ctx, "cancel", o.ID) })
@@ -107,7 +110,8 @@ func (c *checkout) die(ctx context.Context, step, id string) error {
 	return errors.Join(errDied, err)
 }
 
-// abandon has the callers of these orders go away, and their processes die behind a step.
+// abandon has the callers of these orders go away, and their processes die behind a step,
+// or at the start.
 // Their leases have then lapsed.
 func (c *checkout) abandon(t *testing.T, step string, ids ...string) {
 	t.Helper()
@@ -165,25 +169,21 @@ func (c *checkout) outcomes() string {
 type pagedStore struct {
 	*memory.Store
 	scans   []string // their positions
-	scan    func() error
-	getting func(id string) error
+	failing error    // of scans
+	unread  map[string]error
 }
 
 func (p *pagedStore) Get(ctx context.Context, id string) (driver.Record, error) {
-	if p.getting != nil {
-		if err := p.getting(id); err != nil {
-			return driver.Record{}, err
-		}
+	if err := p.unread[id]; err != nil {
+		return driver.Record{}, err
 	}
 	return p.Store.Get(ctx, id)
 }
 
 func (p *pagedStore) Scan(ctx context.Context, f driver.Filter, after string) (driver.Page, error) {
 	p.scans = append(p.scans, after)
-	if p.scan != nil {
-		if err := p.scan(); err != nil {
-			return driver.Page{}, err
-		}
+	if p.failing != nil {
+		return driver.Page{}, p.failing
 	}
 	page, err := p.Store.Scan(ctx, f, "")
 	page.Entries = slices.DeleteFunc(page.Entries, func(e driver.Entry) bool { return e.ID <= after })

@@ -90,21 +90,16 @@ func TestResumeReturnsTheErrorOfItsStore(t *testing.T) {
 		resume := handlers.Resume(handlers.Resumed(x, keyOfOrder, c.run), nil)
 		c.abandon(t, "reserve", "o1", "o2")
 		down := fmt.Errorf("down: %w", driver.ErrUnavailable)
-		paged.scan = func() error { return down }
+		paged.failing = down
 		report, err := resume(t.Context(), handlers.ResumeEvent{})
 		check.Is(t, err, down)
 		check.False(t, report.Complete)
-		paged.scan, paged.getting = nil, func(id string) error {
-			if id == c.idOf("o1") {
-				return down
-			}
-			return nil
-		}
+		paged.failing, paged.unread = nil, map[string]error{c.idOf("o1"): down}
 		report, err = resume(t.Context(), handlers.ResumeEvent{})
 		check.Is(t, err, down)
 		check.Equal(t, report, handlers.ResumeReport{Operation: "create-payment", Resumed: 1})
 		check.Equal(t, len(oldest.ages), 0)
-		paged.getting = nil
+		paged.unread = nil
 		report, err = resume(t.Context(), handlers.ResumeEvent{})
 		check.Must(t, err)
 		check.Equal(t, report, handlers.ResumeReport{Operation: "create-payment", Resumed: 1, Complete: true})

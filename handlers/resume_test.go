@@ -92,36 +92,23 @@ func TestResumeLeavesRunningWork(t *testing.T) {
 // The caller of a released record has received its error, and may repeat the call. With
 // finished steps that waits no longer than ReleasedAfter.
 func TestResumeWaitsForTheCallersOfReleasedRecords(t *testing.T) {
-	fails := func(context.Context, string) error { return errOutOfStock }
-	t.Run("steps", func(t *testing.T) {
-		inBubble(t, idempotent.Config{}, &handlers.ResumeOptions{ReleasedAfter: time.Hour}, func(t *testing.T, c *checkout) {
-			c.charging = fails
+	for after, wait := range map[time.Duration]time.Duration{0: 15 * time.Minute, time.Hour: time.Hour} {
+		inBubble(t, idempotent.Config{}, &handlers.ResumeOptions{ReleasedAfter: after}, func(t *testing.T, c *checkout) {
+			c.charging = func(context.Context, string) error { return errOutOfStock }
 			_, err := c.handler(t.Context(), order{ID: "o1"})
 			check.Is(t, err, errOutOfStock)
 			c.clear()
 			c.round(t, handlers.ResumeReport{})
-			time.Sleep(time.Hour)
+			time.Sleep(wait)
 			c.round(t, handlers.ResumeReport{})
 			check.Equal(t, c.outcomes(), "")
 			time.Sleep(time.Second)
-			c.round(t, handlers.ResumeReport{Failed: 1, Oldest: 3601})
+			c.round(t, handlers.ResumeReport{Failed: 1, Oldest: int64(wait.Seconds()) + 1})
 			c.charging = nil
 			c.round(t, handlers.ResumeReport{Resumed: 1})
 			c.did(t, bought("o1"))
 		})
-	})
-	t.Run("default", func(t *testing.T) {
-		inBubble(t, idempotent.Config{}, nil, func(t *testing.T, c *checkout) {
-			c.charging = fails
-			_, err := c.handler(t.Context(), order{ID: "o1"})
-			check.Is(t, err, errOutOfStock)
-			c.charging = nil
-			time.Sleep(15 * time.Minute)
-			c.round(t, handlers.ResumeReport{})
-			time.Sleep(time.Second)
-			c.round(t, handlers.ResumeReport{Resumed: 1})
-		})
-	})
+	}
 	t.Run("no steps", func(t *testing.T) {
 		inBubble(t, idempotent.Config{MaxAttempts: 5}, nil, func(t *testing.T, c *checkout) {
 			plain := idempotent.Wrap(c.x, keyOfOrder, func(_ context.Context, o order) (string, error) {
