@@ -60,21 +60,22 @@ type httpWork func(ctx context.Context, body string) (httpReply, error)
 
 // httpDriver deploys a handler behind one adapter.
 type httpDriver struct {
-	name     string
-	scope    func() httpapi.Scope // of httpCall.user
-	deploy   func(t testing.TB, x *idempotent.Executor, scope httpapi.Scope, work httpWork, o *httpapi.Options) httpEndpoint
-	lambda   bool
-	lastOnly bool // of repeated headers it sees the last one
-	encodes  bool // bodies may come as base64
+	name      string
+	scope     func() httpapi.Scope // of httpCall.user
+	deploy    func(t testing.TB, x *idempotent.Executor, scope httpapi.Scope, work httpWork, o *httpapi.Options) httpEndpoint
+	resumable resumableHandler
+	lambda    bool
+	lastOnly  bool // of repeated headers it sees the last one
+	encodes   bool // bodies may come as base64
 }
 
 var httpDrivers = []httpDriver{
-	{name: "APIGatewayV2", scope: func() httpapi.Scope { return httpapi.JWTClaim("sub") }, deploy: deployV2, lambda: true, encodes: true},
-	{name: "APIGateway", scope: func() httpapi.Scope { return httpapi.JWTClaim("sub") }, deploy: deployREST, lambda: true, encodes: true},
-	{name: "ALB", scope: headerScope, deploy: deployALB, lambda: true, lastOnly: true, encodes: true},
-	{name: "ALB multi-value", scope: headerScope, deploy: deployALBMulti, lambda: true, encodes: true},
-	{name: "FunctionURL", scope: httpapi.IAMUser, deploy: deployURL, lambda: true, encodes: true},
-	{name: "Middleware", scope: headerScope, deploy: deployMiddleware},
+	{name: "APIGatewayV2", scope: func() httpapi.Scope { return httpapi.JWTClaim("sub") }, deploy: deployV2, resumable: resumableEvents(httpapi.APIGatewayV2, payloadJWT), lambda: true, encodes: true},
+	{name: "APIGateway", scope: func() httpapi.Scope { return httpapi.JWTClaim("sub") }, deploy: deployREST, resumable: resumableEvents(httpapi.APIGateway, payloadREST), lambda: true, encodes: true},
+	{name: "ALB", scope: headerScope, deploy: deployALB, resumable: resumableEvents(httpapi.ALB, payloadALB("headers", "queryStringParameters")), lambda: true, lastOnly: true, encodes: true},
+	{name: "ALB multi-value", scope: headerScope, deploy: deployALBMulti, resumable: resumableEvents(httpapi.ALB, payloadALB("multiValueHeaders", "multiValueQueryStringParameters")), lambda: true, encodes: true},
+	{name: "FunctionURL", scope: httpapi.IAMUser, deploy: deployURL, resumable: resumableEvents(httpapi.FunctionURL, payloadIAM), lambda: true, encodes: true},
+	{name: "Middleware", scope: headerScope, deploy: deployMiddleware, resumable: resumableMiddleware},
 }
 
 // headerScope trusts a header, as a test may.

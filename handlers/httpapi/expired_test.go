@@ -86,7 +86,7 @@ func TestTypeOfAKeyThatIsTooOld(t *testing.T) {
 func TestKeysThatAreNotTooOldRun(t *testing.T) {
 	refuses := &idempotent.Config{RefuseLate: true}
 	late, soon := keyed(uuidV7(tooOld)), keyed(uuidV7(oldEnough))
-	for _, rule := range []httpRule{
+	checkRules(t, []httpRule{
 		{name: "a key within the retention", config: refuses, options: &httpapi.Options{Issued: idempotent.IssuedIn}, steps: []httpStep{ok(soon, 1), again(soon, 1)}},
 		{name: "keys of the future", config: refuses, options: &httpapi.Options{Issued: idempotent.IssuedIn}, steps: []httpStep{ok(keyed(uuidV7(-tooOld)), 1)}},
 		{name: "keys without a time", config: refuses, options: &httpapi.Options{Issued: idempotent.IssuedIn}, steps: []httpStep{ok(k, 1), again(k, 1)}},
@@ -96,9 +96,7 @@ func TestKeysThatAreNotTooOldRun(t *testing.T) {
 		{name: "a method that needs no key", config: refuses, options: &httpapi.Options{Issued: idempotent.IssuedIn}, steps: []httpStep{
 			problem(late.with(method("PUT")), 410, 0), ok(keyed().with(method("PUT")), 1), ok(late.with(method("GET")), 2)}},
 		{name: "quotes are no part of a key", config: refuses, options: &httpapi.Options{Issued: idempotent.IssuedIn}, steps: []httpStep{problem(keyed(`"`+uuidV7(tooOld)+`"`), 410, 0)}},
-	} {
-		forEachHTTP(t, func(t *testing.T, d httpDriver) { t.Run(rule.name, func(t *testing.T) { rule.check(t, d) }) })
-	}
+	})
 }
 
 // The response to a request is replayed for as long as it is stored.

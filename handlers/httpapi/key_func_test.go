@@ -28,7 +28,7 @@ const evt1, evt2 = `{"id":"evt_1","amount":1}`, `{"id":"evt_2","amount":1}`
 
 // A key from another place is treated as one from the header.
 func TestKeyOfTheBody(t *testing.T) {
-	for _, rule := range []httpRule{
+	checkRules(t, []httpRule{
 		{name: "a repetition", options: bodyID(), steps: []httpStep{
 			ok(webhook(evt1), 1), again(webhook(evt1), 1), again(webhook(`{"amount":1.0, "id":"evt_1"}`), 1), ok(webhook(evt2), 2)}},
 		{name: "the header means nothing", options: bodyID(), steps: []httpStep{
@@ -62,14 +62,7 @@ func TestKeyOfTheBody(t *testing.T) {
 		{name: "a payload that is compared in place of the request", options: &httpapi.Options{Key: idempotent.WithPayload(keypath.Path[httpapi.Request]("body.id"),
 			func(r httpapi.Request) any { return strings.Contains(string(r.Body), "9") })},
 			steps: []httpStep{ok(webhook(evt1), 1), again(webhook(`{"id":"evt_1","tries":2}`), 1), problem(webhook(`{"id":"evt_1","tries":9}`), 422, 1)}},
-	} {
-		forEachHTTP(t, func(t *testing.T, d httpDriver) {
-			if rule.skip != nil && rule.skip(d) {
-				return
-			}
-			t.Run(rule.name, func(t *testing.T) { rule.check(t, d) })
-		})
-	}
+	})
 }
 
 // event is a call with the header of a webhook.
@@ -160,14 +153,10 @@ func TestMiddlewareWithAKeyOfTheBodyPassesTheBodyOn(t *testing.T) {
 	})
 	for _, method := range []string{"POST", "PUT"} {
 		for body, want := range map[string]int{"no key": 200, strings.Repeat("x", 21): 413} {
-			r, err := http.NewRequestWithContext(context.Background(), method, protected.URL, strings.NewReader(body))
+			r, err := sendTo(t.Context(), protected, httpCall{method: method, body: body})
 			check.Must(t, err)
-			answer, err := protected.Client().Do(r)
-			check.Must(t, err)
-			text, err := io.ReadAll(answer.Body)
-			if err = errors.Join(err, answer.Body.Close()); err != nil || answer.StatusCode != want || want == 200 && string(text) != body {
-				t.Errorf("%s: got %d %s, %v", method, answer.StatusCode, text, err)
-			}
+			check.Equal(t, r.status, want, method)
+			check.Equal(t, r.body == body, want == 200, method, r.body)
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/handlers/internal/handlertest"
@@ -23,11 +22,7 @@ import (
 // fit: nobody gets it, and nobody runs it again.
 func TestMiddlewareReplacesATooLargeResponse(t *testing.T) {
 	const limit = 10
-	upstream := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("x", 100<<10)) }))
-	target, err := url.Parse(upstream.URL)
-	check.Must(t, err)
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	proxy.ErrorLog = silent()
+	proxy := proxied(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("x", 100<<10)) })
 	// The work was done by then, whatever becomes of the error of Write.
 	then := func(end func(w http.ResponseWriter, r *http.Request, err error)) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +48,7 @@ func TestMiddlewareReplacesATooLargeResponse(t *testing.T) {
 			check.Is(t, http.NewResponseController(w).Flush(), http.ErrNotSupported)
 			fmt.Fprint(w, "x") // would fit again
 		},
-		"by a proxy": proxy.ServeHTTP,
+		"by a proxy": proxy,
 		"then Fail":  then(httpapi.Fail),
 		"then Fail, wrapped": then(func(w http.ResponseWriter, r *http.Request, err error) {
 			httpapi.Fail(w, r, fmt.Errorf("write: %w", err))
@@ -65,20 +60,12 @@ func TestMiddlewareReplacesATooLargeResponse(t *testing.T) {
 		"then a panic": then(func(_ http.ResponseWriter, _ *http.Request, err error) { panic(fmt.Errorf("answer: %w", err)) }),
 	} {
 		t.Run(name, func(t *testing.T) {
-			runs := 0
-			protected, _ := serveHTTP(t, newExecutor(t, memory.New(0), nil), &httpapi.Options{MaxResponseBytes: limit}, func(w http.ResponseWriter, r *http.Request) {
-				runs++
-				handler(w, r)
-			})
-			for _, mark := range []string{"", "true"} {
-				r, err := post(t, protected, "k", "")
-				check.Must(t, err)
-				check.Equal(t, r.headers.Get("Idempotent-Replayed"), mark)
+			for i, r := range twiceBehind(t, &httpapi.Options{MaxResponseBytes: limit}, 1, handler) {
+				check.Equal(t, r.headers.Get("Idempotent-Replayed"), []string{"", "true"}[i])
 				r.headers.Del("Idempotent-Replayed")
 				_, detail := isProblem(t, r, 500)
 				check.Contains(t, detail, "was carried out, but its response was too large")
 			}
-			check.Equal(t, runs, 1)
 		})
 	}
 }
@@ -153,40 +140,28 @@ func TestMiddlewareClientGoneWhileWaiting(t *testing.T) {
 	isReply(t, r, 201, "done all the same", "true")
 }
 
-// A deadline that is not the client's applies.
-func TestMiddlewareDeadlineHolds(t *testing.T) {
-	protected := httpapi.Middleware(newExecutor(t, memory.New(0), nil), httpapi.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		deadline, ok := r.Context().Deadline()
-		check.True(t, ok)
-		check.True(t, time.Until(deadline) <= time.Minute, time.Until(deadline))
-	}))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	postKeyed(protected, func(r *http.Request) { *r = *r.WithContext(ctx) })
-}
-
-// onceBehind posts twice to a handler behind the middleware, which must then have
-// run want times.
-func onceBehind(t *testing.T, o *httpapi.Options, want int, handler http.HandlerFunc) (second httpReply) {
+// twiceBehind posts twice to a handler behind the middleware, which must then have run
+// so often.
+func twiceBehind(t *testing.T, o *httpapi.Options, runs int, handler http.HandlerFunc) (replies [2]httpReply) {
 	t.Helper()
-	runs := 0
+	ran := 0
 	protected, _ := serveHTTP(t, newExecutor(t, memory.New(0), nil), o, func(w http.ResponseWriter, r *http.Request) {
-		runs++
+		ran++
 		handler(w, r)
 	})
-	for range 2 {
+	for i := range replies {
 		var err error
-		second, err = post(t, protected, "k", "")
-		check.Nil(t, err, "the connection is cut")
+		replies[i], err = post(t, protected, "k", "")
+		check.Must(t, err, "the connection is cut")
 	}
-	check.Equal(t, runs, want)
-	return second
+	check.Equal(t, ran, runs)
+	return replies
 }
 
 // A refusal that is too large is a refusal: nothing was done.
 func TestRefusalThatIsTooLargeIsNotStored(t *testing.T) {
 	down := true
-	second := onceBehind(t, &httpapi.Options{MaxResponseBytes: 10}, 2, func(w http.ResponseWriter, _ *http.Request) {
+	replies := twiceBehind(t, &httpapi.Options{MaxResponseBytes: 10}, 2, func(w http.ResponseWriter, _ *http.Request) {
 		if down {
 			down = false
 			w.WriteHeader(503)
@@ -195,26 +170,32 @@ func TestRefusalThatIsTooLargeIsNotStored(t *testing.T) {
 		}
 		w.WriteHeader(201)
 	})
-	check.Equal(t, second.status, 201)
+	check.Equal(t, replies[1].status, 201)
 }
 
 // An upstream that dies in the middle of its response has done its work.
 func TestProxiedResponseThatIsCutOffRunsOnce(t *testing.T) {
-	upstream := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	proxy := proxied(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		w.WriteHeader(201)
 		fmt.Fprint(w, "part")
 		check.Nil(t, http.NewResponseController(w).Flush())
 		panic(http.ErrAbortHandler)
-	}))
-	target, err := url.Parse(upstream.URL)
+	})
+	check.Equal(t, twiceBehind(t, nil, 1, proxy)[1].status, 500)
+}
+
+// proxied is a handler that passes requests on to another server.
+func proxied(t *testing.T, upstream http.HandlerFunc) http.HandlerFunc {
+	t.Helper()
+	target, err := url.Parse(serve(t, upstream).URL)
 	check.Must(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.ErrorLog = silent()
-	check.Equal(t, onceBehind(t, nil, 1, proxy.ServeHTTP).status, 500)
+	return proxy.ServeHTTP
 }
 
 // The option is called when the work is done.
 func TestPanicOfTheStoreOptionRunsOnce(t *testing.T) {
-	onceBehind(t, &httpapi.Options{Store: func(int) bool { panic("a bug") }}, 1, func(http.ResponseWriter, *http.Request) {})
+	twiceBehind(t, &httpapi.Options{Store: func(int) bool { panic("a bug") }}, 1, func(http.ResponseWriter, *http.Request) {})
 }

@@ -105,21 +105,10 @@ func (h *resumable) see(ctx context.Context, s seenRequest) (int, error) {
 	return h.answers(ctx, len(h.seen))
 }
 
-// resumableKinds makes a handler behind each adapter.
-var resumableKinds = []struct {
-	name  string
-	scope func() httpapi.Scope
-	make  func(t testing.TB, x *idempotent.Executor, scope httpapi.Scope, o *httpapi.Options) *resumable
-}{
-	{"APIGatewayV2", func() httpapi.Scope { return httpapi.JWTClaim("sub") }, resumableEvents(httpapi.APIGatewayV2, payloadJWT)},
-	{"APIGateway", func() httpapi.Scope { return httpapi.JWTClaim("sub") }, resumableEvents(httpapi.APIGateway, payloadREST)},
-	{"ALB", headerScope, resumableEvents(httpapi.ALB, payloadALB("headers", "queryStringParameters"))},
-	{"ALB multi-value", headerScope, resumableEvents(httpapi.ALB, payloadALB("multiValueHeaders", "multiValueQueryStringParameters"))},
-	{"FunctionURL", httpapi.IAMUser, resumableEvents(httpapi.FunctionURL, payloadIAM)},
-	{"Middleware", headerScope, resumableMiddleware},
-}
+// resumableHandler makes a handler behind an adapter.
+type resumableHandler = func(testing.TB, *idempotent.Executor, httpapi.Scope, *httpapi.Options) *resumable
 
-func resumableEvents[Req events.ALBTargetGroupRequest | events.APIGatewayProxyRequest | events.APIGatewayV2HTTPRequest | events.LambdaFunctionURLRequest, Resp any](protect protection[Req, Resp], event func(testing.TB, httpCall) map[string]any) func(testing.TB, *idempotent.Executor, httpapi.Scope, *httpapi.Options) *resumable {
+func resumableEvents[Req events.ALBTargetGroupRequest | events.APIGatewayProxyRequest | events.APIGatewayV2HTTPRequest | events.LambdaFunctionURLRequest, Resp any](protect protection[Req, Resp], event func(testing.TB, httpCall) map[string]any) resumableHandler {
 	return func(t testing.TB, x *idempotent.Executor, scope httpapi.Scope, o *httpapi.Options) *resumable {
 		h := &resumable{}
 		handler := func(ctx context.Context, e Req) (response Resp, _ error) {
@@ -213,6 +202,7 @@ func resumableMiddleware(t testing.TB, x *idempotent.Executor, scope httpapi.Sco
 type deserted struct {
 	*resumable
 	t      testing.TB
+	kind   httpDriver
 	x      *idempotent.Executor
 	store  *hooked
 	events []idempotent.Event
@@ -253,18 +243,22 @@ func resumed(n int) handlers.ResumeReport {
 
 // forEachResumable runs a test with a handler behind each adapter.
 func forEachResumable(t *testing.T, o *httpapi.Options, test func(t *testing.T, d *deserted)) {
-	for _, kind := range resumableKinds {
-		t.Run(kind.name, func(t *testing.T) {
-			d := &deserted{t: t, store: &hooked{Store: memory.New(0)}}
-			d.x = newExecutor(t, d.store, &idempotent.Config{Resume: true, Observer: handlertest.Observer(func(e idempotent.Event) { d.events = append(d.events, e) })})
-			own := httpapi.Options{Resume: savingUser()}
-			if o != nil {
-				own = *o
-			}
-			d.resumable = kind.make(t, d.x, kind.scope(), &own)
-			test(t, d)
-		})
-	}
+	forEachHTTP(t, func(t *testing.T, kind httpDriver) {
+		own := httpapi.Options{Resume: savingUser()}
+		if o != nil {
+			own = *o
+		}
+		test(t, newDeserted(t, kind, &own, idempotent.Config{}))
+	})
+}
+
+func newDeserted(t testing.TB, kind httpDriver, o *httpapi.Options, config idempotent.Config) *deserted {
+	d := &deserted{t: t, kind: kind, store: &hooked{Store: memory.New(0)}}
+	config.Resume = true
+	config.Observer = handlertest.Observer(func(e idempotent.Event) { d.events = append(d.events, e) })
+	d.x = newExecutor(t, d.store, &config)
+	d.resumable = kind.resumable(t, d.x, kind.scope(), o)
+	return d
 }
 
 // payment is a request with credentials and all that is stored.

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -37,16 +35,11 @@ func TestRequestWithAnotherKeyTodayIsLeft(t *testing.T) {
 func TestResumedRequestIsProtectedAsTheFirstWas(t *testing.T) {
 	forEachResumable(t, nil, func(t *testing.T, d *deserted) {
 		d.desert(payment(func(c *httpCall) { c.method = http.MethodPut }))
-		for _, kind := range resumableKinds {
-			if strings.HasSuffix(t.Name(), "/"+strings.ReplaceAll(kind.name, " ", "_")) {
-				refusing := httpapi.ScopeFunc(func(context.Context, httpapi.Caller) (string, error) {
-					t.Error("the scope is computed again")
-					return "", nil
-				})
-				today := kind.make(t, d.x, refusing, &httpapi.Options{Resume: savingUser(), Methods: []string{"POST"}})
-				d.resumable = today
-			}
-		}
+		refusing := httpapi.ScopeFunc(func(context.Context, httpapi.Caller) (string, error) {
+			t.Error("the scope is computed again")
+			return "", nil
+		})
+		d.resumable = d.kind.resumable(t, d.x, refusing, &httpapi.Options{Resume: savingUser(), Methods: []string{"POST"}})
 		check.Equal(t, d.resume(), resumed(1))
 		check.Equal(t, len(d.seen), 1)
 		check.Equal(t, d.events[len(d.events)-1].Outcome, idempotent.OutcomeTakeover)
@@ -56,17 +49,13 @@ func TestResumedRequestIsProtectedAsTheFirstWas(t *testing.T) {
 // A stored request without the key runs nothing, even if the executor lets others run
 // without one.
 func TestStoredRequestWithoutAKeyDoesNotRun(t *testing.T) {
-	for _, kind := range resumableKinds {
-		store := &hooked{Store: memory.New(0)}
-		x := newExecutor(t, store, &idempotent.Config{Resume: true, OnMissingKey: idempotent.RunMissingKey})
-		d := &deserted{t: t, store: store, x: x}
-		d.resumable = kind.make(t, x, kind.scope(), &httpapi.Options{Resume: savingUser()})
+	forEachHTTP(t, func(t *testing.T, kind httpDriver) {
+		d := newDeserted(t, kind, &httpapi.Options{Resume: savingUser()}, idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
 		d.desert(payment())
-		moved := kind.make(t, x, kind.scope(), &httpapi.Options{Resume: savingUser(), Header: "X-Key"})
-		d.resumable = moved
-		check.Contains(t, d.left(), "is another one today", kind.name)
-		check.Equal(t, len(moved.seen), 0, kind.name)
-	}
+		d.resumable = kind.resumable(t, d.x, kind.scope(), &httpapi.Options{Resume: savingUser(), Header: "X-Key"})
+		check.Contains(t, d.left(), "is another one today")
+		check.Equal(t, len(d.seen), 0)
+	})
 }
 
 // A key that is read from headers needs them.

@@ -77,17 +77,15 @@ func FuzzResumedRequest(f *testing.F) {
 		f.Add(seed[0], seed[1], seed[2])
 	}
 	f.Fuzz(func(t *testing.T, path, query, body string) {
-		for _, kind := range resumableKinds {
+		for _, kind := range httpDrivers {
 			if _, err := url.ParseQuery(query); err != nil && kind.name == "APIGateway" {
 				continue // a REST API decodes the query, or refuses it
 			}
-			d := &deserted{t: t, store: &hooked{Store: memory.New(0)}}
-			d.x = newExecutor(t, d.store, &idempotent.Config{Resume: true})
+			kind.scope = httpapi.NoIdentity
 			if kind.name == "Middleware" {
-				d.resumable = directMiddleware(d.x)
-			} else {
-				d.resumable = kind.make(t, d.x, httpapi.NoIdentity(), &httpapi.Options{Resume: savingUser()})
+				kind.resumable = directMiddleware
 			}
+			d := newDeserted(t, kind, &httpapi.Options{Resume: savingUser()}, idempotent.Config{})
 			c := payment(func(c *httpCall) {
 				c.path, c.query, c.encoded = path, query, base64.StdEncoding.EncodeToString([]byte(body))
 				c.body = body
@@ -103,16 +101,15 @@ func FuzzResumedRequest(f *testing.F) {
 }
 
 // directMiddleware needs no server: a client would refuse most of what is sent.
-func directMiddleware(x *idempotent.Executor) *resumable {
+func directMiddleware(_ testing.TB, x *idempotent.Executor, scope httpapi.Scope, o *httpapi.Options) *resumable {
 	h := &resumable{}
 	inner := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body := new(strings.Builder)
 		_, _ = io.Copy(body, r.Body)
 		_, _ = h.see(r.Context(), seenRequest{Body: body.String()})
 	})
-	o := &httpapi.Options{Resume: savingUser()}
-	handler := httpapi.Middleware(x, httpapi.NoIdentity(), o)(inner)
-	h.resumed = httpapi.Resumed(x, httpapi.NoIdentity(), inner, o)
+	handler := httpapi.Middleware(x, scope, o)(inner)
+	h.resumed = httpapi.Resumed(x, scope, inner, o)
 	h.send = func(ctx context.Context, c httpCall) (httpReply, error) {
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(c.body)).WithContext(ctx)
 		r.URL.Path, r.URL.RawQuery = c.path, c.query
@@ -123,30 +120,32 @@ func directMiddleware(x *idempotent.Executor) *resumable {
 	return h
 }
 
+// desertedBy sends a request to a handler of net/http whose process then dies.
+func desertedBy(t *testing.T, own *httpapi.ResumeOptions, handler http.Handler, change ...func(*http.Request)) *deserted {
+	t.Helper()
+	d := &deserted{t: t, store: &hooked{Store: memory.New(0)}}
+	x, o := newExecutor(t, d.store, &idempotent.Config{Resume: true}), &httpapi.Options{Resume: own}
+	d.resumable = &resumable{resumed: httpapi.Resumed(x, httpapi.NoIdentity(), handler, o)}
+	postKeyed(httpapi.Middleware(x, httpapi.NoIdentity(), o)(handler), change...)
+	d.store.plant(t, func(r *driver.Record) { r.Lease = time.UnixMilli(1) })
+	return d
+}
+
 // A handler behind a mux has the values of the path, and the host if it is listed.
 func TestResumedRequestPassesThroughAMux(t *testing.T) {
-	store := &hooked{Store: memory.New(0)}
-	x := newExecutor(t, store, &idempotent.Config{Resume: true})
 	var seen []string
-	mux, o := http.NewServeMux(), &httpapi.Options{Resume: savingUser()}
+	mux := http.NewServeMux()
 	mux.HandleFunc("POST shop.example/orders/{id}", func(_ http.ResponseWriter, r *http.Request) {
 		seen = append(seen, r.Host+" "+r.PathValue("id")+" "+r.Header.Get("Host"))
 	})
-	r := httptest.NewRequest(http.MethodPost, "http://shop.example/orders/7", strings.NewReader(`{}`))
-	r.Header.Set("Idempotency-Key", "k")
-	httpapi.Middleware(x, httpapi.NoIdentity(), o)(mux).ServeHTTP(httptest.NewRecorder(), r)
-	store.plant(t, func(r *driver.Record) { r.Lease = time.UnixMilli(1) })
-	report, err := handlers.Resume(httpapi.Resumed(x, httpapi.NoIdentity(), mux, o), nil)(t.Context(), handlers.ResumeEvent{})
-	check.Must(t, err)
-	check.Equal(t, report.Resumed, 1)
+	d := desertedBy(t, savingUser(), mux, func(r *http.Request) { r.Host, r.URL.Path = "shop.example", "/orders/7" })
+	check.Equal(t, d.resume(), resumed(1))
 	check.Slice(t, seen, []string{"shop.example 7 ", "shop.example 7 "})
 }
 
 // A call that the resumed handler makes to a protected handler in its process is a call of
 // its own.
 func TestCallWithinAResumedHandlerIsNotResumed(t *testing.T) {
-	store := &hooked{Store: memory.New(0)}
-	x := newExecutor(t, store, &idempotent.Config{Resume: true})
 	mails, err := idempotent.New("mail", memory.New(0), nil)
 	check.Must(t, err)
 	sent := 0
@@ -156,31 +155,20 @@ func TestCallWithinAResumedHandlerIsNotResumed(t *testing.T) {
 		w.WriteHeader(202)
 	}))
 	var status []int
-	o := &httpapi.Options{Resume: savingUser()}
 	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		w := postKeyed(mail, func(inner *http.Request) { *inner = *inner.WithContext(r.Context()) })
 		status = append(status, w.Code)
 	})
-	postKeyed(httpapi.Middleware(x, httpapi.NoIdentity(), o)(handler))
-	store.plant(t, func(r *driver.Record) { r.Lease = time.UnixMilli(1) })
-	report, err := handlers.Resume(httpapi.Resumed(x, httpapi.NoIdentity(), handler, o), nil)(t.Context(), handlers.ResumeEvent{})
-	check.Must(t, err)
-	check.Equal(t, report.Resumed, 1)
+	check.Equal(t, desertedBy(t, savingUser(), handler).resume(), resumed(1))
 	check.Slice(t, status, []int{202, 202})
 	check.Equal(t, sent, 1)
 }
 
 // The call would otherwise be none of the resumption, and could begin anew.
 func TestRestoreOfAContextOfItsOwnResumesNothing(t *testing.T) {
-	store := &hooked{Store: memory.New(0)}
-	x := newExecutor(t, store, &idempotent.Config{Resume: true})
-	runs := 0
-	o := &httpapi.Options{Resume: savingUser()}
-	o.Resume.Restore = func(context.Context, string) (context.Context, error) { return context.Background(), nil }
-	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { runs++ })
-	postKeyed(httpapi.Middleware(x, httpapi.NoIdentity(), o)(handler))
-	store.plant(t, func(r *driver.Record) { r.Lease = time.UnixMilli(1) })
-	d := &deserted{t: t, x: x, resumable: &resumable{resumed: httpapi.Resumed(x, httpapi.NoIdentity(), handler, o)}}
+	runs, own := 0, savingUser()
+	own.Restore = func(context.Context, string) (context.Context, error) { return context.Background(), nil }
+	d := desertedBy(t, own, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { runs++ }))
 	check.Contains(t, d.left(), "ResumeOptions.Restore returned an error")
 	check.Equal(t, runs, 1)
 }
@@ -259,12 +247,12 @@ func TestRecordOfAnotherHandlerIsLeft(t *testing.T) {
 
 func TestResumeOptionsMistakes(t *testing.T) {
 	plain, resuming := newExecutor(t, memory.New(0), nil), newExecutor(t, memory.New(0), &idempotent.Config{Resume: true})
-	for _, kind := range resumableKinds {
-		handlertest.CheckMistakes(t, func() { kind.make(t, resuming, kind.scope(), nil) }, "Config.Resume is set, and Options.Resume is not")
-		handlertest.CheckMistakes(t, func() { kind.make(t, resuming, kind.scope(), &httpapi.Options{}) }, "Config.Resume is set, and Options.Resume is not")
-		handlertest.CheckMistakes(t, func() { kind.make(t, resuming, kind.scope(), &httpapi.Options{Resume: &httpapi.ResumeOptions{}}) },
+	for _, kind := range httpDrivers {
+		handlertest.CheckMistakes(t, func() { kind.resumable(t, resuming, kind.scope(), nil) }, "Config.Resume is set, and Options.Resume is not")
+		handlertest.CheckMistakes(t, func() { kind.resumable(t, resuming, kind.scope(), &httpapi.Options{}) }, "Config.Resume is set, and Options.Resume is not")
+		handlertest.CheckMistakes(t, func() { kind.resumable(t, resuming, kind.scope(), &httpapi.Options{Resume: &httpapi.ResumeOptions{}}) },
 			"ResumeOptions.Save is nil", "ResumeOptions.Restore is nil")
-		handlertest.CheckMistakes(t, func() { kind.make(t, plain, kind.scope(), &httpapi.Options{Resume: savingUser()}) }, "no effect without Config.Resume")
+		handlertest.CheckMistakes(t, func() { kind.resumable(t, plain, kind.scope(), &httpapi.Options{Resume: savingUser()}) }, "no effect without Config.Resume")
 	}
 	for _, name := range []string{"authorization", "COOKIE", "Proxy-Authorization", "x-amz-security-token", "X-API-Key"} {
 		own := savingUser()

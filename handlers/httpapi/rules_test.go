@@ -139,9 +139,13 @@ type brokenCodec struct{}
 func (brokenCodec) Encode(any) ([]byte, error) { return nil, errors.New("broken") }
 func (brokenCodec) Decode([]byte, any) error   { return errors.New("broken") }
 
-func TestHTTPRules(t *testing.T) {
+func TestHTTPRules(t *testing.T) { checkRules(t, httpRules) }
+
+// checkRules tests every adapter.
+func checkRules(t *testing.T, rules []httpRule) {
+	t.Helper()
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		for _, rule := range httpRules {
+		for _, rule := range rules {
 			if rule.skip != nil && rule.skip(d) {
 				continue
 			}

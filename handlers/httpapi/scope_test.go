@@ -22,7 +22,7 @@ import (
 type scopeCase struct {
 	name  string
 	scope httpapi.Scope
-	send  func(t *testing.T, x *idempotent.Executor, s httpapi.Scope, ctx context.Context, identity string) int
+	send  func(t *testing.T, x *idempotent.Executor, s httpapi.Scope, identity string) int
 	// identities as they stand in the event: two of callers, and some that
 	// are refused.
 	ada, eve string
@@ -51,6 +51,7 @@ var scopeCases = []scopeCase{
 	{"identity pool, HTTP API", httpapi.CognitoIdentity(), toV2, `{"iam":{"cognitoIdentity":{"identityId":"ada"}}}`, `{"iam":{"cognitoIdentity":{"identityId":"eve"}}}`, []string{`{"iam":{"cognitoIdentity":null}}`}},
 	{"identity pool, REST API", httpapi.CognitoIdentity(), toREST, poolUser + `"ada"}`, poolUser + `"eve"}`, []string{`"identity":{"userArn":"ada"}`}},
 	{"API key", httpapi.APIKey(), toREST, `"identity":{"apiKeyId":"ada"}`, `"identity":{"apiKeyId":"eve"}`, []string{`"identity":{"apiKey":"ada"}`}},
+	{"tenant", httpapi.Tenant(), toTenant, "ada", "eve", []string{"", "outside"}},
 	{"function of a header", httpapi.ScopeFunc(byHeader), toALB, "ada", "eve", []string{"", "unknown", strings.Repeat("a", 2000)}},
 	{"function of a request", httpapi.RequestScope(byRequest), toMiddleware, "ada", "eve", []string{"", "unknown"}},
 	{"first of two", httpapi.FirstOf(httpapi.JWTClaim("sub"), httpapi.IAMUser()), toV2, `{"jwt":{"claims":{"sub":"same"}}}`, `{"iam":{"userArn":"same"}}`, []string{`{}`}},
@@ -85,25 +86,12 @@ func TestHTTPScopes(t *testing.T) {
 				identity string
 				want     int
 			}{{c.ada, 201}, {c.eve, 201}, {c.ada, 200}, {c.eve, 200}} {
-				check.Equal(t, c.send(t, x, c.scope, t.Context(), step.identity), step.want, i, step.identity)
+				check.Equal(t, c.send(t, x, c.scope, step.identity), step.want, i, step.identity)
 			}
 			for _, identity := range c.refused {
-				check.Equal(t, c.send(t, x, c.scope, t.Context(), identity), 403, identity)
+				check.Equal(t, c.send(t, x, c.scope, identity), 403, identity)
 			}
 		})
-	}
-}
-
-func TestHTTPTenant(t *testing.T) {
-	x := newExecutor(t, memory.New(0), nil)
-	of := func(tenant string) context.Context {
-		return lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{TenantID: tenant})
-	}
-	for i, step := range []struct {
-		ctx  context.Context
-		want int
-	}{{of("ada"), 201}, {of("eve"), 201}, {of("ada"), 200}, {of("eve"), 200}, {of(""), 403}, {t.Context(), 403}} {
-		check.Equal(t, toALB(t, x, httpapi.Tenant(), step.ctx, ""), step.want, i)
 	}
 }
 
@@ -144,10 +132,10 @@ func TestHTTPMistakesPanic(t *testing.T) {
 	}
 	options := func(o httpapi.Options) func() { return middleware(httpapi.NoIdentity(), &o) }
 	alb := func(s httpapi.Scope) func() {
-		return func() { toALB(t, x, s, context.Background(), "") }
+		return func() { toALB(t, x, s, "") }
 	}
 	url := func(s httpapi.Scope) func() {
-		return func() { toURL(t, x, s, context.Background(), "null") }
+		return func() { toURL(t, x, s, "null") }
 	}
 	for name, mistake := range map[string]func(){
 		"no scope":                 middleware(httpapi.Scope{}, nil),
@@ -185,10 +173,10 @@ func TestHTTPMistakesPanic(t *testing.T) {
 
 // sender returns a function that sends an event with an identity. It returns 201 for a
 // request that ran, 200 for a replay, and the status of anything else.
-func sender(on func(httpapi.Scope) func(*idempotent.Executor) lambda.Handler, event string) func(*testing.T, *idempotent.Executor, httpapi.Scope, context.Context, string) int {
-	return func(t *testing.T, x *idempotent.Executor, s httpapi.Scope, ctx context.Context, identity string) int {
+func sender(on func(httpapi.Scope) func(*idempotent.Executor) lambda.Handler, event string) func(*testing.T, *idempotent.Executor, httpapi.Scope, string) int {
+	return func(t *testing.T, x *idempotent.Executor, s httpapi.Scope, identity string) int {
 		t.Helper()
-		r := invoked(t, ctx, on(s)(x), fmt.Sprintf(event, identity))
+		r := invoked(t, t.Context(), on(s)(x), fmt.Sprintf(event, identity))
 		return outcome(r.status, r.headers)
 	}
 }
@@ -209,11 +197,18 @@ var (
 	toALB  = sender(onALB, `{"httpMethod":"POST","headers":{"idempotency-key":"k","x-user":"%s"}}`)
 )
 
-func toMiddleware(t *testing.T, x *idempotent.Executor, s httpapi.Scope, ctx context.Context, user string) int {
+// toTenant sends an event of a tenant, or one outside of Lambda.
+func toTenant(t *testing.T, x *idempotent.Executor, s httpapi.Scope, tenant string) int {
+	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{TenantID: tenant})
+	if tenant == "outside" {
+		ctx = t.Context()
+	}
+	r := invoked(t, ctx, onALB(s)(x), `{"httpMethod":"POST","headers":{"idempotency-key":"k"}}`)
+	return outcome(r.status, r.headers)
+}
+
+func toMiddleware(t *testing.T, x *idempotent.Executor, s httpapi.Scope, user string) int {
 	handler := httpapi.Middleware(x, s, nil)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) }))
-	w := postKeyed(handler, func(r *http.Request) {
-		*r = *r.WithContext(ctx)
-		r.Header.Set("X-User", user)
-	})
+	w := postKeyed(handler, func(r *http.Request) { r.Header.Set("X-User", user) })
 	return outcome(w.Code, w.Header())
 }

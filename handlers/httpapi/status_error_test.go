@@ -45,6 +45,16 @@ func (h *hotel) hold(ctx context.Context) error {
 	return err
 }
 
+// thenFails is a handler that fails after it has held a room.
+func (h *hotel) thenFails(fails func() error) func(context.Context, int, string) (httpReply, error) {
+	return func(ctx context.Context, _ int, _ string) (httpReply, error) {
+		if err := h.hold(ctx); err != nil {
+			return httpReply{}, err
+		}
+		return httpReply{}, fails()
+	}
+}
+
 func (h *hotel) check(t testing.TB, held, undone int) {
 	t.Helper()
 	h.mu.Lock()
@@ -53,7 +63,7 @@ func (h *hotel) check(t testing.TB, held, undone int) {
 	check.Equal(t, h.undone, undone)
 }
 
-func declined() *httpapi.StatusError {
+func declined() error {
 	return &httpapi.StatusError{
 		Status: 402, Type: "https://example.com/problems/declined", Title: "Card declined", Detail: "The bank declined the card.",
 		Err: errors.New("secret: 51"),
@@ -66,7 +76,7 @@ const declinedProblem = `{"type":"https://example.com/problems/declined","title"
 // undone, and every repetition gets the same problem.
 func TestStatusErrorUndoesTheSagaAndIsReplayed(t *testing.T) {
 	for name, fails := range map[string]func() error{
-		"as it is":   func() error { return declined() },
+		"as it is":   declined,
 		"wrapped":    func() error { return fmt.Errorf("order secret: %w", declined()) },
 		"marked too": func() error { return idempotent.Retryable(declined()) },
 	} {
@@ -75,12 +85,7 @@ func TestStatusErrorUndoesTheSagaAndIsReplayed(t *testing.T) {
 			var observed []idempotent.Event
 			store := &hooked{Store: memory.New(0)}
 			x := newExecutor(t, store, &idempotent.Config{Observer: handlertest.Observer(func(e idempotent.Event) { observed = append(observed, e) })})
-			s := newSite(t, d, x, nil, func(ctx context.Context, _ int, _ string) (httpReply, error) {
-				if err := h.hold(ctx); err != nil {
-					return httpReply{}, err
-				}
-				return httpReply{}, fails()
-			})
+			s := newSite(t, d, x, nil, h.thenFails(fails))
 			first, again := s.get(k), s.get(k)
 			isProblem(t, first, 402)
 			check.Equal(t, first.body, declinedProblem, name)
@@ -150,12 +155,7 @@ func TestPermanentStatusErrorIsStored(t *testing.T) {
 func TestUnfinishedUndoingReturns503(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		h := hotel{undoes: errors.New("secret: the hotel does not answer")}
-		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(ctx context.Context, _ int, _ string) (httpReply, error) {
-			if err := h.hold(ctx); err != nil {
-				return httpReply{}, err
-			}
-			return httpReply{}, declined()
-		})
+		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, h.thenFails(declined))
 		unfinished := s.get(k)
 		isProblem(t, unfinished, 503)
 		check.Equal(t, unfinished.headers.Get("Retry-After"), "1")
@@ -195,12 +195,7 @@ func TestStatusErrorOfARequestThatIsNotProtected(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		var h hotel
 		x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
-		s := newSite(t, d, x, nil, func(ctx context.Context, _ int, _ string) (httpReply, error) {
-			if err := h.hold(ctx); err != nil {
-				return httpReply{}, err
-			}
-			return httpReply{}, declined()
-		})
+		s := newSite(t, d, x, nil, h.thenFails(declined))
 		for _, call := range []httpCall{k.with(method("GET")), keyed()} {
 			// net/http sends it at once, after what the handler has written.
 			r := s.get(call)
@@ -308,15 +303,20 @@ func TestFailCountsIfTheHandlerAborts(t *testing.T) {
 	h.check(t, 1, 1)
 }
 
-// The client gets the status that the handler chose, and not a bare 500.
+// The client gets the status that the handler chose, and not a bare 500. The deadline is
+// not the client's, so it applies to net/http too.
 func TestStatusOfAHandlerThatWasCutOffIsReturned(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "payments")
 	slow := func(ctx context.Context) error {
-		<-ctx.Done()
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Minute):
+		}
 		return &httpapi.StatusError{Status: 503, Detail: "The bank does not answer.", Err: ctx.Err()}
 	}
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			var r httpReply
@@ -332,6 +332,7 @@ func TestStatusOfAHandlerThatWasCutOffIsReturned(t *testing.T) {
 			}
 			_, detail := isProblem(t, r, 503)
 			check.Equal(t, detail, "The bank does not answer.")
+			check.True(t, time.Since(begun) < 10*time.Second, time.Since(begun))
 		})
 	})
 }
