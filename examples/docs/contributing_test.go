@@ -1,9 +1,8 @@
 package docs_test
 
 import (
-	"io/fs"
-	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,20 +23,9 @@ func TestCONTRIBUTINGNamesEveryCommand(t *testing.T) {
 
 // A file that was renamed or joined to a second one leaves a wrong direction behind.
 func TestCONTRIBUTINGNamesFilesThatExist(t *testing.T) {
-	tree := map[string]bool{}
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			path, err = filepath.Rel(root, path)
-			tree["/"+filepath.ToSlash(path)] = true
-		}
-		return err
-	})
-	check.Must(t, err)
+	tree := files(t)
 	for _, m := range regexp.MustCompile("`([a-z_/]+\\.go)`").FindAllStringSubmatch(read(t, "CONTRIBUTING.md"), -1) {
-		exists := false
-		for path := range tree {
-			exists = exists || strings.HasSuffix(path, "/"+m[1])
-		}
+		exists := slices.ContainsFunc(tree, func(path string) bool { return strings.HasSuffix("/"+path, "/"+m[1]) })
 		check.True(t, exists, "CONTRIBUTING.md names a file that exists:", m[1])
 	}
 }

@@ -80,16 +80,6 @@ func serveStream(x *idempotent.Executor) {
 	}))
 }
 
-func TestEventsPageOfQueues(t *testing.T) {
-	x := mustPolicies(t)
-	handler := handlers.SQS(x, orderID, placeOrder, nil)
-	answer, err := handler(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m", Body: `{"orderId":"o"}`}}})
-	text, notJSON := json.Marshal(answer)
-	if err != nil || notJSON != nil || string(text) != `{"batchItemFailures":[]}` {
-		t.Errorf("%s, %v, %v", text, err, notJSON)
-	}
-}
-
 var (
 	_ = serveQueue
 	_ = serveSteps

@@ -10,6 +10,7 @@ package docs_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -96,6 +97,28 @@ func parsePage(path, text string) (page, error) {
 		return p, fmt.Errorf("%s:%d: the block does not end", path, p.blocks[len(p.blocks)-1].line)
 	}
 	return p, nil
+}
+
+// files returns the paths, from the root and with slashes, of the repository's files, but
+// for those that are built, installed or hidden.
+func files(t *testing.T) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		switch {
+		case !entry.IsDir():
+			file, err = filepath.Rel(root, file)
+			paths = append(paths, filepath.ToSlash(file))
+		case file != root && (slices.Contains([]string{"bin", "build", "node_modules"}, name) || strings.HasPrefix(name, ".")):
+			return fs.SkipDir
+		}
+		return err
+	})
+	check.Must(t, err)
+	return paths
 }
 
 // read returns the text of a file, whose path is from the root.

@@ -56,24 +56,19 @@ func TestVersionWithMoreOrNoMaxAttemptsRunsAKeyThatWaitsForAPerson(t *testing.T)
 	}
 }
 
+// The retention is that of the version that stored the record.
 func TestLoweredRetentionRunsALaterRepetition(t *testing.T) {
-	for _, retention := range []time.Duration{2 * time.Hour, time.Hour} {
+	for _, c := range []struct {
+		stored, now time.Duration
+		runs        bool
+	}{{2 * time.Hour, 2 * time.Hour, false}, {time.Hour, time.Hour, true}, {2 * time.Hour, time.Hour, false}} {
 		synctest.Test(t, func(t *testing.T) {
-			store, c := memory.New(0), &idempotent.Config{Retention: retention}
-			call(t, store, c, nil, true, nil)
+			store := memory.New(0)
+			call(t, store, &idempotent.Config{Retention: c.stored}, nil, true, nil)
 			time.Sleep(90 * time.Minute)
-			call(t, store, c, nil, retention == time.Hour, nil)
+			call(t, store, &idempotent.Config{Retention: c.now}, nil, c.runs, nil)
 		})
 	}
-}
-
-func TestStoredRecordKeepsItsEndWhenTheRetentionIsLowered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		call(t, store, &idempotent.Config{Retention: 2 * time.Hour}, nil, true, nil)
-		time.Sleep(90 * time.Minute)
-		call(t, store, &idempotent.Config{Retention: time.Hour}, nil, false, nil)
-	})
 }
 
 // The record of before is gone while its key is not late yet: the former retention judges it.
