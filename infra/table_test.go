@@ -137,13 +137,22 @@ func TestRegions(t *testing.T) {
 
 const tableARN = "arn:aws:dynamodb:eu-west-1:111122223333:table/powertools"
 
+// usesImport returns the template of a function whose records are in an imported table.
+func usesImport(t *testing.T, props *ImportedTableProps) template.Template {
+	t.Helper()
+	stack := newStack()
+	table := ImportIdempotencyTable(awsdynamodb.TableV2_FromTableArn(stack, jsii.String("Powertools"), jsii.String(tableARN)), props)
+	newFunction(t, stack, func(p *IdempotentFunctionProps) {
+		p.Table, p.Execute = table, &ExecuteOptions{Operations: []string{"pay"}}
+	})
+	return synth(t, stack)
+}
+
+func TestFunctionUsesAnImportedTable(t *testing.T) {
+	check.Contains(t, only(t, usesImport(t, nil), "AWS::Lambda::Function"), "IDEMPOTENCY_TABLE:powertools")
+}
+
 func TestImportedTableRefuses(t *testing.T) {
 	wantRefusal(t, "table: it is required", func() { ImportIdempotencyTable(nil, nil) })
-	stack := newStack()
-	table := ImportIdempotencyTable(awsdynamodb.TableV2_FromTableArn(stack, jsii.String("Powertools"), jsii.String(tableARN)), &ImportedTableProps{SortKey: "sk"})
-	wantRefusal(t, "does not contain the operation", func() {
-		newFunction(t, stack, func(p *IdempotentFunctionProps) {
-			p.Table, p.Execute = table, &ExecuteOptions{Operations: []string{"pay"}}
-		})
-	})
+	wantRefusal(t, "does not contain the operation", func() { usesImport(t, &ImportedTableProps{SortKey: "sk"}) })
 }
