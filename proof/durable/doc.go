@@ -9,7 +9,7 @@
 // suspension's error, and repeats a step whose success is not recorded. Only
 // the newest checkpoint token of an execution is accepted.
 //
-// The service can pause an execution, with the clock of its timeout, and then answers a
-// checkpoint without a token. It repeats an invocation that fails until the execution times
-// out, and ends an execution after a response whose status does not fit.
+// The service can pause an execution, with the clock of its timeout, and then returns no token
+// for a checkpoint. It repeats an invocation that fails until the execution times out, and ends
+// an execution after a response whose status does not fit.
 package durable

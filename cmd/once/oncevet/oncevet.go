@@ -1,5 +1,5 @@
 // Package oncevet reads Go code that uses Once and reports handlers that are not safe to
-// call twice. Each of its [Analyzers] is one rule. A finding gives the reason, the possible
+// call twice. Each of its [Analyzers] is one rule. A finding has the reason, the possible
 // harm and the correction. A line is accepted with a comment on it or above it, which names
 // the rule and says why:
 //
